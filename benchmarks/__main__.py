@@ -23,18 +23,23 @@ MAIN, RELAY = ROOT / ".venv/bin/python", ROOT / ".venv-relay/bin/python"
 # A benchmark runs in the environment that has what it needs, in a process of its own.
 PARTS = {
     "start": MAIN,
+    "bundle": MAIN,
     "extraction": RELAY,
     "importing": RELAY,
     "analysis": RELAY,
     "toggle": MAIN,
+    "pairs": MAIN,
+    "peers": MAIN,
     "passes": RELAY,
     "relax": MAIN,
     "page": MAIN,
+    "memory_view": MAIN,
     "stability": RELAY,
     "stepper": MAIN,
     "counts": RELAY,
     "timing": RELAY,
     "layout": None,
+    "boundaries": MAIN,
 }
 SECONDS = 900
 RESULTS = HERE / "results.json"
@@ -86,8 +91,9 @@ def _run(name: str) -> list[Bar]:
         )
         bars = read(done.stdout)
         failure = (done.stderr.strip().splitlines() or ["no output"])[-1] if done.returncode else ""
-    except subprocess.TimeoutExpired:
-        bars, failure = [], f"not done after {SECONDS} s"
+    except subprocess.TimeoutExpired as late:
+        # the bytes that came until then, also where text was asked for
+        bars, failure = read((late.stdout or b"").decode(errors="replace")), f"not done after {SECONDS} s"
     if failure:
         bars.append(Bar(name, None, "", bar="runs", met=False, note=f"failed: {failure[:120]}"))
     print(table(bars), flush=True)

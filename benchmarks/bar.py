@@ -33,7 +33,7 @@ class Bar:
 def show(bars: list[Bar]) -> None:
     """Print the rows as JSON lines: what a benchmark in another environment hands back."""
     for bar in bars:
-        print(json.dumps(asdict(bar)))
+        print(json.dumps(asdict(bar)), flush=True)
 
 
 def read(text: str) -> list[Bar]:

@@ -34,7 +34,7 @@ def main() -> None:
     if sys.argv[1:] == ["peer-picture"]:
         peer_picture()
         return
-    from tvm.contrib import relay_viz
+    from tvm.contrib import relay_viz  # pyright: ignore[reportAttributeAccessIssue]
 
     import workbench as wb
     from workbench.dialects.registry import dialect
@@ -52,7 +52,7 @@ def main() -> None:
         def render(self, filename: str) -> None: ...
 
     w = wb.samples.load("bert")
-    relay = dialect("relay")
+    relay = dialect("relay").frontend
     ours, peer = interleaved(
         lambda: relay.graph(w.module, "bert"), lambda: relay_viz.RelayVisualizer(w.module, plotter=Nothing())
     )
@@ -134,7 +134,7 @@ def peer_picture() -> None:
     """relay_viz's own way to a picture of the same module."""
     import tempfile
 
-    from tvm.contrib import relay_viz
+    from tvm.contrib import relay_viz  # pyright: ignore[reportAttributeAccessIssue]
 
     import workbench as wb
 

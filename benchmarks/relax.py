@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.bar import Bar, show
+from benchmarks.counts import planned
 
 ROOT = Path(__file__).parents[1]
 REPEATS = 5
@@ -24,7 +25,7 @@ def main() -> None:
     if sys.argv[1:2] == ["build"]:
         print(json.dumps(built(sys.argv[2], sys.argv[3] == "recorded")))
         return
-    show([*looked_at(), *overheads()])
+    show([*looked_at(), planned(), *overheads()])
 
 
 def looked_at() -> list[Bar]:

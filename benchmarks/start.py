@@ -1,4 +1,4 @@
-"""What a person waits for or downloads before anything is shown: the import, the wheel, the bundle."""
+"""The wait and the download before the first picture: the import and the wheel."""
 
 from __future__ import annotations
 
@@ -47,13 +47,11 @@ def main() -> None:
     ours, peer = import_seconds("import workbench"), import_seconds("import ipywidgets")
     heavy = loaded()
     wheel = wheel_bytes()
-    bundle = (ROOT / "workbench/widgets/static/workbench.js").stat().st_size
     show(
         [
             Bar("import workbench", ours * 1e3, "ms", "import ipywidgets", peer * 1e3, "under 150 ms", ours < 0.15),
             Bar("heavy modules it loads", len(heavy), "", bar="none", met=not heavy, note=", ".join(heavy)),
             Bar("wheel", wheel / 1e6, "MB", bar="under 1 MB", met=wheel < 1e6),
-            Bar("bundle, minified", bundle / 1e3, "kB", bar="under 300 kB", met=bundle < 300e3),
         ]
     )
 

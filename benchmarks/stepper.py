@@ -7,8 +7,10 @@ import statistics
 import tempfile
 from pathlib import Path
 
+from browser.lab import running_browser, running_lab
+
 from benchmarks.bar import Bar, show
-from benchmarks.page import View, _bar, running_browser, running_lab
+from benchmarks.page import View, _bar
 
 # Milliseconds from one key on the newest view to the first frame of the picture after it.
 _KEY = """

@@ -14,9 +14,9 @@ def _type(*shape: int) -> str:
 ONE, ROW, SQUARE, WIDE = _type(), _type(HIDDEN), _type(HIDDEN, HIDDEN), _type(4 * HIDDEN, HIDDEN)
 
 
-def transformer(nodes: int) -> Graph:
+def transformer(nodes: int, activation: str = "erf") -> Graph:
     """A graph of at least `nodes` nodes, and less than one layer more."""
-    net = _Net()
+    net = _Net(activation)
     while len(net.builder.nodes) < nodes:
         net.layer()
     net.builder.outputs = [net.x]
@@ -24,7 +24,8 @@ def transformer(nodes: int) -> Graph:
 
 
 class _Net:
-    def __init__(self) -> None:
+    def __init__(self, activation: str) -> None:
+        self.activation = activation
         self.builder = GraphBuilder("transformer", "relay")
         self.x = self.builder.node("param", "data", type=_type(SEQ, HIDDEN))
         self.mask = self.builder.node("param", "mask", type=_type(1, 1, SEQ))
@@ -42,7 +43,7 @@ class _Net:
         context = self.kernel(["nn.batch_matmul"], [weights, value], [None], SEQ, HIDDEN // HEADS)
         context = self.kernel(["transpose", "reshape"], [context], [None, None], SEQ, HIDDEN)
         x = self.norm(self.kernel(["nn.dense", "add", "add"], [context], [SQUARE, ROW, x], SEQ, HIDDEN))
-        gelu = ["nn.dense", "add", "multiply", "erf", "add", "multiply"]
+        gelu = ["nn.dense", "add", "multiply", self.activation, "add", "multiply"]
         inner = self.kernel(gelu, [x], [WIDE, ROW, ONE, None, ONE, ONE], SEQ, 4 * HIDDEN)
         self.x = self.norm(self.kernel(["nn.dense", "add", "add"], [inner], [WIDE, ROW, x], SEQ, HIDDEN))
 

@@ -16,7 +16,7 @@ os.environ |= {"TVM_WORKBENCH_STORE": "off", "TOPHUB_LOCATION": "NONE"}
 
 import workbench as wb
 from benchmarks.bar import Bar, show
-from workbench.dialects.relay import build
+from workbench.dialects.registry import dialect
 from workbench.measurement.build_and_time import MeasureOptions
 from workbench.measurement.measure import measure_one
 from workbench.measurement.repeats import sample
@@ -31,7 +31,7 @@ NOTHING = "benchmarks.timing_nothing:nothing"
 
 def overhead(workload: wb.Workload) -> tuple[Ratio, float, float]:
     """Our median over that of GraphModule.benchmark(), on one executor, round by round."""
-    built = build.compiled(workload, "llvm -mcpu=core-avx2", Config(opt_level=3).to_data())
+    built = dialect("relay").compiler.compiled(workload, "llvm -mcpu=core-avx2", Config(opt_level=3).to_data())
     running: Any = built.load(0)
     number = sample(running.run, 0.1)["number"]
     ours, theirs = [], []
@@ -56,6 +56,7 @@ def restart() -> float:
     seconds = []
     for _ in range(5):
         running = child._child  # noqa: SLF001  the crash is what is measured
+        assert running is not None
         started = time.perf_counter()
         os.kill(running.pid, signal.SIGKILL)
         running.process.wait()
@@ -111,7 +112,7 @@ def toggle() -> float:
     measure_one(workload, Config(), "llvm", MeasureOptions())
     started = time.perf_counter()
     row = measure_one(workload, Config(disabled=("EliminateCommonSubexpr",)), "llvm", MeasureOptions())
-    assert row["status"] == "ok", row["message"]
+    assert row.status == "ok", row.message
     return time.perf_counter() - started
 
 

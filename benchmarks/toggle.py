@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import statistics
-import sys
 import tempfile
 from pathlib import Path
 
+from browser.driver import Notebook
+from browser.lab import running_browser, running_lab
+
 from benchmarks.bar import Bar, show
-
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
-
-from browser.lab import Notebook, running_browser, running_lab  # noqa: E402  tests/ is no package of the project
 
 # The click, and the first frame after the picture of a higher number has been painted.
 _CLICK = """

@@ -1,10 +1,14 @@
 """The README's pictures: `python docs/pictures.py` in the main environment makes them again.
 
-The Relay environment makes the views and saves them as pages; Chromium opens each in light and in dark.
+The Relay environment makes the views and saves them as pages; Chromium opens each in light and in dark. pictures.json has the hashes of
+the bundle and of this script, and `python docs/pictures.py --check` fails if the pictures are older than either.
 """
 
 from __future__ import annotations
 
+import argparse
+import hashlib
+import json
 import subprocess
 import sys
 import tempfile
@@ -17,6 +21,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from browser.lab import running_browser  # noqa: E402  tests/ is no package of the project
 
+MADE_FROM = {"bundle": "workbench/widgets/static/workbench.js", "script": "docs/pictures.py"}
+HASHES = ROOT / "docs/pictures.json"
 WIDTH = 1240
 SHARPNESS = 1.5
 MOST_BYTES = 200_000
@@ -31,6 +37,15 @@ def compare(sample, passes, **traits):
     steps = wb.trace(wb.samples.load(sample), passes).steps
     titles = ["before", "after " + " and ".join(step.name for step in steps)]
     return wb.CompareView(steps[0].before, steps[-1].after, titles=titles, **traits)
+
+casts = wb.samples.load("parallel_cast")
+bench = wb.Workbench(casts, "EliminateCommonSubexpr,FuseOps", height=640)
+bench.wait()
+bench.save(folder + "/workbench.html")
+branches = wb.samples.load("branches")
+rows, raced = wb.measure(branches, [0, 1, 2, 3], budget=2.0), wb.race(branches, 0, 3)
+for name, theme in (("light", wb.plots.LIGHT), ("dark", wb.plots.DARK)):
+    wb.plots.runtime(rows, theme=theme, races=[raced]).figure.savefig(f"{folder}/times-{name}.png", dpi=150)
 
 compare("parallel_cast", "EliminateCommonSubexpr,FuseOps").save(folder + "/parallel_cast.html")
 bert = compare("bert", "SimplifyInference,FuseOps", legend=True)
@@ -48,13 +63,42 @@ attention.region = split
 attention.wait()
 attention.save(folder + "/fusion.html")
 """
-HEIGHTS = {"parallel_cast": 800, "bert": 760, "fusion": 720}
+PLOTS = ("times-light", "times-dark")
+HEIGHTS = {"workbench": 860, "parallel_cast": 800, "bert": 760, "fusion": 720}
 
 
 def main() -> None:
-    """Write every picture beside this file."""
+    """Write every picture beside this file, or check that none is out of date."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="fail if the pictures are older than the widgets")
+    if parser.parse_args().check:
+        sys.exit(stale())
+    make()
+    HASHES.write_text(json.dumps(hashes(), indent=2) + "\n", encoding="utf-8")
+
+
+def hashes() -> dict[str, str]:
+    """Return the hash of each file that the pictures are made from."""
+    return {name: hashlib.sha256((ROOT / path).read_bytes()).hexdigest() for name, path in MADE_FROM.items()}
+
+
+def stale() -> str | None:
+    """Return the sentence about the files that are newer than the pictures; None if there are none."""
+    stored = json.loads(HASHES.read_text(encoding="utf-8")) if HASHES.exists() else {}
+    changed = [MADE_FROM[name] for name, value in hashes().items() if stored.get(name) != value]
+    if not changed:
+        return None
+    return f"{', '.join(changed)} changed after the pictures were made; run `python docs/pictures.py`"
+
+
+def make() -> None:
+    """Make the pages and plots in the Relay environment, and the pictures from them."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([str(ROOT / ".venv-relay/bin/python"), "-c", VIEWS, folder], check=True, cwd=ROOT)
+        for name in PLOTS:
+            path = ROOT / "docs" / f"{name}.png"
+            path.write_bytes((Path(folder) / f"{name}.png").read_bytes())
+            small(path)
         with running_browser() as browser:
             for name, height in HEIGHTS.items():
                 for scheme in ("light", "dark"):

@@ -1,11 +1,12 @@
 // What build.mjs makes of two kinds of import.
 declare module "*?worker" {
-  /** For `unzipped`. */
-  const packed: string;
-  export default packed;
+  /** A script that leaves the exports of the file in the variable `layout`. */
+  const source: string;
+  export default source;
 }
+/** The version of the Python package. */
+declare const WORKBENCH_VERSION: string;
 declare module "*.css" {
-  /** For `unzipped`. */
-  const packed: string;
-  export default packed;
+  const source: string;
+  export default source;
 }

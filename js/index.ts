@@ -1,34 +1,55 @@
 /**
  * The module that anywidget loads: `render` draws the view that the model asks for and returns its end. In a saved page
- * the same module starts itself, and under Node `svg` and `strokes` draw without a page.
+ * the same module starts itself.
  */
-import { isSavedPage, openSavedPage } from "./standalone.ts";
-import { compareView } from "./views/compare_view.ts";
-import { fusion } from "./views/fusion.ts";
-import { graphView } from "./views/graph_view.ts";
-import { keepStill } from "./views/still_sender.ts";
-import { type Model, whileConnected } from "./views/model.ts";
-import { pattern } from "./views/pattern.ts";
-import { predict } from "./views/predict.ts";
-import { stepper } from "./views/stepper.ts";
-import { tune } from "./views/tune.ts";
-import { workbench } from "./views/workbench.ts";
 
-const VIEWS: Record<string, (model: Model, el: HTMLElement) => () => void> = { graph: graphView, compare: compareView, fusion, pattern, predict, stepper, tune, workbench };
+import { showEnded } from "./components/kernel_ended.tsx";
+import { stopClock, watchKernel, whileConnected } from "./model/kernel.ts";
+import { type Model } from "./model/model.ts";
+import { keepStill } from "./pane/still_sender.ts";
+import { isSavedPage, openSavedPage } from "./standalone.ts";
+import { compareView } from "./widgets/compare_view.tsx";
+import { fusion } from "./widgets/fusion.tsx";
+import { graphView } from "./widgets/graph_view.tsx";
+import { memory } from "./widgets/memory.tsx";
+import { pattern } from "./widgets/pattern.tsx";
+import { predict } from "./widgets/predict.tsx";
+import { stepper } from "./widgets/stepper.tsx";
+import { tune } from "./widgets/tune.tsx";
+import { workbench } from "./widgets/workbench.tsx";
+
+const VIEWS: Record<string, (model: Model, el: HTMLElement) => () => void> = {
+  graph: graphView,
+  compare: compareView,
+  fusion,
+  memory,
+  pattern,
+  predict,
+  stepper,
+  tune,
+  workbench,
+};
 
 function render({ model: given, el }: { model: Model; el: HTMLElement }): () => void {
-  const model = whileConnected(given);
+  let root: HTMLElement | null = null;
+  let over = false;
+  const ended = () => {
+    over = true;
+    stopClock(given);
+    if (root) showEnded(root);
+  };
+  const model = whileConnected(given, ended);
   const view = VIEWS[String(model.get("_view"))] ?? graphView;
   const end = view(model, el);
-  const root = el.querySelector<HTMLElement>(".wb");
-  const endKeeping = root ? keepStill(model, root) : () => undefined;
+  root = el.querySelector<HTMLElement>(".wb");
+  // A view that sends while it opens.
+  if (over && root) showEnded(root);
+  const ends = [watchKernel(given, ended), root ? keepStill(model, root) : () => undefined, end];
   return () => {
-    endKeeping();
-    end();
+    for (const each of ends) each();
   };
 }
 
 if (isSavedPage()) openSavedPage(render);
 
-export { strokes, svg } from "./offline.ts";
 export default { render };

@@ -1,6 +1,7 @@
-// Bundles every *.test.ts and hands them to Node's own test runner: the same on Node 20 and later, no test framework.
-import { readdir, rm } from "node:fs/promises";
+// Bundles every *.test.ts and *.test.tsx and hands them to Node's own test runner: the same on Node 20 and later, no test framework.
+
 import { spawnSync } from "node:child_process";
+import { readdir, rm } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
@@ -12,7 +13,7 @@ const out = join(here, ".test", String(process.pid));
 const wanted = process.argv.slice(2);
 
 const entries = (await readdir(here, { recursive: true }))
-  .filter((file) => file.endsWith(".test.ts") && !file.startsWith("node_modules") && !file.startsWith(".test"))
+  .filter((file) => /\.test\.tsx?$/.test(file) && !file.startsWith("node_modules") && !file.startsWith(".test"))
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
   .map((file) => join(here, file));
 if (entries.length === 0) {
@@ -29,10 +30,13 @@ await esbuild.build({
   outExtension: { ".js": ".mjs" },
   minify: false,
   platform: "node",
+  external: ["@happy-dom/global-registrator"],
   sourcemap: "inline",
   logLevel: "warning",
 });
-const files = entries.map((file) => join(out, relative(here, file).replace(/\.ts$/, ".mjs")));
-const { status } = spawnSync(process.execPath, ["--enable-source-maps", "--test", "--test-reporter=spec", ...files], { stdio: "inherit" });
+const files = entries.map((file) => join(out, relative(here, file).replace(/\.tsx?$/, ".mjs")));
+const { status } = spawnSync(process.execPath, ["--enable-source-maps", "--test", "--test-reporter=spec", ...files], {
+  stdio: "inherit",
+});
 await rm(out, { recursive: true, force: true });
 process.exit(status ?? 1);

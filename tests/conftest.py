@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 TESTS = Path(__file__).parent
 LANES = ("static", "core", "relay", "relax", "pytorch", "widgets", "browser", "notebooks", "device")
+# Lanes whose tests are all in their folder: the other files are not even imported.
+IN_FOLDERS = ("static", "pytorch", "browser", "notebooks", "device")
 # What a lane can not do without: a module of the environment.
 NEEDS = {"static": "importlinter", "pytorch": "torch", "browser": "playwright", "notebooks": "nbclient"}
 
@@ -108,9 +110,10 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     folder = _folder_lane(collection_path)
-    if folder is None:
-        return None
     lane = config.getoption("--lane")
+    if folder is None:
+        outside = lane in IN_FOLDERS and collection_path.is_file() and collection_path.name != "conftest.py"
+        return True if outside else None
     return True if folder != lane and (lane is not None or not _possible(folder)) else None
 
 
@@ -130,6 +133,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         own = _lane(item)
         item.add_marker(own)
+        if DIALECT == "relay" and item.get_closest_marker("one_dialect"):
+            item.add_marker("long")
         (chosen if own == lane or (lane is None and _possible(own)) else left_out).append(item)
     items[:] = chosen
     config.hook.pytest_deselected(items=left_out)

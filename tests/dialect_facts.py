@@ -72,6 +72,8 @@ class Facts:
     kernels_of_merged_casts: int
     """of the sample parallel_cast after EliminateCommonSubexpr, which leaves aliases (`lv3 = lv1`) in Relax; FuseOps takes each
     for an opaque reader, so that relu stays alone, until CanonicalizeBindings removes them"""
+    one_type_a_storage: bool
+    "whether TVM's planner reuses a storage for tensors of one data type only: Relay's compares the device alone"
     bad_triple: str
     "what a build for a target triple that LLVM does not know is: LLVM 10 under Relay ends the process, today's says what is wrong"
 
@@ -88,6 +90,7 @@ FACTS = {
         mixed=",ToMixedPrecision",
         after_fusion="",
         kernels_of_merged_casts=3,
+        one_type_a_storage=False,
         bad_triple="crashed",
     ),
     "relax": Facts(
@@ -101,6 +104,7 @@ FACTS = {
         mixed="",
         after_fusion=",FuseTIR",
         kernels_of_merged_casts=4,
+        one_type_a_storage=True,
         bad_triple="failed",
     ),
 }

@@ -26,6 +26,7 @@ def pool():
         yield made
 
 
+@pytest.mark.one_dialect
 def test_a_process_pools_builds_are_counted_checked_and_timed_as_ours(small, pool):
     there = wb.measure(small, [0, 3], budget=0.02, per_kernel=True, executor=pool)
     here = wb.measure(small, [0, 3], budget=0.02)
@@ -43,6 +44,7 @@ def test_a_build_that_crashes_there_is_a_row_and_the_pool_goes_on(small, pool, f
     assert rows["message"].iloc[0]
 
 
+@pytest.mark.one_dialect
 def test_a_pipeline_is_run_there_and_one_that_fails_is_a_row(small, pool):
     rows = wb.measure(small, ["DeadCodeElimination", "Nothing"], budget=0.02, executor=pool)
     assert list(rows["status"]) == ["ok", "failed"], list(rows["message"])
@@ -55,11 +57,13 @@ def test_threads_build_in_a_process_too(small):
     assert list(rows["status"]) == ["ok", "ok"], list(rows["message"])
 
 
+@pytest.mark.one_dialect
 def test_a_cancel_does_not_wait_for_the_executor(small, pool):
     rows = wb.measure(small, [0, 3], budget=0.02, executor=pool, cancelled=lambda: True)
     assert list(rows["status"]) == ["cancelled", "cancelled"]
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:distributed.*", "ignore::DeprecationWarning:dask.*")
 def test_builds_on_dask(small):
     distributed = pytest.importorskip("distributed", reason="Dask is in the main environment only (the extra `dev`)")

@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from breadth import breadth
 from onnx_models import dense
+from small_samples import SMALL
 
 import workbench as wb
 from workbench.dialects.registry import dialect as door
 
 
-@pytest.mark.parametrize("name", ["parallel_cast", "conv_bias_batch_norm", "branches"])
+@pytest.mark.parametrize("name", breadth(["parallel_cast", "conv_bias_batch_norm", "branches"], "parallel_cast"))
 def test_what_the_compiler_does_keeps_the_answer(name: str, dialect: str) -> None:
     w = wb.samples.load(name, dialect=dialect)
     checks = wb.trace(w, door(dialect).passes.presets()[0].pipeline).check()
@@ -21,8 +23,9 @@ def test_what_the_compiler_does_keeps_the_answer(name: str, dialect: str) -> Non
     assert "same" in {row.status for row in checks}
 
 
-def test_a_build_is_checked_as_far_as_its_modules_can_be_run(dialect: str) -> None:
-    t = wb.trace_build(wb.samples.load("conv_bias_batch_norm", dialect=dialect))
+@pytest.mark.parametrize("name", breadth(["conv_bias_batch_norm", "parallel_cast"], "parallel_cast"))
+def test_a_build_is_checked_as_far_as_its_modules_can_be_run(name: str, dialect: str) -> None:
+    t = wb.trace_build(wb.samples.load(name, dialect=dialect, **SMALL[name]))
     fusion = next(place for place, step in enumerate(t.steps) if step.name == "FuseOps")
     checks = t.check(range(fusion + 1))
     assert not checks.failed

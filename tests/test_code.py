@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import json
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from breadth import breadth
 
 import workbench as wb
 from workbench.dialects.registry import dialect as door
@@ -18,59 +21,85 @@ SMALL: dict[str, dict[str, int]] = {
     "attention": {"seq": 8, "heads": 2, "head": 4},
     "bert": {"layers": 1, "hidden": 16, "seq": 8, "heads": 2},
 }
-# What runs the text: it may not see the workbench.
-ALONE = 'sys.modules["workbench"] = None'
-RUN = """
-import importlib.util, json, sys
-{alone}
+# The text runs in a fork of a process that has imported TVM and may not see the workbench.
+REPLAYS = """
+import importlib.util, json, os, sys, traceback
+sys.modules["workbench"] = None
 import tvm
-params = dict(tvm.runtime.load_param_dict(open({params!r}, "rb").read()))
-mod = tvm.ir.load_json(open({module!r}).read())
-spec = importlib.util.spec_from_file_location("replayed", {code!r})
-replayed = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(replayed)
-result = replayed.{call}
-open({result!r}, "w").write(tvm.ir.save_json(result))
+
+def replay(module, params, code, call, result, sees_workbench):
+    if sees_workbench:
+        del sys.modules["workbench"]
+    spec = importlib.util.spec_from_file_location("replayed", code)
+    replayed = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(replayed)
+    given = {
+        "mod": tvm.ir.load_json(open(module).read()),
+        "params": dict(tvm.runtime.load_param_dict(open(params, "rb").read())),
+    }
+    made = eval("replayed." + call, {"replayed": replayed, **given})
+    open(result, "w").write(tvm.ir.save_json(made))
+
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        os.dup2(2, 1)
+        try:
+            replay(**json.loads(line))
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    print(os.waitpid(child, 0)[1], flush=True)
 """
+Replay = Callable[..., Any]
 
 
-def replayed(
-    workload: wb.Workload, text: str, folder: Path, call: str = "transformed(mod, params)", alone: str = ALONE
-) -> Any:
-    """The module that the text makes, in a process without the workbench."""
-    import tvm
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen[str]]:
+    """A Python that replays a text for each line that it reads."""
+    folder = tmp_path_factory.mktemp("alone")
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", REPLAYS], cwd=folder, text=True, **pipes) as started:
+        yield started
 
-    paths = {name: str(folder / name) for name in ("module", "result")}
-    paths.update(params=str(folder / "params.bin"), code=str(folder / "code.py"))
-    door(workload.dialect).frontend.dump(workload, folder)
-    Path(paths["module"]).write_text((folder / "module.json").read_text())
-    Path(paths["params"]).write_bytes(tvm.runtime.save_param_dict(workload.params))
-    Path(paths["code"]).write_text(text)
-    done = subprocess.run(
-        [sys.executable, "-c", RUN.format(call=call, alone=alone, **paths)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return tvm.ir.load_json(Path(paths["result"]).read_text())
+
+@pytest.fixture
+def replayed(python: subprocess.Popen[str], tmp_path: Path) -> Replay:
+    """Return the module that a text makes in a process without the workbench."""
+
+    def replay(w: wb.Workload, text: str, call: str = "transformed(mod, params)", sees_workbench: bool = False) -> Any:
+        import tvm
+
+        door(w.dialect).frontend.dump(w, tmp_path)
+        code, params, result = (tmp_path / name for name in ("code.py", "params.bin", "result.json"))
+        params.write_bytes(tvm.runtime.save_param_dict(w.params))
+        code.write_text(text)
+        paths = {"module": tmp_path / "module.json", "params": params, "code": code, "result": result}
+        assert python.stdin
+        assert python.stdout
+        given = {name: str(path) for name, path in paths.items()}
+        print(json.dumps({**given, "call": call, "sees_workbench": sees_workbench}), file=python.stdin, flush=True)
+        assert python.stdout.readline() == "0\n", "the text failed: its traceback is in the captured stderr"
+        return tvm.ir.load_json(result.read_text())
+
+    return replay
 
 
 def passes_of(dialect: str, place: int) -> wb.Pipeline:
     return wb.Pipeline.parse(door(dialect).passes.presets()[place].pipeline)
 
 
-@pytest.mark.parametrize("place", [0, 1])
-@pytest.mark.parametrize("name", ["conv_bias_batch_norm", "attention", "branches"])
-def test_a_pipelines_code_makes_an_equal_module(name: str, place: int, dialect: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", breadth([0, 1], 1))
+@pytest.mark.parametrize("name", breadth(["conv_bias_batch_norm", "attention", "branches"], "attention"))
+def test_a_pipelines_code_makes_an_equal_module(name: str, place: int, dialect: str, replayed: Replay) -> None:
     w = wb.samples.load(name, dialect=dialect, **SMALL.get(name, {}))
     t = wb.trace(w, passes_of(dialect, place))
     assert t.failed is None
-    assert door(dialect).frontend.same(replayed(w, t.code(), tmp_path), t.result)
+    assert door(dialect).frontend.same(replayed(w, t.code()), t.result)
 
 
-def test_passes_of_ours_are_imported_and_no_others(dialect: str, tmp_path: Path) -> None:
+def test_passes_of_ours_are_imported_and_no_others(dialect: str, replayed: Replay) -> None:
     *before, fuse = wb.Pipeline.parse(door(dialect).passes.fusing())
     made = wb.trace(wb.samples.load("mlp", dialect=dialect, layers=1, width=4), wb.Pipeline(before))
     w = wb.load(made.result)
@@ -80,7 +109,7 @@ def test_passes_of_ours_are_imported_and_no_others(dialect: str, tmp_path: Path)
     t = wb.trace(w, f"{cut},{fuse}")
     assert t.failed is None
     assert len([line for line in t.code().splitlines() if line.endswith("import CutFusion")]) == 1
-    assert door(dialect).frontend.same(replayed(w, t.code(), tmp_path, alone=""), t.result)
+    assert door(dialect).frontend.same(replayed(w, t.code(), sees_workbench=True), t.result)
     assert "workbench" not in wb.trace(w, f"-{cut},{fuse}").code()
 
 
@@ -91,11 +120,11 @@ def test_the_passes_of_ours_that_code_knows_are_those_there_are(dialect: str) ->
     assert set(words.ours) == ours - {"BindParams"}
 
 
-def test_options_switches_and_levels_are_kept(dialect: str, tmp_path: Path) -> None:
+def test_options_switches_and_levels_are_kept(dialect: str, replayed: Replay) -> None:
     w = wb.samples.load("parallel_cast", dialect=dialect)
     t = wb.trace(w, f"-FoldConstant,EliminateCommonSubexpr,{door(dialect).passes.fusing()}", 1)
     assert "# " in t.code()
-    assert door(dialect).frontend.same(replayed(w, t.code(), tmp_path), t.result)
+    assert door(dialect).frontend.same(replayed(w, t.code()), t.result)
 
 
 def mine(module: Any) -> Any:
@@ -108,12 +137,12 @@ def helped(module: Any) -> Any:
     return mine(module)
 
 
-def test_a_function_of_the_persons_own_is_in_the_code(dialect: str, tmp_path: Path) -> None:
+def test_a_function_of_the_persons_own_is_in_the_code(dialect: str, replayed: Replay) -> None:
     w = wb.samples.load("parallel_cast", dialect=dialect)
     t = wb.trace(w, [mine])
     assert t.steps[0].changed
     assert "def mine(module" in t.code()
-    assert door(dialect).frontend.same(replayed(w, t.code(), tmp_path), t.result)
+    assert door(dialect).frontend.same(replayed(w, t.code()), t.result)
 
 
 @pytest.mark.parametrize(
@@ -135,20 +164,20 @@ def test_a_failed_pass_is_a_comment_with_its_error(dialect: str) -> None:
     assert "# broken,  # failed: ValueError" in text
 
 
-def test_a_builds_code_makes_the_module_that_the_trace_ended_with(dialect: str, tmp_path: Path) -> None:
+def test_a_builds_code_makes_the_module_that_the_trace_ended_with(dialect: str, replayed: Replay) -> None:
     w = wb.samples.load("conv_bias_batch_norm", dialect=dialect)
     t = wb.trace_build(w, opt_level=3, whole=False, disabled=["FoldConstant"])
-    result = replayed(w, t.code(), tmp_path, "optimized(mod, params)")
+    result = replayed(w, t.code(), "optimized(mod, params)")
     after = door(dialect).frontend.load(result, None, w.name)
     assert after is not None
     assert wb.diff(t.end.graph, after.graph).empty
     assert t.end.graph.kernel_count == after.graph.kernel_count
 
 
-def test_a_builds_code_builds(dialect: str, tmp_path: Path) -> None:
+def test_a_builds_code_builds(dialect: str, replayed: Replay) -> None:
     w = wb.samples.load("mlp", dialect=dialect)
     text = wb.trace_build(w).code()
-    replayed(w, text, tmp_path, "built(mod, params) and mod")
+    replayed(w, text, "built(mod, params) and mod")
 
 
 def test_an_opened_trace_has_the_same_code(dialect: str, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import dataclasses
 from collections import Counter
 
 import pytest
+from breadth import breadth
 
 import workbench as wb
 from workbench.errors import MeasureError, UnknownName
@@ -35,10 +36,12 @@ def agree(workload: wb.Workload, target: str, opt_level: int) -> None:
         "copies": built.copies,
         "traffic_bytes": built.traffic_bytes,
         "handover_bytes": dict(between),
+        "peak_bytes": built.peak_bytes,
         "target": built.target,
         "status": "ok",
         "reason": "",
     }
+    assert found["peak_bytes"] == wb.memory(workload, target, opt_level).peak_bytes > 0
     linked_both_ways(built)
     assert built.launches_exact
     assert built.launches >= built.calls - built.noops - built.copies
@@ -57,7 +60,7 @@ def linked_both_ways(built: Kernels) -> None:
     assert computing == {node for row in built.rows for node in row["nodes"]} & computing
 
 
-@pytest.mark.parametrize("opt_level", range(4))
+@pytest.mark.parametrize("opt_level", breadth(range(4), 0, 3))
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", QUICK)
 def test_count_is_what_a_build_has(dialect: str, name: str, target: str, opt_level: int) -> None:

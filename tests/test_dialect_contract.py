@@ -264,6 +264,7 @@ except TooDeep:
 """
 
 
+@pytest.mark.one_dialect
 def test_a_chain_of_20_000_does_not_end_the_process(dialect: str) -> None:
     run = subprocess.run([sys.executable, "-c", DEEP], capture_output=True, text=True, timeout=300, check=False)
     assert (run.returncode, run.stdout.strip()) == (0, "alive"), run.stderr[-2000:]

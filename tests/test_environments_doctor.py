@@ -20,6 +20,13 @@ def data(tmp_path, monkeypatch) -> Path:
     return tmp_path / "jupyter"
 
 
+@pytest.fixture
+def bare(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without programs: a report on it starts none."""
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+
 def add_kernel(data: Path, name: str, python: Path | str) -> None:
     folder = data / "kernels" / name
     folder.mkdir(parents=True)
@@ -61,8 +68,7 @@ def test_environments_that_are_broken_in_every_way(data, tmp_path, monkeypatch):
     assert "torn (kernel.json can not be read)" in found["kernels"]
 
 
-def test_a_machine_with_nothing_on_path(data, tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
+def test_a_machine_with_nothing_on_path(bare):
     found = lines()
     assert found["CUDA compiler"] == "no nvcc"
     assert "apt-get install graphviz" in found["dot"]
@@ -81,6 +87,25 @@ def test_a_tvm_that_can_not_be_imported(tmp_path):
         check=True,
     )
     assert json.loads(result.stdout)["error"] == "OSError: libtvm.so: wrong ELF class"
+
+
+def add_distribution(folder: Path, name: str, package: str) -> None:
+    info = folder / f"{name.replace('-', '_')}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "RECORD").write_text(f"{package}/__init__.py,,\n{info.name}/METADATA,,\n")
+
+
+def test_another_owner_of_the_import_name_gets_a_warning(bare, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    add_distribution(tmp_path / "site", "TVM_Workbench", "workbench")
+    add_distribution(tmp_path / "site", "bench-tools", "workbench")
+    add_distribution(tmp_path / "site", "unrelated", "other")
+    assert lines()["WARNING"].startswith("bench-tools installs a package named workbench too")
+
+
+def test_no_warning_where_workbench_has_one_owner(bare):
+    assert "WARNING" not in lines()
 
 
 @pytest.mark.relay

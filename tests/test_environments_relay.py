@@ -62,6 +62,7 @@ def test_an_error_is_one_sentence_and_status_1(tmp_path, capsys):
     assert captured.err.count("\n") == 1
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="the Relay build is for Linux")
 @pytest.mark.usefixtures("offline")
 def test_killed_and_run_again_it_starts_over(tmp_path):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from dialect_facts import Facts
+from small_samples import SMALL
 
 import workbench as wb
 from workbench.errors import PipelineError, UnknownName
@@ -17,7 +18,7 @@ FAILS = "CutFusion{edges=[(0, 1, 0)],ops=['none', 'none']}"
 
 
 def normed(dialect: str) -> wb.Workload:
-    return wb.samples.load("conv_bias_batch_norm", dialect=dialect)
+    return wb.samples.load("conv_bias_batch_norm", dialect=dialect, **SMALL["conv_bias_batch_norm"])
 
 
 def test_every_pass_of_the_catalogue_is_a_row(dialect: str) -> None:
@@ -79,6 +80,7 @@ def test_it_can_be_given_up_and_taken_up_again(dialect: str) -> None:
     assert len(found.run().rows) == 2
 
 
+@pytest.mark.one_dialect
 def test_given_up_from_another_thread_it_stops_within_the_pass(dialect: str, facts: Facts) -> None:
     found = wb.explore(wb.samples.load("mlp", dialect=dialect), [facts.batch_norm_apart], timeout=60)
     worker("trials").stop()  # the child must start first, which takes longer than the timer
@@ -103,6 +105,7 @@ def test_names_and_options_are_checked_before_anything_runs(dialect: str) -> Non
         wb.explore(w, ["FuseOps{nothing=1}"])
 
 
+@pytest.mark.one_dialect
 def test_a_prefix_that_fails_is_said_once_for_each_pass(dialect: str) -> None:
     (effect,) = wb.explore(wb.samples.load("mlp", dialect=dialect), ["FuseOps"], after=FAILS)
     assert effect.status == "error"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from breadth import breadth
 
 import workbench as wb
 from workbench.dialects.registry import dialect as door
@@ -48,7 +49,7 @@ def test_small_samples_have_none(dialect, name):
     assert graph.layered is graph
 
 
-@pytest.mark.parametrize("name", ["bert", "resnet18"])
+@pytest.mark.parametrize("name", breadth(["bert", "resnet18"], "resnet18"))
 def test_what_a_pass_leaves_stays_in_its_layer(dialect, facts, name):
     passes = f"{facts.folded}{facts.mixed},EliminateCommonSubexpr,{door(dialect).passes.fusing()}{facts.after_fusion}"
     trace = wb.trace(wb.samples.load(name, dialect=dialect), passes, opt_level=4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from breadth import breadth
 
 import workbench as wb
 from workbench.dialects.registry import dialect as door
@@ -26,7 +27,7 @@ def test_every_operator_of_the_fused_graph_came_from_somewhere_and_is_in_its_ker
         assert found.kernels == (node.op if group is None else t.end.graph.groups[group].name,)
 
 
-@pytest.mark.parametrize("name", ["mlp", "branches", "conv_bias_batch_norm"])
+@pytest.mark.parametrize("name", breadth(["mlp", "branches", "conv_bias_batch_norm"], "branches"))
 def test_every_operator_of_a_build_is_followed_to_a_kernel(name: str, dialect: str) -> None:
     t = wb.trace_build(sample(name, dialect))
     for node in t.start.graph.ops:

@@ -21,6 +21,8 @@ from workbench.cli import main
 from workbench.dialects.registry import dialect as door
 from workbench.worker.parent import Progress, worker
 
+pytestmark = pytest.mark.one_dialect
+
 MIB = 1 << 20
 
 
@@ -110,12 +112,12 @@ def test_a_workload_without_a_reference_is_not_checked_and_says_why(
     dialect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> str:
-        return "the reference cannot be had: it does not compile"
+        return "the reference could not be computed: it does not compile"
 
     monkeypatch.setattr(part("build_and_time"), "_write_reference", refuse)
     row = wb.measure(small(), [0], budget=0.02).iloc[0]
     assert row.status == "ok"
-    assert row.check == "not checked: the reference cannot be had: it does not compile"
+    assert row.check == "not checked: the reference could not be computed: it does not compile"
 
 
 def test_the_reference_is_computed_once(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:

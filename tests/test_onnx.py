@@ -39,6 +39,7 @@ def layers(graph: Any) -> list[str]:
     return [group.name for group in graph.layered.groups if group.kind == "scope" and group.name.startswith("layer")]
 
 
+@pytest.mark.one_dialect
 def test_bert_loads_steps_and_has_twelve_layers_before_and_after(dialect: str, workload: wb.Workload) -> None:
     assert (workload.name, workload.dialect, workload.notes) == ("bert", dialect, [])
     wanted = [f"layer.{i}" for i in range(12)]
@@ -50,6 +51,7 @@ def test_bert_loads_steps_and_has_twelve_layers_before_and_after(dialect: str, w
     assert layers(trace.end.graph) == wanted
 
 
+@pytest.mark.one_dialect
 def test_weights_are_parameters_by_their_names(dialect: str, twelve: Path, workload: wb.Workload) -> None:
     weights = [tensor for tensor in onnx.load(twelve).graph.initializer if len(tensor.dims) == 2]
     matrices = {name: array.shape for name, array in workload.params.items() if len(array.shape) == 2}
@@ -61,7 +63,7 @@ def test_weights_are_parameters_by_their_names(dialect: str, twelve: Path, workl
 
 @pytest.mark.parametrize(
     "model",
-    [bert(1), convolutions(), pooled("ReduceMean"), pooled("ReduceSum")],
+    [bert(1), pytest.param(convolutions(), marks=pytest.mark.long), pooled("ReduceMean"), pooled("ReduceSum")],
     ids=["bert", "convolutions", "mean", "sum"],
 )
 def test_outputs_are_those_of_onnx_itself(dialect: str, model: Any, tell: Any) -> None:
@@ -73,7 +75,15 @@ def test_outputs_are_those_of_onnx_itself(dialect: str, model: Any, tell: Any) -
     )
 
 
-@pytest.mark.parametrize("make", [chain, partial(chain, named=False), tree], ids=["chain", "unnamed", "tree"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(chain, marks=pytest.mark.long),
+        partial(chain, named=False),
+        pytest.param(tree, marks=pytest.mark.long),
+    ],
+    ids=["chain", "unnamed", "tree"],
+)
 def test_loading_is_linear_in_the_number_of_nodes(dialect: str, make: Callable[[int], Any], tell: Any) -> None:
     wb.load(make(2))  # what is imported and cached once
     small, large = (_calls(partial(wb.load, make(nodes))) for nodes in (64, 256))

@@ -115,6 +115,7 @@ def test_an_interrupt_of_the_user_ends_the_trace(w: wb.Workload) -> None:
         wb.trace(w, [interrupts])
 
 
+@pytest.mark.one_dialect
 @pytest.mark.parametrize(("bad", "words"), [(loops, "no result within 1 s"), (crashes, "SIGSEGV")])
 def test_a_pass_that_loops_or_ends_its_process_is_a_step_when_isolated(w: wb.Workload, bad: Any, words: str) -> None:
     # the child starts within the time of its first pass

@@ -19,6 +19,8 @@ from workbench.worker.launch import Child
 from workbench.worker.parent import Worker
 from workbench.worker.parent import worker as role
 
+pytestmark = pytest.mark.one_dialect
+
 NOTEBOOK = """
 import os, sys
 import workbench as wb
@@ -44,17 +46,24 @@ print(worker().run("jobs_that_fail:name", w, {}), worker()._child.pid == before)
 """
 
 
-@pytest.fixture(autouse=True)
-def _jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def _jobs() -> Iterator[None]:
     places = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(places))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(places))
+        yield
 
 
-@pytest.fixture
-def worker(dialect: str) -> Iterator[Worker]:
+@pytest.fixture(scope="module")
+def shared(_jobs: None) -> Iterator[Worker]:
     made = Worker()
     yield made
     made.close()
+
+
+@pytest.fixture
+def worker(shared: Worker, dialect: str) -> Worker:
+    return shared
 
 
 @pytest.fixture
@@ -191,6 +200,7 @@ def test_interrupt_of_the_start_leaves_no_child(
     worker: Worker, w: wb.Workload, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started = []
+    worker.stop()
 
     def interrupted(child: Child, *_: object) -> None:
         started.append(child.process)

@@ -12,6 +12,8 @@ import workbench as wb
 from workbench.errors import MeasureError, NoServer
 from workbench.measurement.row import COLUMNS
 
+pytestmark = pytest.mark.one_dialect
+
 
 @pytest.fixture
 def small(dialect):

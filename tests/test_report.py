@@ -20,6 +20,7 @@ def cast():
     return wb.Workload(made.module, made.params, HOSTILE, made.dialect)
 
 
+@pytest.mark.one_dialect
 def test_a_report_is_one_page_with_its_numbers_beside_it(cast, dialect, tmp_path):
     path = wb.report(cast, [3], ["llvm", "cuda"], path=tmp_path / "card.html", budget=0.02)
     text = path.read_text(encoding="utf-8")

@@ -79,6 +79,7 @@ def test_tasks_are_kernels_of_the_graph(dialect: str, tuned: TunedSchedules) -> 
     assert len(tuned.table) == len(tuned.tasks)
 
 
+@pytest.mark.one_dialect
 def test_what_was_tuned_is_not_tuned_again(dialect: str, tuned: TunedSchedules) -> None:
     again = wb.tune_schedules(workload(), kernels=[1], trials=TRIALS, budget=0.1, folder=tuned.folder)
     assert again.trials == 0
@@ -112,6 +113,7 @@ def test_kernels_and_counts_are_those_of_the_tuned_build(dialect: str, tuned: Tu
         wb.kernels(workload(), config=wb.Config(pipeline="FuseOps"))
 
 
+@pytest.mark.long
 def test_a_run_is_paused_and_a_killed_one_has_lost_the_candidate_in_flight(
     dialect: str, tuned: TunedSchedules, tmp_path: Path
 ) -> None:
@@ -154,6 +156,7 @@ def test_a_run_is_paused_and_a_killed_one_has_lost_the_candidate_in_flight(
     assert max(task.known for task in stopped.tasks) == len(whole)
 
 
+@pytest.mark.one_dialect
 def test_a_run_tells_how_it_goes(dialect: str, run: ScheduleRun, tuned: TunedSchedules) -> None:
     function = next(task.function for task in tuned.tasks if 1 in task.calls)
     assert (run.status, run.left, run.spent) == ("done", 0.0, 1.0)
@@ -187,6 +190,7 @@ def test_its_code_rebuilds_the_model_without_the_workbench(dialect: str, tuned: 
     np.testing.assert_allclose(np.load(tmp_path / "found.npy"), expected, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.one_dialect
 def test_what_cannot_be_done_is_said(dialect: str, tuned: TunedSchedules, tmp_path: Path) -> None:
     with pytest.raises(WorkbenchError, match="1 or more"):
         wb.tune_schedules(workload(), trials=0)

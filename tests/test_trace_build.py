@@ -6,13 +6,20 @@ import itertools
 from pathlib import Path
 
 import pytest
+from breadth import breadth
+from small_samples import SMALL
 
 import workbench as wb
 
 
+@pytest.fixture(scope="module")
+def built() -> wb.Trace:
+    return wb.trace_build(wb.samples.load("mlp"))
+
+
 @pytest.fixture
-def trace(dialect: str) -> wb.Trace:
-    return wb.trace_build(wb.samples.load("mlp", dialect=dialect))
+def trace(built: wb.Trace, dialect: str) -> wb.Trace:
+    return built
 
 
 def test_each_step_begins_where_the_one_before_it_ended(trace: wb.Trace) -> None:
@@ -66,9 +73,9 @@ def test_it_saves_and_opens_as_the_same_graphs(trace: wb.Trace, tmp_path: Path) 
     assert opened.steps[0].text_before == trace.steps[0].text_before
 
 
-@pytest.mark.parametrize("name", ["chain", "conv_bias_batch_norm"])
+@pytest.mark.parametrize("name", breadth(["chain", "conv_bias_batch_norm"], "chain"))
 def test_kernels_at_every_step_of_a_build(dialect: str, name: str) -> None:
-    given = wb.samples.load(name, dialect=dialect)
+    given = wb.samples.load(name, dialect=dialect, **SMALL[name])
     steps = wb.trace_build(given).steps
     fused = next(place for place, step in enumerate(steps) if step.name == "FuseOps")
     counts = [step.after.kernel_count for step in steps]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from breadth import breadth
 from small_samples import SMALL
 
 import workbench as wb
@@ -10,7 +11,7 @@ from workbench.measurement.count import as_it_stands, count_config, final_worklo
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 
-SAMPLES = ("branches", "chain", "conv_bias_batch_norm", "mlp", "parallel_cast")
+SAMPLES = breadth(("branches", "chain", "conv_bias_batch_norm", "mlp", "parallel_cast"), "chain", "parallel_cast")
 
 
 def split(space: wb.Space, edit: str | None) -> tuple[Pipeline, Pipeline]:
@@ -44,9 +45,7 @@ def test_an_edit_does_what_it_says_in_the_compiler(dialect, name):
         assert "nodes" not in options or forced in kernels_of(after), edit
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.long if name == "resnet18" else ()) for name in sorted(SMALL)]
-)
+@pytest.mark.parametrize("name", breadth(sorted(SMALL), "attention", "chain", "parallel_cast"))
 def test_every_sample_has_edits_to_choose_from(dialect, name):
     space = wb.Space.fusion(wb.samples.load(name, **SMALL[name]), most=4)
     assert 1 <= len(space.edits) <= 4
@@ -85,6 +84,7 @@ def test_every_edit_can_be_built_and_leaves_the_result_as_it_was(dialect):
         assert count_config(final, as_it_stands(final, config)).calls == counted[edit]
 
 
+@pytest.mark.one_dialect
 def test_ids_of_an_edit_hold_where_the_compilers_own_pipeline_ran_before(dialect):
     workload = wb.samples.load("conv_bias_batch_norm", **SMALL["conv_bias_batch_norm"])
     space = wb.Space.fusion(workload)

@@ -18,6 +18,8 @@ from workbench.tuning import evaluate
 from workbench.tuning.run import TuneOptions, prepared
 from workbench.worker.parent import Worker, worker
 
+pytestmark = pytest.mark.one_dialect
+
 QUICK = {"each": 0.02, "race": 0, "store": False, "prune": None, "method": "exhaustive"}
 
 
@@ -57,6 +59,7 @@ def sessions(monkeypatch):
     return seen
 
 
+@pytest.mark.long
 def test_a_server_is_killed_and_one_comes_back_and_each_candidate_is_measured_once(
     park, small, sessions, tmp_path, tell
 ):

@@ -8,6 +8,11 @@ from workbench.analysis.fusion import explain_fusion as explain_fusion
 from workbench.analysis.fusion.assertions import assert_fused as assert_fused
 from workbench.analysis.fusion.assertions import assert_kernels as assert_kernels
 from workbench.analysis.regions import regions as regions
+from workbench.debugging.bisect.search import bisect as bisect
+from workbench.debugging.kernel_errors.found import kernel_errors as kernel_errors
+from workbench.debugging.lints.collect import lint as lint
+from workbench.debugging.reduce.run import reduce as reduce
+from workbench.debugging.remarks.collect import remarks as remarks
 from workbench.dialects.kinds import explain_kind as explain_kind
 from workbench.dialects.registry import passes as passes
 from workbench.dialects.translating import to_relax as to_relax
@@ -17,10 +22,13 @@ from workbench.graph.dominance import dominators as dominators
 from workbench.graph.dominance import post_dominators as post_dominators
 from workbench.graph.model import Graph as Graph
 from workbench.measurement.ablation import ablate as ablate
+from workbench.measurement.bandwidth import bandwidth as bandwidth
+from workbench.measurement.boundaries.costs import boundary_costs as boundary_costs
 from workbench.measurement.count import count as count
 from workbench.measurement.kernels import kernels as kernels
 from workbench.measurement.machine import ceilings as ceilings
 from workbench.measurement.measure import measure as measure
+from workbench.measurement.memory.planning import memory as memory
 from workbench.measurement.overlay import joined as joined
 from workbench.measurement.overlay import overlay_of as overlay_of
 from workbench.measurement.race import race as race
@@ -50,6 +58,7 @@ from workbench.tuning.space import Space as Space
 from workbench.widgets.fusion.inspector import FusionInspector as FusionInspector
 from workbench.widgets.graph.compare import CompareView as CompareView
 from workbench.widgets.graph.view import GraphView as GraphView
+from workbench.widgets.memory.view import MemoryView as MemoryView
 from workbench.widgets.patterns.inspector import PatternInspector as PatternInspector
 from workbench.widgets.predict import Predict as Predict
 from workbench.widgets.stepper.pass_stepper import PassStepper as PassStepper

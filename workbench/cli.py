@@ -17,7 +17,8 @@ from workbench.worker.limits import TIMEOUT
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status.
 
-    0 done; 1 an error, its sentence on stderr; 2 bad usage; 3 done, and a pass or a configuration failed.
+    0 done; 1 an error, its sentence on stderr; 2 bad usage, or a damaged file of remarks; 3 done, and a pass or a configuration
+    failed, or a decision was lost.
     """
     options = _parser().parse_args(arguments)
     try:
@@ -53,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_show(commands)
     _add_kernels(commands)
     _add_measure(commands)
+    _add_remarks(commands)
     _add_export(commands)
 
     install = commands.add_parser("install-relay", help="make the environment of the Relay kernel")
@@ -69,11 +71,28 @@ def _parser() -> argparse.ArgumentParser:
     install.add_argument(
         "--if-supported",
         action="store_true",
-        help="where the machine can not run it, say so and leave it at that, instead of failing",
+        help="on a machine that cannot run it, print a line and exit without an error",
+    )
+    install.add_argument(
+        "--wheelhouse", type=Path, metavar="DIR", help="install from this folder of wheels, with no network"
     )
     install.set_defaults(run=_install_relay)
 
-    doctor = commands.add_parser("doctor", help="print what was found on this machine")
+    wheelhouse = commands.add_parser("wheelhouse", help="make a folder that installs workbench without a network")
+    wheelhouse.add_argument("folder", type=Path, metavar="DIR", help="where to write the wheels and INSTALL.txt")
+    wheelhouse.add_argument(
+        "--dialect", choices=("relay", "relax"), default="relay", help="the dialect of its TVM (default: relay)"
+    )
+    wheelhouse.add_argument(
+        "--python-version", metavar="3.N", help="of the Python that will install it (default: this Python's)"
+    )
+    wheelhouse.add_argument("--extras", default="", metavar="NAMES", help="extras of tvm-workbench to add: onnx,tune")
+    wheelhouse.add_argument(
+        "--small", action="store_true", help="leave out scipy, matplotlib and the packages that only JupyterLab needs"
+    )
+    wheelhouse.set_defaults(run=_wheelhouse)
+
+    doctor = commands.add_parser("doctor", help="print the TVM, the devices and the tools of this machine")
     doctor.set_defaults(run=_doctor)
     return parser
 
@@ -82,14 +101,18 @@ _EXAMPLES = """\
 a model is a .relay, .txt, .json, .py, .onnx or .tflite file, or `sample:NAME`, `sample:bert{layers=2}`
 
   tvm-workbench trace model.relay -p "SimplifyInference,FoldConstant,-FoldScaleAxis,FuseOps{fuse_opt_level=2}" -o m.wbtrace
-  tvm-workbench trace model.relay --build llvm -o build.wbtrace     what relay.build itself runs
+  tvm-workbench trace model.relay --build llvm -o build.wbtrace     the passes of relay.build itself
+  tvm-workbench trace model.onnx -p LegalizeOps,AnnotateTIROpPattern,FuseOps --changed       with Relax
   tvm-workbench show m.wbtrace --open                               step through it in a browser
   tvm-workbench kernels model.relay --disable FoldConstant
   tvm-workbench show model.onnx --input ids=1,128                   shapes that the file leaves open
   tvm-workbench measure model.relay -c 0 -c 3 -c "FoldConstant,FuseOps"
-  tvm-workbench export m.wbtrace again.py                           the Python that does the same with TVM alone
+  tvm-workbench remarks model.onnx -o main.opt.yaml                 each decision as a record
+  tvm-workbench remarks --diff main.opt.yaml branch.opt.yaml        fails in CI if a fusion is lost
+  tvm-workbench export m.wbtrace again.py                           Python that repeats it with TVM alone
 
-exit status: 0 done, 1 an error (one sentence on stderr), 2 bad usage, 3 done but a pass or a configuration failed"""
+exit status: 0 done, 1 an error (one sentence on stderr), 2 bad usage or a damaged file of remarks, 3 done but a pass or a configuration failed,
+or a fusion, a merge or a fold is lost"""
 
 
 def _command(commands: Commands, name: str, help: str, more: str = "") -> argparse.ArgumentParser:
@@ -108,7 +131,14 @@ def _command(commands: Commands, name: str, help: str, more: str = "") -> argpar
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help="a .relay, .txt, .json, .py, .onnx or .tflite file, or sample:NAME")
+    parser.add_argument("model", help=_MODEL)
+    _add_model_options(parser)
+
+
+_MODEL = "a .relay, .txt, .json, .py, .onnx or .tflite file, or sample:NAME"
+
+
+def _add_model_options(parser: argparse.ArgumentParser) -> None:
     _add_inputs(parser)
     parser.add_argument(
         "--params",
@@ -137,7 +167,7 @@ def _add_context(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--disable", action="append", default=[], metavar="PASS", help="leave a pass out; can be repeated"
     )
-    parser.add_argument("--require", action="append", default=[], metavar="PASS", help="run a pass whatever the level")
+    parser.add_argument("--require", action="append", default=[], metavar="PASS", help="run a pass at every level")
     parser.add_argument(
         "--config",
         action="append",
@@ -151,7 +181,7 @@ def _add_trace(commands: Commands) -> None:
     parser = _command(
         commands,
         "trace",
-        "run passes over a model, and say what each of them did",
+        "run passes over a model and print the effect of each",
         "A line a pass: * it changed the module, ! it failed, - it was skipped or is off.",
     )
     _add_model(parser)
@@ -160,7 +190,7 @@ def _add_trace(commands: Commands) -> None:
         "-p",
         "--passes",
         metavar="TEXT",
-        help="a pipeline: names by commas, options in braces, a minus before what is off",
+        help="a pipeline: names separated by commas, options in braces, a minus before a pass that is off",
     )
     passes.add_argument("--build", metavar="TARGET", help="the compiler's own passes for a target, `llvm`")
     _add_context(parser)
@@ -188,7 +218,7 @@ def _add_show(commands: Commands) -> None:
 
 
 def _add_kernels(commands: Commands) -> None:
-    parser = _command(commands, "kernels", "build a model for real, and count what it calls")
+    parser = _command(commands, "kernels", "build a model and count the kernels that it calls")
     _add_model(parser)
     parser.add_argument("--target", default="llvm", help="as TVM writes it (default: llvm, for this CPU)")
     _add_context(parser)
@@ -213,6 +243,28 @@ def _add_measure(commands: Commands) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.csv", help="write the rows, samples too")
 
 
+def _add_remarks(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        "remarks",
+        "write each decision of the passes as a record, or compare two such files",
+        "Without -o it prints the missed ones. --diff ends with status 3 if AFTER lacks a fusion, a merge or a fold of BEFORE.",
+    )
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("model", nargs="?", help=f"{_MODEL}, or a .wbtrace")
+    source.add_argument("--diff", nargs=2, type=Path, metavar=("BEFORE", "AFTER"), help="two files that -o wrote")
+    _add_model_options(parser)
+    parser.add_argument("-p", "--passes", metavar="TEXT", help="a pipeline (default: the compiler's own passes)")
+    parser.add_argument("--target", default="llvm", help="as TVM writes it (default: llvm, for this CPU)")
+    _add_context(parser)
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write them, main.opt.yaml")
+    parser.add_argument(
+        "--format",
+        choices=("yaml", "jsonl"),
+        help="LLVM's optimisation remarks, or one JSON object a line (default: by the suffix)",
+    )
+
+
 def _add_export(commands: Commands) -> None:
     parser = _command(
         commands,
@@ -222,9 +274,7 @@ def _add_export(commands: Commands) -> None:
     )
     parser.add_argument("file", help="a .wbtrace, a graph's .json, or a model")
     parser.add_argument("output", nargs="?", help="where to write it")
-    parser.add_argument(
-        "-o", "--output", dest="output_too", metavar="FILE", help="the same, as the other commands take it"
-    )
+    parser.add_argument("-o", "--output", dest="output_too", metavar="FILE", help="the same as the second argument")
     _add_inputs(parser)
     parser.add_argument("--step", type=int, metavar="N", help="the graph after this step (default: the last)")
 
@@ -233,8 +283,13 @@ def _install_relay(options: argparse.Namespace) -> int:
     from workbench.environments import Unsupported
     from workbench.environments.relay import Request, default_prefix, install_relay
 
-    extras = tuple(name for name in options.extras.split(",") if name)
-    request = Request(options.prefix or default_prefix(), not options.no_cuda, extras, options.jupyter)
+    request = Request(
+        options.prefix or default_prefix(),
+        not options.no_cuda,
+        _names(options.extras),
+        options.jupyter,
+        options.wheelhouse,
+    )
     try:
         python = install_relay(request, lambda line: print_line(f"[relay] {line}"))
     except Unsupported as error:
@@ -244,6 +299,21 @@ def _install_relay(options: argparse.Namespace) -> int:
         return 0
     print_line(f"[relay] ready: {python}")
     return 0
+
+
+def _wheelhouse(options: argparse.Namespace) -> int:
+    from workbench.environments.wheelhouse import Wheelhouse, make_wheelhouse
+
+    python = options.python_version or ".".join(map(str, sys.version_info[:2]))
+    request = Wheelhouse(options.folder, options.dialect, python, _names(options.extras), options.small)
+    archive = make_wheelhouse(request, lambda line: print_line(f"[wheelhouse] {line}"))
+    size = archive.stat().st_size / 1e6
+    print_line(f"[wheelhouse] ready: {archive} ({size:.1f} MB); {options.folder / 'INSTALL.txt'} has the commands")
+    return 0
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name for name in text.split(",") if name)
 
 
 def _doctor(options: argparse.Namespace) -> int:  # noqa: ARG001 - every subcommand is called the same way

@@ -1,14 +1,41 @@
-"""Colours of plots and Graphviz pictures, safe for colour-blind readers. A test holds the page's own (js/) equal."""
+"""The colours of the page, plots and Graphviz pictures, safe for colour-blind readers. `make messages` writes the page's."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 # Okabe and Ito's palette
 BLUE, ORANGE, GREEN, VERMILION, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#999999"
 SKY, PURPLE, YELLOW = "#56B4E9", "#CC79A7", "#F0E442"
-MERGED, CLUSTER = "#B0578D", "#AEBCCD"
-"nodes merged or split in a diff; the box around a kernel"
+
+
+class Shade(NamedTuple):
+    """A colour on a light and on a dark page."""
+
+    light: str
+    dark: str
+
+
+_BLUES, _GREENS = Shade(BLUE, SKY), Shade(GREEN, "#2FC79B")
+_REDS, _PINKS = Shade(VERMILION, "#FF8A3C"), Shade("#B0578D", "#E08FBD")
+NEUTRAL = Shade(GREY, GREY)
+
+PAGE = {
+    "background": Shade("#FFFFFF", "#111111"), "surface": Shade("#FFFFFF", "#1C1C1E"), "raised": Shade("#F1F3F4", "#2B2B2E"),
+    "ink": Shade("#212121", "#E6E6E6"), "dim": Shade("#616161", "#A6A6A6"), "line": Shade("#E0E0E0", "#3A3A3D"),
+    "accent": Shade("#1976D2", "#64B5F6"), "box": Shade("#FBFBFC", "#26282C"), "box-line": Shade("#B4B9C0", "#5B616A"),
+    "edge": Shade("#A3A9B2", "#6F7680"), "tint": Shade("#567094", "#6F96C8"),
+    "group-line": Shade("#D5D9DE", "#3C4148"), "kernel-line": Shade("#AEBCCD", "#50627A"),
+    "changed": _BLUES, "removed": _REDS, "added": _GREENS, "merged": _PINKS,
+    "orange": Shade(ORANGE, "#F0B429"), "sky": Shade(SKY, SKY),
+}  # fmt: skip
+"CSS variable `--wb-NAME` -> its colour; JupyterLab's theme replaces some. A mark of a diff always has a sign too."
+DTYPES = {
+    "int8": _BLUES, "uint8": _BLUES, "int16": _GREENS, "float16": _GREENS, "bfloat16": _GREENS, "int32": _REDS,
+    "int64": _PINKS, "float64": _PINKS, "bool": Shade("#8A7A00", "#D8C545"),
+}  # fmt: skip
+"data type -> colour; none for float32, which most models are made of"
 
 
 @dataclass(frozen=True)
@@ -43,11 +70,6 @@ DARK = Theme(
     good="#2BC49A", bad="#F08A4B", band="#2B3238", page="#111111",
 )  # fmt: skip
 
-DTYPES = {
-    "int8": BLUE, "uint8": BLUE, "int16": GREEN, "float16": GREEN, "bfloat16": GREEN, "int32": VERMILION,
-    "int64": MERGED, "float64": MERGED, "bool": "#8A7A00",
-}  # fmt: skip
-"data type -> colour, as js/render/dtypes.ts; GREY for others and for float32, which most models are made of"
 FAMILIES = {
     "convolution": (BLUE, ("conv",)),
     "matrix product": (VERMILION, ("dense", "matmul", "einsum")),

@@ -1,4 +1,4 @@
-"""The subcommands trace, show, kernels, measure and export of tvm-workbench.
+"""The subcommands trace, show, kernels, measure, remarks and export of tvm-workbench.
 
 cli.py reads the command line; this module imports the package's dependencies.
 """
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 PASS_FAILED = 3
 "exit status: the command did its work, and one of the passes or configurations failed"
+BAD_FILE, LOST = 2, 3
+"exit statuses of a comparison: a file cannot be read as remarks; a decision of the first file is not in the second"
 SAMPLE = "sample:"
 
 
@@ -61,7 +63,7 @@ def trace(options: argparse.Namespace) -> int:
             print_line(_step_line(step))
     changed = [row.name for row in made.check().failed] if options.check else []
     for name in changed:
-        print_line(f"{name} changed the answer", sys.stderr)
+        print_line(f"{name} changed the outputs", sys.stderr)
     if options.output:
         print_line(f"written: {made.save(options.output)}")
     if made.failed is not None:
@@ -123,6 +125,41 @@ def measure(options: argparse.Namespace) -> int:
     print_line(rows[list(BRIEF)].to_string(index=False))
     raise_interrupt(rows)
     return PASS_FAILED if rows["status"].isin(BROKEN).any() else 0
+
+
+def remarks(options: argparse.Namespace) -> int:
+    """Write the decisions of the passes, or compare two files of them."""
+    if options.diff:
+        return _lost(*options.diff)
+    from workbench.debugging.remarks.collect import remarks as collect
+
+    if options.model.endswith(".wbtrace"):
+        found = collect(Trace.open(Path(options.model)))
+    else:
+        workload = _model(options.model, options.params, options.inputs)
+        settings = _settings(options.config)
+        switches = tuple(options.disable), tuple(options.require), settings, options.passes or ""
+        found = collect(workload, options.target, Config("", options.opt_level, *switches), timeout=options.timeout)
+    if options.output:
+        print_line(f"written: {found.write(options.output, options.format)} ({found.headline})")
+    else:
+        print_line(found)
+    return 0
+
+
+def _lost(before: Path, after: Path) -> int:
+    """Print the decisions of a file that another file lacks."""
+    from workbench.debugging.remarks.lost import lost_text
+    from workbench.debugging.remarks.result import Remarks
+
+    try:
+        since, now = Remarks.open(before), Remarks.open(after)
+    except LoadError as error:
+        print_line(f"tvm-workbench: {error}", sys.stderr)
+        return BAD_FILE
+    lost = now.lost(since)
+    print_line(lost_text(lost, now, before.name.partition(".")[0]))
+    return LOST if lost else 0
 
 
 def export(options: argparse.Namespace) -> int:
@@ -290,5 +327,5 @@ def _write(text: str, path: str | Path) -> None:
         Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
-RUN = {"trace": trace, "show": show, "kernels": kernels, "measure": measure, "export": export}
+RUN = {"trace": trace, "show": show, "kernels": kernels, "measure": measure, "remarks": remarks, "export": export}
 "the subcommands that cli.py adds"

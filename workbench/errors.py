@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -17,7 +18,16 @@ MOST = 1900
 
 
 class WorkbenchError(Exception):
-    """Base of every error that a user of the workbench can cause; control characters in its message are visible."""
+    """Base of every error that a user of the workbench can cause; control characters in its message are visible.
+
+    Examples
+    --------
+    >>> try:
+    ...     wb.Pipeline.parse("FuseOps{")
+    ... except wb.WorkbenchError as error:
+    ...     print(error)
+    the brace at character 8 is not closed
+    """
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*(_cut(visible(one), MOST) if isinstance(one, str) else one for one in arguments))
@@ -44,9 +54,8 @@ class ParseError(LoadError):
 
     def __init__(self, expected: str, text: str, offset: int) -> None:
         self.expected, self.offset = expected, offset
-        self.line = text.count("\n", 0, offset) + 1
-        start = text.rfind("\n", 0, offset) + 1
-        self.column = offset - start + 1
+        self.line, self.column = _place(text, offset)
+        start = offset - self.column + 1
         end = text.find("\n", offset)
         snippet = text[start : len(text) if end < 0 else end]
         if len(snippet) > 120:
@@ -56,6 +65,22 @@ class ParseError(LoadError):
         if not text[offset:].strip():  # most often a paste that was cut off
             found = f"the end of the text, after {found}" if found else "the end of the text"
         super().__init__(f"line {self.line}, column {self.column}: expected {expected}, found: {found}")
+
+
+class UnknownOperator(LoadError):
+    """An operator of a text that the installed TVM does not have; gives its place and the nearest names."""
+
+    def __init__(self, name: str, known: Iterable[str], text: str, tvm: str = "this TVM") -> None:
+        self.near = get_close_matches(name, known, n=2, cutoff=0.6)
+        hint = f"; did you mean {' or '.join(self.near)}?" if self.near else ""
+        at = re.search(rf"(?<![\w.%@]){re.escape(name)}(?![\w.])", text)
+        place = "line {}, column {}: ".format(*_place(text, at.start())) if at else ""
+        super().__init__(f"{place}{tvm} has no operator {name}{hint}")
+
+
+def _place(text: str, offset: int) -> tuple[int, int]:
+    """Return the line and the column of a character, both from 1."""
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
 class Cancelled(WorkbenchError):
@@ -101,11 +126,15 @@ class WorkerLost(MeasureError):
     ----------
     status : str
         `crashed`, `timeout`, `out of memory` or `cancelled`.
+    crash : str
+        How a process ended by itself: the signal or the exit code, the top frames of its stack where they are known, and the
+        work that it reported last. Two equal crashes have equal texts.
     """
 
-    def __init__(self, message: str, status: str = "crashed") -> None:
+    def __init__(self, message: str, status: str = "crashed", crash: str = "") -> None:
         super().__init__(message)
         self.status = status
+        self.crash = crash
 
 
 class StoreError(WorkbenchError):

@@ -3,13 +3,13 @@
  * between a convolution and its relu, which are now one kernel: outside that kernel's box it would have to be drawn
  * after both. So it is laid out inside; its own pane does not draw that box, and nothing false is shown.
  */
-import { adjacency, type Adjacency } from "./csr.ts";
+import { type Adjacency, adjacency } from "./csr.ts";
 import { type PictureGroups } from "./picture_groups.ts";
 
 /** A node between very many kernels fits in none of them; looking at a few is enough to know. */
 const MOST = 6;
 
-export interface Adoptable {
+interface Adoptable {
   nodeCount: number;
   side: Uint8Array;
   source: Uint32Array;
@@ -34,7 +34,10 @@ export function adopt(picture: Adoptable): void {
   for (const u of order) {
     if (!lone(u)) continue;
     const shared = before[u]?.find((g) => after[u]?.includes(g) && foreign(g, u));
-    const partner = picture.partners.get(u)?.map((w) => group[w]).find((g) => foreign(g, u));
+    const partner = picture.partners
+      .get(u)
+      ?.map((w) => group[w])
+      .find((g) => foreign(g, u));
     const home = shared ?? partner;
     // Only deeper into where it already is: a box must stay inside its own parents.
     if (home !== undefined && (group[u] < 0 || isWithin(groups, home, group[u]))) group[u] = home;
@@ -47,7 +50,13 @@ function isWithin(groups: PictureGroups, inner: number, outer: number): boolean 
 }
 
 /** For each lone node, the groups from which it is reached (through other lone nodes) along one direction. */
-function reach(picture: Adoptable, order: number[], edges: Adjacency, far: Uint32Array, lone: (u: number) => boolean): (number[] | undefined)[] {
+function reach(
+  picture: Adoptable,
+  order: number[],
+  edges: Adjacency,
+  far: Uint32Array,
+  lone: (u: number) => boolean,
+): (number[] | undefined)[] {
   const found: (number[] | undefined)[] = new Array<number[] | undefined>(picture.nodeCount);
   for (const u of order) {
     if (!lone(u)) continue;
@@ -55,7 +64,7 @@ function reach(picture: Adoptable, order: number[], edges: Adjacency, far: Uint3
     for (let i = edges.offset[u]; i < edges.offset[u + 1] && list.length < MOST; i++) {
       const e = edges.list[i];
       const v = far[e];
-      for (const g of lone(v) ? found[v] ?? [] : [picture.group[v]]) if (g >= 0 && !list.includes(g)) list.push(g);
+      for (const g of lone(v) ? (found[v] ?? []) : [picture.group[v]]) if (g >= 0 && !list.includes(g)) list.push(g);
     }
     found[u] = list;
   }

@@ -1,10 +1,10 @@
 /** What of a picture does not depend on what is open: worked out once, since every click asks for it again. */
-import { adjacency, type Adjacency } from "./csr.ts";
+import { type Adjacency, adjacency } from "./csr.ts";
 import { foldable } from "./fold.ts";
 import { Kind } from "./payload.ts";
-import { sideOf, type Picture } from "./picture.ts";
+import { type Picture, sideOf } from "./picture.ts";
 
-export interface Basis {
+interface Basis {
   inEdges: Adjacency;
   outEdges: Adjacency;
   /** Bits of the sides on which a node can be a badge on its consumers. */
@@ -18,8 +18,8 @@ export interface Basis {
 const known = new WeakMap<Picture, Basis>();
 
 export function basisOf(picture: Picture): Basis {
-  let basis = known.get(picture);
-  if (!basis) known.set(picture, (basis = build(picture)));
+  const basis = known.get(picture) ?? build(picture);
+  known.set(picture, basis);
   return basis;
 }
 
@@ -33,7 +33,13 @@ function build(picture: Picture): Basis {
     const consumed = outEdges.offset[u + 1] > outEdges.offset[u];
     if ((kind === Kind.tuple || kind === Kind.getItem) && (consumed || kind === Kind.tuple)) elided[u] = 1;
   }
-  return { inEdges, outEdges, folds: foldable(picture, inEdges, outEdges), elided, groupOrder: outsideIn(picture.groups.parent) };
+  return {
+    inEdges,
+    outEdges,
+    folds: foldable(picture, inEdges, outEdges),
+    elided,
+    groupOrder: outsideIn(picture.groups.parent),
+  };
 }
 
 function outsideIn(parent: Int32Array): Int32Array {

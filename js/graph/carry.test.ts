@@ -7,10 +7,13 @@ import { diff, graph } from "./testing.ts";
 test("repeated layers stay themselves when each of them gains a node", () => {
   // Each layer's weight is named, as in a real model, and leads to the layer's other nodes.
   const layer = (i: number, size: number) => [
-    { label: `w${i}`, kind: "param" as const }, { label: "dense", inputs: [size * i, size * i + 1] },
-    ...(size === 4 ? [{ label: "erf", inputs: [size * i + 2] }] : []), { label: "relu", inputs: [size * i + size - 1] },
+    { label: `w${i}`, kind: "param" as const },
+    { label: "dense", inputs: [size * i, size * i + 1] },
+    ...(size === 4 ? [{ label: "erf", inputs: [size * i + 2] }] : []),
+    { label: "relu", inputs: [size * i + size - 1] },
   ];
-  const make = (size: number) => single(graph([{ label: "x", kind: "param" }, ...[0, 1, 2, 3].flatMap((i) => layer(i, size))]));
+  const make = (size: number) =>
+    single(graph([{ label: "x", kind: "param" }, ...[0, 1, 2, 3].flatMap((i) => layer(i, size))]));
   const found = carry(make(3), make(4));
   for (const i of [0, 1, 2, 3]) {
     assert.equal(found[4 * i + 1], 3 * i + 1, `weight ${i}`);
@@ -20,9 +23,24 @@ test("repeated layers stay themselves when each of them gains a node", () => {
 });
 
 test("one step on, the result is the input", () => {
-  const [a, b] = [graph([{ label: "x" }, { label: "cast", inputs: [0] }]), graph([{ label: "x" }, { label: "round", inputs: [0] }, { label: "cast", inputs: [1] }])];
+  const [a, b] = [
+    graph([{ label: "x" }, { label: "cast", inputs: [0] }]),
+    graph([{ label: "x" }, { label: "round", inputs: [0] }, { label: "cast", inputs: [1] }]),
+  ];
   const first = compare(a, b, diff(["kept", "removed"], ["kept", "added", "added"], [[0, 0]]));
-  const second = compare(b, b, diff(["kept", "kept", "kept"], ["kept", "kept", "kept"], [[0, 0], [1, 1], [2, 2]]));
+  const second = compare(
+    b,
+    b,
+    diff(
+      ["kept", "kept", "kept"],
+      ["kept", "kept", "kept"],
+      [
+        [0, 0],
+        [1, 1],
+        [2, 2],
+      ],
+    ),
+  );
   assert.deepEqual([...carry(first, second)], [first.node[1][0], first.node[1][1], first.node[1][2]]);
 });
 

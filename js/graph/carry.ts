@@ -5,9 +5,9 @@
  * Exact first: nodes whose whole computation is equal, side against side. From there along the edges: what takes a
  * matched value at the same argument and looks alike is the same node. Looks alone decide only where they are unique.
  */
-import { adjacency, type Adjacency } from "./csr.ts";
-import { text, type Graph } from "./payload.ts";
-import { sideOf, type Picture } from "./picture.ts";
+import { type Adjacency, adjacency } from "./csr.ts";
+import { type Graph, text } from "./payload.ts";
+import { type Picture, sideOf } from "./picture.ts";
 
 /** For each node of `next`, a node of `old` or -1. */
 export function carry(old: Picture, next: Picture): Int32Array {
@@ -16,7 +16,12 @@ export function carry(old: Picture, next: Picture): Int32Array {
   const oldKeys = old.sides.map((graph) => inputKeys(graph, names));
   const nextKeys = next.sides.map((graph) => inputKeys(graph, names));
   // One step on, the result becomes the input; a toggle keeps the input; one step back, the input becomes the result.
-  for (const [from, to] of [[1, 0], [0, 0], [0, 1], [1, 1]] as const) {
+  for (const [from, to] of [
+    [1, 0],
+    [0, 0],
+    [0, 1],
+    [1, 1],
+  ] as const) {
     byKey(oldKeys[from], old.node[from], nextKeys[to], next.node[to], match, false);
   }
   const looks = [looksOf(old, names), looksOf(next, names)] as const;
@@ -31,7 +36,14 @@ interface Match {
   taken: Uint8Array;
 }
 
-function byKey(oldKeys: Uint32Array, oldNode: Int32Array, nextKeys: Uint32Array, nextNode: Int32Array, match: Match, onlyUnique: boolean): void {
+function byKey(
+  oldKeys: Uint32Array,
+  oldNode: Int32Array,
+  nextKeys: Uint32Array,
+  nextNode: Int32Array,
+  match: Match,
+  onlyUnique: boolean,
+): void {
   const waiting = new Map<number, number[]>();
   for (let v = oldKeys.length - 1; v >= 0; v--) {
     if (match.taken[oldNode[v]]) continue;
@@ -40,7 +52,10 @@ function byKey(oldKeys: Uint32Array, oldNode: Int32Array, nextKeys: Uint32Array,
     else waiting.set(oldKeys[v], [oldNode[v]]);
   }
   const wanted = new Map<number, number>();
-  if (onlyUnique) nextKeys.forEach((key, v) => { if (match.found[nextNode[v]] < 0) wanted.set(key, (wanted.get(key) ?? 0) + 1); });
+  if (onlyUnique)
+    nextKeys.forEach((key, v) => {
+      if (match.found[nextNode[v]] < 0) wanted.set(key, (wanted.get(key) ?? 0) + 1);
+    });
   for (let v = 0; v < nextKeys.length; v++) {
     const u = nextNode[v];
     const list = waiting.get(nextKeys[v]);
@@ -54,7 +69,11 @@ function byKey(oldKeys: Uint32Array, oldNode: Int32Array, nextKeys: Uint32Array,
 
 /** Spreads from matched nodes to their consumers and producers until nothing new is found. */
 function alongEdges(old: Picture, next: Picture, looks: readonly [Uint32Array, Uint32Array], match: Match): void {
-  const ends = (p: Picture) => [[adjacency(p.source, p.nodeCount), p.target], [adjacency(p.target, p.nodeCount), p.source]] as [Adjacency, Uint32Array][];
+  const ends = (p: Picture) =>
+    [
+      [adjacency(p.source, p.nodeCount), p.target],
+      [adjacency(p.target, p.nodeCount), p.source],
+    ] as [Adjacency, Uint32Array][];
   const oldEnds = ends(old);
   const nextEnds = ends(next);
   const queue: number[] = [];
@@ -96,7 +115,10 @@ function looksOf(picture: Picture, names: Map<string, number>): Uint32Array {
     const s = sideOf(picture, u, 1);
     const graph = picture.sides[s];
     const v = picture.id[s][u];
-    keys[u] = number(names, `${graph.kind[v]}|${text(graph, graph.label[v])}|${text(graph, graph.type[v]).slice(0, 200)}`);
+    keys[u] = number(
+      names,
+      `${graph.kind[v]}|${text(graph, graph.label[v])}|${text(graph, graph.type[v]).slice(0, 200)}`,
+    );
   }
   return keys;
 }
@@ -107,8 +129,12 @@ function inputKeys(graph: Graph, names: Map<string, number>): Uint32Array {
   for (let v = 0; v < keys.length; v++) {
     // Nodes come producers first, so every input's key is known here.
     let inputs = "";
-    for (let i = into.offset[v]; i < into.offset[v + 1]; i++) inputs += `,${graph.index[into.list[i]]}:${keys[graph.source[into.list[i]]]}`;
-    keys[v] = number(names, `=${graph.kind[v]}|${text(graph, graph.label[v])}|${text(graph, graph.attrs[v]).slice(0, 200)}${inputs}`);
+    for (let i = into.offset[v]; i < into.offset[v + 1]; i++)
+      inputs += `,${graph.index[into.list[i]]}:${keys[graph.source[into.list[i]]]}`;
+    keys[v] = number(
+      names,
+      `=${graph.kind[v]}|${text(graph, graph.label[v])}|${text(graph, graph.attrs[v]).slice(0, 200)}${inputs}`,
+    );
   }
   return keys;
 }
@@ -128,7 +154,10 @@ export function carriedGroups(old: Picture, next: Picture, nodes: Int32Array): I
   for (const [g, tally] of votes) {
     let most = 0;
     for (const [h, count] of tally) {
-      if (count > most && next.groups.kind[g] === old.groups.kind[h]) { most = count; out[g] = h; }
+      if (count > most && next.groups.kind[g] === old.groups.kind[h]) {
+        most = count;
+        out[g] = h;
+      }
     }
   }
   return out;

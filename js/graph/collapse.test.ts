@@ -4,10 +4,19 @@ import { fromPython, toPython } from "./collapse.ts";
 import { compare, single } from "./picture.ts";
 import { diff, graph } from "./testing.ts";
 
-const CHAIN = [{ label: "x", kind: "param" as const }, { label: "exp", inputs: [0], group: 0 }, { label: "tanh", inputs: [1], group: 1 }];
+const CHAIN = [
+  { label: "x", kind: "param" as const },
+  { label: "exp", inputs: [0], group: 0 },
+  { label: "tanh", inputs: [1], group: 1 },
+];
 
 test("groups go by the ids that Python has", () => {
-  const picture = single(graph(CHAIN, [{ kind: "primitive", name: "a", id: 5 }, { kind: "primitive", name: "b", id: 7 }]));
+  const picture = single(
+    graph(CHAIN, [
+      { kind: "primitive", name: "a", id: 5 },
+      { kind: "primitive", name: "b", id: 7 },
+    ]),
+  );
   assert.deepEqual([...fromPython(picture, [7])!], [1]);
   assert.deepEqual(toPython(picture, new Set([1, 0])), [5, 7]);
   assert.equal(fromPython(picture, null), null);
@@ -15,11 +24,29 @@ test("groups go by the ids that Python has", () => {
   assert.equal(fromPython(picture, [99])!.size, 0);
 });
 
-test("a group that both sides have is closed from either, and both are told", () => {
-  const before = graph(CHAIN, [{ kind: "primitive", name: "a", id: 1 }, { kind: "primitive", name: "b", id: 2 }]);
-  const after = graph(CHAIN, [{ kind: "primitive", name: "a", id: 4 }, { kind: "primitive", name: "b", id: 3 }]);
+test("a group that both sides have is closed from either, and Python gets both", () => {
+  const before = graph(CHAIN, [
+    { kind: "primitive", name: "a", id: 1 },
+    { kind: "primitive", name: "b", id: 2 },
+  ]);
+  const after = graph(CHAIN, [
+    { kind: "primitive", name: "a", id: 4 },
+    { kind: "primitive", name: "b", id: 3 },
+  ]);
   const kept = ["kept", "kept", "kept"] as const;
-  const picture = compare(before, after, diff([...kept], [...kept], [[0, 0], [1, 1], [2, 2]]));
+  const picture = compare(
+    before,
+    after,
+    diff(
+      [...kept],
+      [...kept],
+      [
+        [0, 0],
+        [1, 1],
+        [2, 2],
+      ],
+    ),
+  );
   const closed = fromPython(picture, { after: [4] })!;
   assert.deepEqual(toPython(picture, closed), { before: [1], after: [4] });
   assert.deepEqual(toPython(picture, fromPython(picture, {})!), { before: [], after: [] });
@@ -27,8 +54,16 @@ test("a group that both sides have is closed from either, and both are told", ()
 
 test("the level put in for very many layers is closed where all its layers are", () => {
   const layers = Array.from({ length: 120 }, (_, i) => i);
-  const nodes = [{ label: "x", kind: "param" as const }, ...layers.map((i) => ({ label: "exp", inputs: [i], group: i }))];
-  const picture = single(graph(nodes, layers.map((i) => ({ kind: "scope" as const, name: `layer_${i}`, id: i }))));
+  const nodes = [
+    { label: "x", kind: "param" as const },
+    ...layers.map((i) => ({ label: "exp", inputs: [i], group: i })),
+  ];
+  const picture = single(
+    graph(
+      nodes,
+      layers.map((i) => ({ kind: "scope" as const, name: `layer_${i}`, id: i })),
+    ),
+  );
   const ours = [...picture.groups.id[0].keys()].filter((g) => picture.groups.id[0][g] < 0);
   assert.ok(ours.length > 0);
   assert.deepEqual(toPython(picture, new Set(ours)), layers);

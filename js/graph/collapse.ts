@@ -1,9 +1,10 @@
 /** Which groups start collapsed, so that the first picture can be read. */
+import { changedNodes } from "./neighbours.ts";
 import { GroupKind, Kind } from "./payload.ts";
-import { sideOf, type Picture } from "./picture.ts";
+import { type Picture, sideOf } from "./picture.ts";
 
 /** More items than this at once is not a picture a person reads. */
-export const READABLE = 300;
+const READABLE = 300;
 /** Kernels are what people look for, so they stay open far longer than scopes do. */
 const KERNELS_READABLE = 2500;
 
@@ -18,11 +19,35 @@ export function initiallyCollapsed(picture: Picture, showConstants = false): Set
   return collapsed;
 }
 
+/** Fewer boxes than this at the top level say less than the level beneath it. */
+const FEWEST = 4;
+
+/** For a first picture larger than its pane: the outermost scopes closed, except those that hold a change. */
+export function scopesClosed(picture: Picture, collapsed: ReadonlySet<number>, showConstants = false): Set<number> {
+  const { kind, parent, count } = picture.groups;
+  const changed = new Uint8Array(count);
+  for (const u of picture.compares ? changedNodes(picture) : [])
+    for (let g = picture.group[u]; g >= 0 && !changed[g]; g = parent[g]) changed[g] = 1;
+  const scopes = Array.from({ length: count }, (_, g) => g).filter((g) => kind[g] === GroupKind.scope && !changed[g]);
+  const depth = (g: number) => {
+    let found = 0;
+    for (let h = parent[g]; h >= 0; h = parent[h]) if (kind[h] === GroupKind.scope) found++;
+    return found;
+  };
+  const deepest = Math.max(-1, ...new Set(scopes.map(depth)));
+  for (let level = 0; level <= deepest; level++) {
+    const closed = new Set([...collapsed, ...scopes.filter((g) => depth(g) >= level)]);
+    if (items(picture, closed, showConstants) >= FEWEST) return closed;
+  }
+  return new Set(collapsed);
+}
+
 /** About how many items would be drawn: counted without working out badges and edges, since this is asked first. */
 function items(picture: Picture, collapsed: ReadonlySet<number>, showConstants: boolean): number {
   const { parent, count } = picture.groups;
   const hidden = new Uint8Array(count);
-  for (let g = 0; g < count; g++) for (let h = g; h >= 0 && !hidden[g]; h = parent[h]) if (collapsed.has(h)) hidden[g] = 1;
+  for (let g = 0; g < count; g++)
+    for (let h = g; h >= 0 && !hidden[g]; h = parent[h]) if (collapsed.has(h)) hidden[g] = 1;
   let total = 0;
   for (let g = 0; g < count; g++) if (hidden[g] && (parent[g] < 0 || !hidden[parent[g]])) total++;
   for (let u = 0; u < picture.nodeCount; u++) {
@@ -36,16 +61,20 @@ function items(picture: Picture, collapsed: ReadonlySet<number>, showConstants: 
 }
 
 /** Groups as Python's `collapsed` has them: ids of one graph, or of each side of a comparison. */
-export type Collapsed = number[] | { before: number[]; after: number[] };
+type Collapsed = number[] | { before: number[]; after: number[] };
 
-/** What Python is told. A level that was put in for very many layers has no id there, so its members speak for it. */
+/** Return the ids that Python gets. A level that was put in for very many layers has no id there, so its members speak for it. */
 export function toPython(picture: Picture, collapsed: ReadonlySet<number>): Collapsed {
   const { groups } = picture;
   const all = new Set(collapsed);
   for (let g = 0; g < groups.count; g++) {
     for (let h = groups.parent[g]; h >= 0 && isOurs(picture, h); h = groups.parent[h]) if (collapsed.has(h)) all.add(g);
   }
-  const ids = (s: 0 | 1) => [...all].filter((g) => groups.id[s][g] >= 0).map((g) => picture.sides[s].groupId[groups.id[s][g]]).sort((a, b) => a - b);
+  const ids = (s: 0 | 1) =>
+    [...all]
+      .filter((g) => groups.id[s][g] >= 0)
+      .map((g) => picture.sides[s].groupId[groups.id[s][g]])
+      .sort((a, b) => a - b);
   return picture.compares ? { before: ids(0), after: ids(1) } : ids(0);
 }
 
@@ -57,7 +86,8 @@ export function fromPython(picture: Picture, raw: unknown): Set<number> | null {
   const { groups } = picture;
   const collapsed = new Set<number>();
   for (let g = 0; g < groups.count; g++) {
-    if (([0, 1] as const).some((s) => groups.id[s][g] >= 0 && wanted[s].has(picture.sides[s].groupId[groups.id[s][g]]))) collapsed.add(g);
+    if (([0, 1] as const).some((s) => groups.id[s][g] >= 0 && wanted[s].has(picture.sides[s].groupId[groups.id[s][g]])))
+      collapsed.add(g);
   }
   closeOurs(picture, collapsed);
   return collapsed;
@@ -72,7 +102,8 @@ function isOurs(picture: Picture, g: number): boolean {
 function closeOurs(picture: Picture, collapsed: Set<number>): void {
   const { parent, count } = picture.groups;
   const children = new Map<number, number[]>();
-  for (let g = 0; g < count; g++) if (parent[g] >= 0 && isOurs(picture, parent[g])) children.set(parent[g], [...(children.get(parent[g]) ?? []), g]);
+  for (let g = 0; g < count; g++)
+    if (parent[g] >= 0 && isOurs(picture, parent[g])) children.set(parent[g], [...(children.get(parent[g]) ?? []), g]);
   const closed = (g: number): boolean => {
     const inside = children.get(g);
     if (inside?.map(closed).every(Boolean)) collapsed.add(g);

@@ -15,15 +15,16 @@ export function adjacency(keys: ArrayLike<number>, count: number): Adjacency {
   return { offset, list };
 }
 
-export function degree(a: Adjacency, v: number): number {
-  return a.offset[v + 1] - a.offset[v];
-}
-
 /**
  * Edges that would close a cycle if the others are kept: all edges for which `droppable` holds and that lie
  * wholly in what Kahn's algorithm can't order. Two graphs laid over each other can disagree on an order.
  */
-export function cyclic(source: ArrayLike<number>, target: ArrayLike<number>, count: number, droppable: (e: number) => boolean): Uint8Array {
+export function cyclic(
+  source: ArrayLike<number>,
+  target: ArrayLike<number>,
+  count: number,
+  droppable: (e: number) => boolean,
+): Uint8Array {
   const weak = new Uint8Array(source.length);
   for (let round = 0; round < 2; round++) {
     const left = unordered(source, target, count, weak);
@@ -35,7 +36,12 @@ export function cyclic(source: ArrayLike<number>, target: ArrayLike<number>, cou
   return weak;
 }
 
-function unordered(source: ArrayLike<number>, target: ArrayLike<number>, count: number, skip: Uint8Array): Uint8Array | null {
+function unordered(
+  source: ArrayLike<number>,
+  target: ArrayLike<number>,
+  count: number,
+  skip: Uint8Array,
+): Uint8Array | null {
   const waiting = new Uint32Array(count);
   for (let e = 0; e < source.length; e++) if (!skip[e]) waiting[target[e]]++;
   const out = adjacency(source, count);

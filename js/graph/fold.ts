@@ -1,8 +1,8 @@
 /** Which constants and parameters are drawn as badges on their consumers instead of as nodes of their own. */
-import type { Adjacency } from "./csr.ts";
+import { type Adjacency } from "./csr.ts";
 import { dtype } from "./labels.ts";
 import { Kind } from "./payload.ts";
-import { sideOf, type Picture } from "./picture.ts";
+import { type Picture, sideOf } from "./picture.ts";
 
 /** Of two parameters into one op, the data: whole numbers that look something up, otherwise what comes first. */
 function leads(picture: Picture, other: number, own: number): boolean {
@@ -32,7 +32,11 @@ export function foldable(picture: Picture, inEdges: Adjacency, outEdges: Adjacen
     if (outEdges.offset[u] === outEdges.offset[u + 1]) continue;
     for (const side of [1, 2]) {
       if (!(picture.side[u] & side) || picture.output[u] & side) continue;
-      if (kind[u] === Kind.constant || (kind[u] === Kind.param && isWeight(picture, u, side, data[side - 1] === u, kind, inEdges, outEdges))) fold[u] |= side;
+      if (
+        kind[u] === Kind.constant ||
+        (kind[u] === Kind.param && isWeight(picture, u, side, data[side - 1] === u, kind, inEdges, outEdges))
+      )
+        fold[u] |= side;
     }
   }
   return fold;
@@ -46,7 +50,15 @@ function firstParams(picture: Picture): number[] {
   });
 }
 
-function isWeight(picture: Picture, u: number, side: number, first: boolean, kind: Uint8Array, inEdges: Adjacency, outEdges: Adjacency): boolean {
+function isWeight(
+  picture: Picture,
+  u: number,
+  side: number,
+  first: boolean,
+  kind: Uint8Array,
+  inEdges: Adjacency,
+  outEdges: Adjacency,
+): boolean {
   let used = false;
   for (let i = outEdges.offset[u]; i < outEdges.offset[u + 1]; i++) {
     const e = outEdges.list[i];

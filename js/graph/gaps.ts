@@ -46,7 +46,7 @@ function shownAbove(picture: Picture, only: Uint8Array): Uint32Array {
 function find(root: Int32Array, u: number): number {
   let top = u;
   while (root[top] !== top) top = root[top];
-  for (let at = u; root[at] !== top;) [at, root[at]] = [root[at], top];
+  for (let at = u; root[at] !== top; ) [at, root[at]] = [root[at], top];
   return top;
 }
 

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { badgeText, bytes, chosenAttributes, compactType, dtype, formatBytes, groupName, shortShape } from "./labels.ts";
+import {
+  badgeText,
+  bytes,
+  chosenAttributes,
+  compactType,
+  dtype,
+  formatBytes,
+  groupName,
+  shortShape,
+} from "./labels.ts";
 
 test("both dialects' tensor types read alike", () => {
   assert.equal(compactType("Tensor[(1, 64, 56, 56), float32]"), "(1, 64, 56, 56) float32");
@@ -29,7 +38,10 @@ test("badges say the name and shape, a scalar its value", () => {
 });
 
 test("only chosen attributes are shown, and no result type twice", () => {
-  assert.equal(chosenAttributes('{"strides":[2,2],"padding":[0,0,0,0],"groups":1,"out_dtype":"","channels":null}'), "strides 2,2");
+  assert.equal(
+    chosenAttributes('{"strides":[2,2],"padding":[0,0,0,0],"groups":1,"out_dtype":"","channels":null}'),
+    "strides 2,2",
+  );
   assert.equal(chosenAttributes('{"units":64,"out_dtype":"int32"}', "(1, 64) int32"), "units 64");
   assert.equal(chosenAttributes("not json"), "attributes not json");
 });
@@ -38,8 +50,14 @@ test("a device is said in a word, not by its target", () => {
   const gpu = "VirtualDevice(device_type=2, virtual_device_id=0, target=Target(kind='cuda', keys={'cuda', 'gpu'}))";
   const cpu = "VirtualDevice(device_type=1, virtual_device_id=0)";
   assert.equal(chosenAttributes(JSON.stringify({ virtual_device: cpu })), "on cpu:0");
-  assert.equal(chosenAttributes(JSON.stringify({ src_virtual_device: cpu, dst_virtual_device: gpu })), "src cpu:0  dst cuda:0");
-  assert.equal(chosenAttributes('{"virtual_device":"VirtualDevice(device_type=99, virtual_device_id=1)"}'), "on device 99:1");
+  assert.equal(
+    chosenAttributes(JSON.stringify({ src_virtual_device: cpu, dst_virtual_device: gpu })),
+    "src cpu:0  dst cuda:0",
+  );
+  assert.equal(
+    chosenAttributes('{"virtual_device":"VirtualDevice(device_type=99, virtual_device_id=1)"}'),
+    "on device 99:1",
+  );
 });
 
 test("a group's name loses TVM's prefix and every control character", () => {

@@ -11,7 +11,8 @@ function remembered<T>(make: (type: string) => T): (type: string) => T {
     let made = known.get(type);
     if (made === undefined) {
       if (known.size >= 4000) known.clear();
-      known.set(type, (made = make(type)));
+      made = make(type);
+      known.set(type, made);
     }
     return made;
   };
@@ -22,15 +23,22 @@ export const compactType = remembered((type) =>
   type
     .slice(0, LIMIT)
     .replace(/Tensor\[(\([^()\]]*\)|[^,\]]*), ([\w.]+)\]/g, "$1 $2")
-    .replace(/R\.Tensor\((\([^()]*\)|None)?(?:, )?(?:dtype="([^"]*)")?(?:, ndim=(-?\d+))?\)/g,
-      (_all, shape?: string, dtype?: string, rank?: string) => `${shape ?? (rank ? `rank ${rank}` : "?")} ${dtype ?? ""}`.trim())
-    .replace(/R\.(Tuple|Shape|Prim|Object)\b/g, "$1"));
+    .replace(
+      /R\.Tensor\((\([^()]*\)|None)?(?:, )?(?:dtype="([^"]*)")?(?:, ndim=(-?\d+))?\)/g,
+      (_all, shape?: string, dtype?: string, rank?: string) =>
+        `${shape ?? (rank ? `rank ${rank}` : "?")} ${dtype ?? ""}`.trim(),
+    )
+    .replace(/R\.(Tuple|Shape|Prim|Object)\b/g, "$1"),
+);
 
 /** The dimensions of a single tensor type, or null: "(1, 64)" gives ["1", "64"]. */
-export function shape(type: string): string[] | null {
+function shape(type: string): string[] | null {
   const found = /^\(([^()]*)\)/.exec(compactType(type));
   if (!found) return null;
-  return found[1].split(",").map((d) => d.trim()).filter((d) => d !== "");
+  return found[1]
+    .split(",")
+    .map((d) => d.trim())
+    .filter((d) => d !== "");
 }
 
 /** "(64, 64, 3, 3) float32" as "64x64x3x3"; a scalar gives "". */
@@ -64,7 +72,7 @@ export function badgeText(kind: "param" | "constant", label: string, name: strin
   return `${(label || name).slice(0, 40)} ${dims}`.trim();
 }
 
-/** Values that every TVM operator has unless somebody chose otherwise; saying them would bury what was chosen. */
+/** Default values of TVM operators; a label leaves them out. */
 const USUAL: Record<string, readonly string[]> = {
   strides: ["[1]", "[1,1]", "[1,1,1]", "1"],
   padding: ["[0]", "[0,0]", "[0,0,0,0]", "[0,0,0,0,0,0]", "0"],
@@ -73,9 +81,17 @@ const USUAL: Record<string, readonly string[]> = {
   data_layout: ['"NCHW"', '"NCW"', '"NCDHW"'],
   kernel_layout: ['"OIHW"', '"OIW"', '"OIDHW"'],
   layout: ['"NCHW"', '"NCW"'],
-  out_layout: ['""'], out_dtype: ['""', '"void"'], auto_scheduler_rewritten_layout: ['""'], meta_schedule_original_shape: ["[]", "null"],
-  ceil_mode: ["false", "0"], count_include_pad: ["false", "0"], keepdims: ["false", "0"], exclude: ["false", "0"],
-  transpose_a: ["false", "0"], transpose_b: ["true", "1"], allowzero: ["false", "0"],
+  out_layout: ['""'],
+  out_dtype: ['""', '"void"'],
+  auto_scheduler_rewritten_layout: ['""'],
+  meta_schedule_original_shape: ["[]", "null"],
+  ceil_mode: ["false", "0"],
+  count_include_pad: ["false", "0"],
+  keepdims: ["false", "0"],
+  exclude: ["false", "0"],
+  transpose_a: ["false", "0"],
+  transpose_b: ["true", "1"],
+  allowzero: ["false", "0"],
 };
 
 /** Attributes as [name, value] pairs, all of them, in the sender's order. */
@@ -84,14 +100,28 @@ export function attributes(json: string): [string, string][] {
   try {
     const value: unknown = JSON.parse(json);
     if (value === null || typeof value !== "object") return [];
-    return Object.entries(value).map(([key, v]) => [key, typeof v === "string" ? JSON.stringify(v) : JSON.stringify(v) ?? ""]);
+    return Object.entries(value).map(([key, v]) => [
+      key,
+      typeof v === "string" ? JSON.stringify(v) : (JSON.stringify(v) ?? ""),
+    ]);
   } catch {
     return [["attributes", json]];
   }
 }
 
 /** DLPack's numbers of the devices that people have. */
-const DEVICES: Record<string, string> = { 1: "cpu", 2: "cuda", 3: "cuda_host", 4: "opencl", 7: "vulkan", 8: "metal", 10: "rocm", 12: "ext_dev", 15: "webgpu", 16: "hexagon" };
+const DEVICES: Record<string, string> = {
+  1: "cpu",
+  2: "cuda",
+  3: "cuda_host",
+  4: "opencl",
+  7: "vulkan",
+  8: "metal",
+  10: "rocm",
+  12: "ext_dev",
+  15: "webgpu",
+  16: "hexagon",
+};
 
 /** "cuda:0" for a VirtualDevice as TVM prints it, with a target of a hundred letters or without; "" for anything else. */
 function device(value: string): string {
@@ -109,7 +139,14 @@ export function chosenAttributes(json: string, resultType = ""): string {
     if ((key === "dtype" || key === "out_dtype") && result !== "" && value === `"${result}"`) continue;
     const where = device(value);
     // "src_virtual_device" and where: "src cpu:0"
-    parts.push(where ? `${key.replace(/_?virtual_device$/, "") || "on"} ${where}` : `${key} ${value.replace(/^\[(.*)\]$/, "$1").replace(/"/g, "").slice(0, 60)}`);
+    parts.push(
+      where
+        ? `${key.replace(/_?virtual_device$/, "") || "on"} ${where}`
+        : `${key} ${value
+            .replace(/^\[(.*)\]$/, "$1")
+            .replace(/"/g, "")
+            .slice(0, 60)}`,
+    );
     if (parts.length === 6) break;
   }
   return parts.join("  ");
@@ -131,5 +168,8 @@ export function formatBytes(count: number): string {
 
 /** A group's name for people: the prefix that TVM puts before every kernel of a module says nothing. */
 export function groupName(name: string): string {
-  return name.slice(0, 300).replace(/[\u0000-\u001f\u007f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, " ").replace(/^tvmgen_\w*?_(?=fused_)/, "");
+  return name
+    .slice(0, 300)
+    .replace(/[\u0000-\u001f\u007f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, " ")
+    .replace(/^tvmgen_\w*?_(?=fused_)/, "");
 }

@@ -4,7 +4,13 @@ import { foldLayers } from "./layers.ts";
 import { single } from "./picture.ts";
 import { graph } from "./testing.ts";
 
-const deep = (layers: number) => single(graph([{ label: "x" }], Array.from({ length: layers }, (_, i) => ({ kind: "scope" as const, name: `layer_${i}` })))).groups;
+const deep = (layers: number) =>
+  single(
+    graph(
+      [{ label: "x" }],
+      Array.from({ length: layers }, (_, i) => ({ kind: "scope" as const, name: `layer_${i}` })),
+    ),
+  ).groups;
 
 test("hundreds of layers get one level more, each layer in its own chunk, in order", () => {
   const groups = deep(500);

@@ -53,7 +53,11 @@ function withChunks(groups: PictureGroups, families: Numbered[][]): PictureGroup
   }
   const none = (ids: Int32Array) => Int32Array.from(parent, (_, g) => ids[g] ?? -1);
   return {
-    count: parent.length, kind: Uint8Array.from(kind), parent: Int32Array.from(parent), side: Uint8Array.from(side), name,
+    count: parent.length,
+    kind: Uint8Array.from(kind),
+    parent: Int32Array.from(parent),
+    side: Uint8Array.from(side),
+    name,
     id: [none(groups.id[0]), none(groups.id[1])],
   };
 }

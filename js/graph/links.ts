@@ -2,7 +2,7 @@
 import { type Adjacency } from "./csr.ts";
 import { bytes } from "./labels.ts";
 import { Kind, text } from "./payload.ts";
-import { sideOf, type Picture } from "./picture.ts";
+import { type Picture, sideOf } from "./picture.ts";
 
 export interface Badge {
   /** The picture's node this badge stands for. */
@@ -17,7 +17,7 @@ export const HIDDEN = -1;
 export const FOLDED = -2;
 
 /** The edges between items, one column each: thousands of objects would be made anew with every click. */
-export class Links {
+class Links {
   readonly badges = new Map<number, Badge[]>();
   readonly source: number[] = [];
   readonly target: number[] = [];
@@ -45,7 +45,7 @@ export class Links {
     const { node, grouped, last } = this;
     const atGroup = node[source] < 0 || node[target] < 0;
     const key = source * node.length + target;
-    const same = atGroup ? grouped.get(key) ?? -1 : this.alike(source, target, port, from.label);
+    const same = atGroup ? (grouped.get(key) ?? -1) : this.alike(source, target, port, from.label);
     if (same >= 0) {
       this.fold[same]++;
       this.side[same] |= from.side;
@@ -71,37 +71,68 @@ export class Links {
 
   private alike(source: number, target: number, port: number, label: string): number {
     let e = this.last[target];
-    while (e >= 0 && !(this.source[e] === source && this.port[e] === port && this.label[e] === label)) e = this.before[e];
+    while (e >= 0 && !(this.source[e] === source && this.port[e] === port && this.label[e] === label))
+      e = this.before[e];
     return e;
   }
 
   /** As `Visible` has them, without those that were dropped. */
   columns() {
-    const kept = this.dropped.size > 0 ? <T>(column: T[]): T[] => column.filter((_, e) => !this.dropped.has(e)) : <T>(column: T[]): T[] => column;
+    const kept =
+      this.dropped.size > 0
+        ? <T>(column: T[]): T[] => column.filter((_, e) => !this.dropped.has(e))
+        : <T>(column: T[]): T[] => column;
     const source = new Uint32Array(kept(this.source));
     return {
-      edgeCount: source.length, source, target: new Uint32Array(kept(this.target)), port: new Uint16Array(kept(this.port)),
-      edgeSide: new Uint8Array(kept(this.side)), weak: Uint8Array.from(kept(this.weak), Number),
-      edgeFold: new Uint32Array(kept(this.fold)), edgeBytes: new Float64Array(kept(this.bytes)), edgeLabel: kept(this.label), edgeType: kept(this.type),
+      edgeCount: source.length,
+      source,
+      target: new Uint32Array(kept(this.target)),
+      port: new Uint16Array(kept(this.port)),
+      edgeSide: new Uint8Array(kept(this.side)),
+      weak: Uint8Array.from(kept(this.weak), Number),
+      edgeFold: new Uint32Array(kept(this.fold)),
+      edgeBytes: new Float64Array(kept(this.bytes)),
+      edgeLabel: kept(this.label),
+      edgeType: kept(this.type),
     };
   }
 }
 
 /** Every edge between items, and the badges of folded nodes. */
-export function gather(picture: Picture, itemOf: Int32Array, inEdges: Adjacency, node: number[], folds: Uint8Array | null): Links {
+export function gather(
+  picture: Picture,
+  itemOf: Int32Array,
+  inEdges: Adjacency,
+  node: number[],
+  folds: Uint8Array | null,
+): Links {
   const links = new Links(node);
   const one: Producer[] = [{ node: 0, label: "", side: 0, weak: false, type: "" }];
   for (let e = 0; e < picture.edgeCount; e++) {
     const target = itemOf[picture.target[e]];
     if (target < 0) continue;
     const through = isThrough(picture.source[e], itemOf, folds);
-    if (!through) one[0] = { node: picture.source[e], label: "", side: picture.edgeSide[e], weak: picture.weak[e] === 1, type: picture.edgeType[e] };
+    if (!through)
+      one[0] = {
+        node: picture.source[e],
+        label: "",
+        side: picture.edgeSide[e],
+        weak: picture.weak[e] === 1,
+        type: picture.edgeType[e],
+      };
     for (const from of through ? producers(picture, e, itemOf, inEdges, folds) : one) {
       const source = itemOf[from.node];
       const folded = from.side & (folds?.[from.node] ?? 0);
-      if (folded && node[target] >= 0) addBadge(links.badges, target, { node: from.node, port: picture.index[e], side: folded, kind: badgeKind(picture, from.node) });
+      if (folded && node[target] >= 0)
+        addBadge(links.badges, target, {
+          node: from.node,
+          port: picture.index[e],
+          side: folded,
+          kind: badgeKind(picture, from.node),
+        });
       from.side &= ~folded;
-      if (source >= 0 && source !== target && from.side !== 0) links.add(source, target, picture.index[e], from, bytes(picture.edgeType[e]));
+      if (source >= 0 && source !== target && from.side !== 0)
+        links.add(source, target, picture.index[e], from, bytes(picture.edgeType[e]));
     }
   }
   return links;
@@ -112,20 +143,45 @@ function isThrough(u: number, itemOf: Int32Array, folds: Uint8Array | null): boo
   return itemOf[u] === FOLDED && !folds?.[u];
 }
 
-interface Producer { node: number; label: string; side: number; weak: boolean; type: string }
+interface Producer {
+  node: number;
+  label: string;
+  side: number;
+  weak: boolean;
+  type: string;
+}
 
 /** Where an edge's value really comes from, seen through elided tuples and tuple gets. */
-function producers(picture: Picture, edge: number, itemOf: Int32Array, inEdges: Adjacency, folds: Uint8Array | null): Producer[] {
+function producers(
+  picture: Picture,
+  edge: number,
+  itemOf: Int32Array,
+  inEdges: Adjacency,
+  folds: Uint8Array | null,
+): Producer[] {
   const found: Producer[] = [];
   // Fields still to be taken from a tuple further up, innermost last.
   const stack: { edge: number; fields: string[]; side: number; weak: boolean; type: string; steps: number }[] = [
-    { edge, fields: [], side: picture.edgeSide[edge], weak: picture.weak[edge] === 1, type: picture.edgeType[edge], steps: 0 },
+    {
+      edge,
+      fields: [],
+      side: picture.edgeSide[edge],
+      weak: picture.weak[edge] === 1,
+      type: picture.edgeType[edge],
+      steps: 0,
+    },
   ];
   while (stack.length > 0) {
     const at = stack.pop()!;
     const from = picture.source[at.edge];
     if (at.steps >= 64 || !isThrough(from, itemOf, folds)) {
-      found.push({ node: from, label: at.fields.slice().reverse().join(""), side: at.side, weak: at.weak, type: at.type });
+      found.push({
+        node: from,
+        label: at.fields.slice().reverse().join(""),
+        side: at.side,
+        weak: at.weak,
+        type: at.type,
+      });
       continue;
     }
     const s = sideOf(picture, from, 1);
@@ -139,7 +195,14 @@ function producers(picture: Picture, edge: number, itemOf: Int32Array, inEdges: 
       const side = at.side & picture.edgeSide[e];
       if (side === 0 || (wanted >= 0 && picture.index[e] !== wanted)) continue;
       const fields = get ? [...at.fields, field] : wanted >= 0 ? at.fields.slice(0, -1) : at.fields;
-      stack.push({ edge: e, fields, side, weak: at.weak || picture.weak[e] === 1, type: get || wanted >= 0 ? at.type : picture.edgeType[e], steps: at.steps + 1 });
+      stack.push({
+        edge: e,
+        fields,
+        side,
+        weak: at.weak || picture.weak[e] === 1,
+        type: get || wanted >= 0 ? at.type : picture.edgeType[e],
+        steps: at.steps + 1,
+      });
     }
   }
   return found;
@@ -170,6 +233,11 @@ export function stub(links: Links, node: number[], limit: number): void {
     const most = Math.max(fan[0][source[e]], fan[1][source[e]]);
     if (most <= limit || node[source[e]] < 0) continue;
     links.dropped.add(e);
-    addBadge(links.badges, links.target[e], { node: links.producer[e], port: links.port[e], side: side[e], kind: "stub" });
+    addBadge(links.badges, links.target[e], {
+      node: links.producer[e],
+      port: links.port[e],
+      side: side[e],
+      kind: "stub",
+    });
   }
 }

@@ -11,20 +11,34 @@ const PICTURE = compare(cast.before, cast.after, cast.diff);
 
 test("op types are counted once for both sides, most first, and other kinds apart", () => {
   const { ops, kinds } = opTypes(single(cast.before));
-  assert.deepEqual(ops, [{ name: "cast", count: 2 }, { name: "nn.relu", count: 2 }, { name: "add", count: 1 }]);
+  assert.deepEqual(ops, [
+    { name: "cast", count: 2 },
+    { name: "nn.relu", count: 2 },
+    { name: "add", count: 1 },
+  ]);
   assert.deepEqual(kinds, [{ name: "param", count: 1 }]);
 });
 
 test("marks are counted, and muted where all sides of a node have them", () => {
   const counts = markCounts(PICTURE);
-  assert.equal(counts.reduce((sum, n) => sum + n, 0), PICTURE.nodeCount);
+  assert.equal(
+    counts.reduce((sum, n) => sum + n, 0),
+    PICTURE.nodeCount,
+  );
   const muted = mutedNodes(PICTURE, ["mark:kept"])!;
-  assert.equal(muted.reduce((sum, n) => sum + n, 0), counts[0]);
+  assert.equal(
+    muted.reduce((sum, n) => sum + n, 0),
+    counts[0],
+  );
   assert.equal(mutedNodes(PICTURE, []), null);
 });
 
 test("a collapsed group is muted when all of it is", () => {
-  const nodes = [{ label: "x", kind: "param" as const }, { label: "exp", inputs: [0], group: 0 }, { label: "tanh", inputs: [1], group: 0 }];
+  const nodes = [
+    { label: "x", kind: "param" as const },
+    { label: "exp", inputs: [0], group: 0 },
+    { label: "tanh", inputs: [1], group: 0 },
+  ];
   const picture = single(graph(nodes, [{ kind: "primitive", name: "fused" }]));
   const shown = visible(picture, { ...DEFAULT_OPTIONS, collapsed: new Set([0]) });
   const box = shown.collapsedGroup.indexOf(0);

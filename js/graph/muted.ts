@@ -2,16 +2,16 @@
  * What the legend lists and can mute: op types by name, other kinds of node by their kind, and in a comparison the marks.
  * The names are those that Python's `muted` trait has: "nn.relu", "constant", "mark:kept".
  */
-import { Kind, KINDS, text } from "./payload.ts";
-import { MARKS, sideOf, type Picture } from "./picture.ts";
+import { KINDS, Kind, text } from "./payload.ts";
+import { MARKS, type Picture, sideOf } from "./picture.ts";
 
 /** The row of the legend that a node is counted in. */
-export function typeName(picture: Picture, u: number): string {
+function typeName(picture: Picture, u: number): string {
   const s = sideOf(picture, u, 1);
   const graph = picture.sides[s];
   const v = picture.id[s][u];
   const kind = graph.kind[v];
-  return kind === Kind.op ? text(graph, graph.label[v]) : KINDS[kind] ?? "op";
+  return kind === Kind.op ? text(graph, graph.label[v]) : (KINDS[kind] ?? "op");
 }
 
 export interface Tally {
@@ -29,7 +29,8 @@ export function opTypes(picture: Picture): { ops: Tally[]; kinds: Tally[] } {
     const name = typeName(picture, u);
     into.set(name, (into.get(name) ?? 0) + 1);
   }
-  const list = (map: Map<string, number>) => [...map].map(([name, count]) => ({ name, count })).sort((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1));
+  const list = (map: Map<string, number>) =>
+    [...map].map(([name, count]) => ({ name, count })).sort((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1));
   return { ops: list(ops), kinds: list(kinds) };
 }
 
@@ -53,7 +54,8 @@ export function mutedNodes(picture: Picture, names: readonly string[]): Uint8Arr
   const marks = new Set(picture.compares ? MARKS.flatMap((mark, i) => (muted.has(`mark:${mark}`) ? [i] : [])) : []);
   const out = new Uint8Array(picture.nodeCount);
   for (let u = 0; u < picture.nodeCount; u++) {
-    if (muted.has(typeName(picture, u)) || (marks.size > 0 && marksOf(picture, u).every((mark) => marks.has(mark)))) out[u] = 1;
+    if (muted.has(typeName(picture, u)) || (marks.size > 0 && marksOf(picture, u).every((mark) => marks.has(mark))))
+      out[u] = 1;
   }
   return out;
 }

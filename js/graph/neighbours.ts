@@ -9,7 +9,11 @@ export function neighbourhood(picture: Picture, seeds: Iterable<number>, hops: n
   const into = adjacency(picture.target, picture.nodeCount);
   const out = adjacency(picture.source, picture.nodeCount);
   let edge: number[] = [];
-  for (const u of seeds) if (u >= 0 && u < near.length && !near[u]) { near[u] = 1; edge.push(u); }
+  for (const u of seeds)
+    if (u >= 0 && u < near.length && !near[u]) {
+      near[u] = 1;
+      edge.push(u);
+    }
   for (let hop = 0; hop < hops; hop++) {
     const next: number[] = [];
     for (const u of edge) {
@@ -69,9 +73,18 @@ export type Arrow = "up" | "down" | "left" | "right";
  * The item an arrow key leads to. Up and down follow edges, straightest first; left and right go to the nearest
  * neighbour of the same height. -1 where there is none. Only items of the wanted sides count.
  */
-export function step(scene: Visible, x: ArrayLike<number>, y: ArrayLike<number>, item: number, arrow: Arrow, sides = 3): number {
+export function step(
+  scene: Visible,
+  x: ArrayLike<number>,
+  y: ArrayLike<number>,
+  item: number,
+  arrow: Arrow,
+  sides = 3,
+): number {
   if (item < 0) return first(scene, y, sides);
-  return arrow === "up" || arrow === "down" ? along(scene, x, item, arrow, sides) : beside(scene, x, y, item, arrow, sides);
+  return arrow === "up" || arrow === "down"
+    ? along(scene, x, item, arrow, sides)
+    : beside(scene, x, y, item, arrow, sides);
 }
 
 function first(scene: Visible, y: ArrayLike<number>, sides: number): number {
@@ -90,7 +103,14 @@ function along(scene: Visible, x: ArrayLike<number>, item: number, arrow: Arrow,
   return best;
 }
 
-function beside(scene: Visible, x: ArrayLike<number>, y: ArrayLike<number>, item: number, arrow: Arrow, sides: number): number {
+function beside(
+  scene: Visible,
+  x: ArrayLike<number>,
+  y: ArrayLike<number>,
+  item: number,
+  arrow: Arrow,
+  sides: number,
+): number {
   let best = -1;
   let bestCost = Infinity;
   for (let i = 0; i < scene.count; i++) {
@@ -98,7 +118,10 @@ function beside(scene: Visible, x: ArrayLike<number>, y: ArrayLike<number>, item
     if (i === item || dx <= 1 || !(scene.side[i] & sides)) continue;
     // A step to the side must not become a jump down the graph, so height weighs more.
     const cost = dx + 4 * Math.abs(y[i] - y[item]);
-    if (cost < bestCost) { bestCost = cost; best = i; }
+    if (cost < bestCost) {
+      bestCost = cost;
+      best = i;
+    }
   }
   return bestCost < 2000 ? best : -1;
 }

@@ -19,7 +19,16 @@ test("negative groups survive the way through bytes", () => {
 });
 
 test("a payload gives its nodes, edges and strings back", () => {
-  const g = decode(payload([{ label: "x", kind: "param" }, { label: "nn.relu", inputs: [0] }], [], [1]));
+  const g = decode(
+    payload(
+      [
+        { label: "x", kind: "param" },
+        { label: "nn.relu", inputs: [0] },
+      ],
+      [],
+      [1],
+    ),
+  );
   assert.equal(g.nodeCount, 2);
   assert.deepEqual([...g.source], [0]);
   assert.equal(text(g, g.label[1]), "nn.relu");

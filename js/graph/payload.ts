@@ -4,16 +4,39 @@
  */
 
 export const KINDS = [
-  "op", "param", "constant", "tuple", "get_item", "call", "function", "if", "match", "ref", "global", "shape",
+  "op",
+  "param",
+  "constant",
+  "tuple",
+  "get_item",
+  "call",
+  "function",
+  "if",
+  "match",
+  "ref",
+  "global",
+  "shape",
 ] as const;
 export const GROUP_KINDS = ["function", "scope", "primitive", "composite", "external", "branch"] as const;
 export const PATTERNS: Record<number, string> = {
-  0: "element-wise", 1: "broadcast", 2: "moves data", 3: "reduction", 4: "heavy, takes element-wise ops after it", 7: "tuple", 8: "opaque: never fused",
+  0: "element-wise",
+  1: "broadcast",
+  2: "moves data",
+  3: "reduction",
+  4: "heavy, takes element-wise ops after it",
+  7: "tuple",
+  8: "opaque: never fused",
 };
 
 /** TVM's own words for the same, for those who know them. */
 export const PATTERN_CODES: Record<number, string> = {
-  0: "kElemWise", 1: "kBroadcast", 2: "kInjective", 3: "kCommReduce", 4: "kOutEWiseFusable", 7: "kTuple", 8: "kOpaque",
+  0: "kElemWise",
+  1: "kBroadcast",
+  2: "kInjective",
+  3: "kCommReduce",
+  4: "kOutEWiseFusable",
+  7: "kTuple",
+  8: "kOpaque",
 };
 
 export const Kind = { op: 0, param: 1, constant: 2, tuple: 3, getItem: 4, call: 5, global: 10 } as const;
@@ -58,8 +81,12 @@ export interface Graph {
   output: Uint32Array;
 }
 
-type Column = Uint8Array | Int8Array | Uint16Array | Uint32Array | Int32Array;
-type ColumnType<T extends Column> = { new (length: number): T; new (buffer: ArrayBuffer): T; BYTES_PER_ELEMENT: number };
+type Column = Uint8Array | Int8Array | Uint16Array | Uint32Array | Int32Array | Float64Array;
+type ColumnType<T extends Column> = {
+  new (length: number): T;
+  new (buffer: ArrayBuffer): T;
+  BYTES_PER_ELEMENT: number;
+};
 
 /** One column. The bytes are copied: a comm message's views start anywhere, and typed arrays need alignment. */
 export function column<T extends Column>(type: ColumnType<T>, bytes: Bytes | undefined): T {
@@ -69,7 +96,11 @@ export function column<T extends Column>(type: ColumnType<T>, bytes: Bytes | und
     out.set(bytes as readonly number[]);
     return out;
   }
-  if (typeof bytes === "string") return column(type, Uint8Array.from(atob(bytes), (c) => c.charCodeAt(0)));
+  if (typeof bytes === "string")
+    return column(
+      type,
+      Uint8Array.from(atob(bytes), (c) => c.charCodeAt(0)),
+    );
   const view = ArrayBuffer.isView(bytes)
     ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     : new Uint8Array(bytes as ArrayBuffer);
@@ -78,7 +109,8 @@ export function column<T extends Column>(type: ColumnType<T>, bytes: Bytes | und
 }
 
 export const EMPTY: Graph = decode({
-  version: 1, strings: [""],
+  version: 1,
+  strings: [""],
   node: { kind: [], label_s: [], type_s: [], attrs_s: [], name_s: [], span_s: [], group: [], pattern: [] },
   edge: { source: [], target: [], index: [], type_s: [] },
   group: { kind: [], id: [], name_s: [], attrs_s: [], parent: [] },
@@ -87,12 +119,15 @@ export const EMPTY: Graph = decode({
 
 /** Decodes a payload; throws with one sentence where a column's length or an id can't be right. */
 export function decode(payload: Partial<Payload> | null | undefined): Graph {
-  if (!payload || !payload.node) return EMPTY;
-  if (payload.version !== 1) throw new Error(`This page reads graphs of version 1, not ${String(payload.version)}: update tvm-workbench.`);
+  if (!payload?.node) return EMPTY;
+  if (payload.version !== 1)
+    throw new Error(`This page reads graphs of version 1, not ${String(payload.version)}: update tvm-workbench.`);
   const { node, edge, group } = payload as Payload;
   const graph: Graph = {
     strings: payload.strings ?? [""],
-    nodeCount: 0, edgeCount: 0, groupCount: 0,
+    nodeCount: 0,
+    edgeCount: 0,
+    groupCount: 0,
     kind: column(Uint8Array, node.kind),
     label: column(Uint32Array, node.label_s),
     type: column(Uint32Array, node.type_s),
@@ -121,16 +156,23 @@ export function decode(payload: Partial<Payload> | null | undefined): Graph {
 
 function check(graph: Graph): void {
   const { nodeCount: n, edgeCount: m, groupCount: g } = graph;
-  const short = [graph.label, graph.type, graph.attrs, graph.name, graph.span, graph.group, graph.pattern].some((c) => c.length !== n)
-    || [graph.target, graph.index, graph.edgeType].some((c) => c.length !== m)
-    || [graph.groupId, graph.groupName, graph.groupAttrs, graph.groupParent].some((c) => c.length !== g);
+  const short =
+    [graph.label, graph.type, graph.attrs, graph.name, graph.span, graph.group, graph.pattern].some(
+      (c) => c.length !== n,
+    ) ||
+    [graph.target, graph.index, graph.edgeType].some((c) => c.length !== m) ||
+    [graph.groupId, graph.groupName, graph.groupAttrs, graph.groupParent].some((c) => c.length !== g);
   if (short) throw new Error("The graph's columns differ in length: the Python side and this page disagree.");
   const below = (ids: ArrayLike<number>, limit: number) => {
     for (let i = 0; i < ids.length; i++) if (ids[i] >= limit) return false;
     return true;
   };
-  const inside = below(graph.source, n) && below(graph.target, n) && below(graph.output, n)
-    && below(graph.group, g) && below(graph.groupParent, g);
+  const inside =
+    below(graph.source, n) &&
+    below(graph.target, n) &&
+    below(graph.output, n) &&
+    below(graph.group, g) &&
+    below(graph.groupParent, g);
   if (!inside) throw new Error("The graph refers to a node or group that is not in it.");
 }
 

@@ -22,7 +22,9 @@ test("edges know their sides", () => {
   const { before, after, diff: d } = parallelCast(false);
   const picture = compare(before, after, d);
   const side = (source: number, target: number, index: number) => {
-    const e = [...picture.source.keys()].find((i) => picture.source[i] === source && picture.target[i] === target && picture.index[i] === index);
+    const e = [...picture.source.keys()].find(
+      (i) => picture.source[i] === source && picture.target[i] === target && picture.index[i] === index,
+    );
     return e === undefined ? 0 : picture.edgeSide[e];
   };
   assert.equal(side(0, 1, 0), BOTH);
@@ -41,38 +43,108 @@ test("a merged node's ghost is laid out in its partner's kernel", () => {
 test("two sides that disagree on an order give weak edges, and the rest no cycle", () => {
   const before = graph([{ label: "x" }, { label: "a", inputs: [0] }, { label: "b", inputs: [1] }]);
   const after = graph([{ label: "x" }, { label: "b", inputs: [0] }, { label: "a", inputs: [1] }]);
-  const picture = compare(before, after, diff(["kept", "changed", "changed"], ["kept", "changed", "changed"], [[0, 0], [1, 2], [2, 1]]));
+  const picture = compare(
+    before,
+    after,
+    diff(
+      ["kept", "changed", "changed"],
+      ["kept", "changed", "changed"],
+      [
+        [0, 0],
+        [1, 2],
+        [2, 1],
+      ],
+    ),
+  );
   assert.ok(picture.weak.some((w) => w === 1));
   assert.ok([...picture.weak.keys()].filter((e) => picture.weak[e]).every((e) => picture.edgeSide[e] === BEFORE));
 });
 
 test("boxes of both sides become one where they hold the same nodes", () => {
-  const make = (name: string) => graph([{ label: "a", group: 0 }, { label: "b", inputs: [0], group: 0 }], [{ kind: "primitive", name }]);
-  const picture = compare(make("fused_a"), make("fused_a_b"), diff(["kept", "kept"], ["kept", "kept"], [[0, 0], [1, 1]]));
+  const make = (name: string) =>
+    graph(
+      [
+        { label: "a", group: 0 },
+        { label: "b", inputs: [0], group: 0 },
+      ],
+      [{ kind: "primitive", name }],
+    );
+  const picture = compare(
+    make("fused_a"),
+    make("fused_a_b"),
+    diff(
+      ["kept", "kept"],
+      ["kept", "kept"],
+      [
+        [0, 0],
+        [1, 1],
+      ],
+    ),
+  );
   assert.equal(picture.groups.count, 1);
   assert.equal(picture.groups.side[0], BOTH);
 });
 
 test("a box that only the before side has is put around its nodes", () => {
-  const before = graph([{ label: "a", group: 0 }, { label: "b", inputs: [0], group: 0 }], [{ kind: "primitive", name: "fused" }]);
+  const before = graph(
+    [
+      { label: "a", group: 0 },
+      { label: "b", inputs: [0], group: 0 },
+    ],
+    [{ kind: "primitive", name: "fused" }],
+  );
   const after = graph([{ label: "a" }, { label: "b", inputs: [0] }]);
-  const picture = compare(before, after, diff(["kept", "kept"], ["kept", "kept"], [[0, 0], [1, 1]]));
+  const picture = compare(
+    before,
+    after,
+    diff(
+      ["kept", "kept"],
+      ["kept", "kept"],
+      [
+        [0, 0],
+        [1, 1],
+      ],
+    ),
+  );
   assert.equal(picture.groups.count, 1);
   assert.equal(picture.groups.side[0], BEFORE);
   assert.deepEqual([...picture.group], [0, 0]);
 });
 
 test("boxes that cross part their nodes instead of showing a lie", () => {
-  const before = graph([{ label: "a", group: 0 }, { label: "b", inputs: [0], group: 0 }, { label: "c", inputs: [1] }], [{ kind: "primitive", name: "ab" }]);
-  const after = graph([{ label: "a" }, { label: "b", inputs: [0], group: 0 }, { label: "c", inputs: [1], group: 0 }], [{ kind: "primitive", name: "bc" }]);
-  const picture = compare(before, after, diff(["kept", "kept", "kept"], ["kept", "kept", "kept"], [[0, 0], [1, 1], [2, 2]]));
+  const before = graph(
+    [
+      { label: "a", group: 0 },
+      { label: "b", inputs: [0], group: 0 },
+      { label: "c", inputs: [1] },
+    ],
+    [{ kind: "primitive", name: "ab" }],
+  );
+  const after = graph(
+    [{ label: "a" }, { label: "b", inputs: [0], group: 0 }, { label: "c", inputs: [1], group: 0 }],
+    [{ kind: "primitive", name: "bc" }],
+  );
+  const picture = compare(
+    before,
+    after,
+    diff(
+      ["kept", "kept", "kept"],
+      ["kept", "kept", "kept"],
+      [
+        [0, 0],
+        [1, 1],
+        [2, 2],
+      ],
+    ),
+  );
   for (const s of [0, 1] as const) {
     const graphs = [before, after];
     for (let v = 0; v < 3; v++) {
       const u = picture.node[s][v];
       const own = graphs[s].group[v] >= 0;
       let boxed = false;
-      for (let g = picture.group[u]; g >= 0; g = picture.groups.parent[g]) boxed ||= (picture.groups.side[g] & (1 << s)) !== 0;
+      for (let g = picture.group[u]; g >= 0; g = picture.groups.parent[g])
+        boxed ||= (picture.groups.side[g] & (1 << s)) !== 0;
       assert.equal(boxed, own, `side ${s}, node ${v}`);
     }
   }
@@ -80,6 +152,10 @@ test("boxes that cross part their nodes instead of showing a lie", () => {
 
 test("marks shorter than the graph and pairs outside it do no harm", () => {
   const { before, after } = parallelCast(false);
-  const picture = compare(before, after, { before_mark: new Uint8Array(1), after_mark: new Uint8Array(0), pairs: Uint32Array.from([0, 0, 99, 1, 1, 99, 5]) });
+  const picture = compare(before, after, {
+    before_mark: new Uint8Array(1),
+    after_mark: new Uint8Array(0),
+    pairs: Uint32Array.from([0, 0, 99, 1, 1, 99, 5]),
+  });
   assert.equal(picture.nodeCount, before.nodeCount + after.nodeCount - 1);
 });

@@ -3,15 +3,15 @@
  * One picture means one layout, so what a pass did not touch is at the same place in both panes by construction;
  * each pane, and the overlay, draws its own subset. A single graph is a picture whose second side is empty.
  */
+
+import { MARKS, type Mark as MarkName } from "../model/messages.ts";
 import { adopt } from "./adopt.ts";
 import { cyclic } from "./csr.ts";
-import { MARKS, type Mark as MarkName } from "../views/messages.ts";
 import { foldLayers } from "./layers.ts";
-import { EMPTY, text, type Graph } from "./payload.ts";
+import { EMPTY, type Graph, text } from "./payload.ts";
 import { mergeGroups, type PictureGroups } from "./picture_groups.ts";
 
 export { MARKS, type MarkName };
-export const Mark = Object.fromEntries(MARKS.map((name, index) => [name, index])) as Record<MarkName, number>;
 
 /** Bits of a `side` column. */
 export const BEFORE = 1;
@@ -160,7 +160,12 @@ function mergeEdges(sides: readonly [Graph, Graph], node: readonly [Int32Array, 
       m++;
     }
   }
-  const cut = { source: source.slice(0, m), target: target.slice(0, m), index: index.slice(0, m), edgeSide: edgeSide.slice(0, m) };
+  const cut = {
+    source: source.slice(0, m),
+    target: target.slice(0, m),
+    index: index.slice(0, m),
+    edgeSide: edgeSide.slice(0, m),
+  };
   const weak = cyclic(cut.source, cut.target, count, (e) => cut.edgeSide[e] === BEFORE);
   return { edgeCount: m, ...cut, edgeType, weak };
 }
@@ -171,7 +176,8 @@ function mergeEdges(sides: readonly [Graph, Graph], node: readonly [Int32Array, 
  */
 export function groupsOf(picture: Picture, node: number): number[] {
   const list: number[] = [];
-  for (let g = picture.group[node]; g >= 0; g = picture.groups.parent[g]) if (picture.groups.side[g] & picture.side[node]) list.push(g);
+  for (let g = picture.group[node]; g >= 0; g = picture.groups.parent[g])
+    if (picture.groups.side[g] & picture.side[node]) list.push(g);
   return list;
 }
 

@@ -2,7 +2,7 @@
  * The boxes of both sides as one hierarchy. A box before and a box after are one where they are of one kind and
  * hold the same nodes (or bear the same name); a box that only one side has is put in wherever it fits.
  */
-import { text, type Graph } from "./payload.ts";
+import { type Graph, text } from "./payload.ts";
 
 export interface PictureGroups {
   count: number;
@@ -14,7 +14,7 @@ export interface PictureGroups {
   name: string[];
 }
 
-export interface MergedGroups {
+interface MergedGroups {
   groups: PictureGroups;
   /** Innermost picture group per side's node. */
   nodeGroup: readonly [Int32Array, Int32Array];
@@ -28,7 +28,10 @@ export function mergeGroups(sides: readonly [Graph, Graph], wanted: Int32Array):
   const parent: number[] = Array.from(b.groupParent);
   const kind: number[] = Array.from(b.groupKind);
   const name: string[] = Array.from(b.groupName, (s) => text(b, s));
-  const id: [number[], number[]] = [new Array<number>(b.groupCount).fill(-1), Array.from({ length: b.groupCount }, (_, g) => g)];
+  const id: [number[], number[]] = [
+    new Array<number>(b.groupCount).fill(-1),
+    Array.from({ length: b.groupCount }, (_, g) => g),
+  ];
   const afterGroup = Int32Array.from(b.group);
   const beforeGroup = new Int32Array(a.nodeCount).fill(-1);
   const matched = match(sides, wanted);
@@ -64,7 +67,8 @@ export function mergeGroups(sides: readonly [Graph, Graph], wanted: Int32Array):
     for (const v of place.nodes) afterGroup[v] = fresh;
   }
   if (conflict.length === 0) conflict.push(...misplaced(a, wanted, mapped, parent, id[0], afterGroup));
-  if (conflict.length > 0) return { groups: pack(parent, kind, name, id), nodeGroup: [beforeGroup, afterGroup], conflict };
+  if (conflict.length > 0)
+    return { groups: pack(parent, kind, name, id), nodeGroup: [beforeGroup, afterGroup], conflict };
   for (let v = 0; v < a.nodeCount; v++) {
     beforeGroup[v] = wanted[v] >= 0 ? afterGroup[wanted[v]] : a.group[v] >= 0 ? mapped[a.group[v]] : -1;
   }
@@ -74,7 +78,11 @@ export function mergeGroups(sides: readonly [Graph, Graph], wanted: Int32Array):
 function pack(parent: number[], kind: number[], name: string[], id: readonly [number[], number[]]): PictureGroups {
   const side = Uint8Array.from(parent, (_, g) => (id[0][g] >= 0 ? 1 : 0) | (id[1][g] >= 0 ? 2 : 0));
   return {
-    count: parent.length, kind: Uint8Array.from(kind), parent: Int32Array.from(parent), side, name,
+    count: parent.length,
+    kind: Uint8Array.from(kind),
+    parent: Int32Array.from(parent),
+    side,
+    name,
     id: [Int32Array.from(id[0]), Int32Array.from(id[1])],
   };
 }
@@ -112,7 +120,14 @@ function sizes(parent: number[], nodeGroup: Int32Array): number[] {
 }
 
 /** Nodes of both sides that one side has in a box and the other side has outside of the same box. */
-function misplaced(a: Graph, wanted: Int32Array, mapped: Int32Array, parent: number[], before: number[], afterGroup: Int32Array): number[] {
+function misplaced(
+  a: Graph,
+  wanted: Int32Array,
+  mapped: Int32Array,
+  parent: number[],
+  before: number[],
+  afterGroup: Int32Array,
+): number[] {
   const out: number[] = [];
   for (let v = 0; v < a.nodeCount; v++) {
     if (wanted[v] < 0) continue;
@@ -161,7 +176,8 @@ function match(sides: readonly [Graph, Graph], wanted: Int32Array): Int32Array {
   const found = new Int32Array(a.groupCount).fill(-1);
   const taken = new Uint8Array(b.groupCount);
   const ranked = [...overlap].sort((x, y) => y[1] - x[1] || x[0] - y[0]);
-  const same = (key: number) => text(a, a.groupName[Math.floor(key / b.groupCount)]) === text(b, b.groupName[key % b.groupCount]);
+  const same = (key: number) =>
+    text(a, a.groupName[Math.floor(key / b.groupCount)]) === text(b, b.groupName[key % b.groupCount]);
   for (const sameName of [true, false]) {
     for (const [key] of ranked) {
       const g = Math.floor(key / b.groupCount);

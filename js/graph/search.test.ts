@@ -4,15 +4,29 @@ import { single } from "./picture.ts";
 import { parse, search } from "./search.ts";
 import { graph } from "./testing.ts";
 
-const picture = single(graph([
-  { label: "data", kind: "param", type: "Tensor[(1, 64, 56, 56), int8]" },
-  { label: "nn.conv2d", inputs: [0], type: "Tensor[(1, 640, 56, 56), int32]", attrs: { strides: [2, 2] }, name: "conv one", group: 0 },
-  { label: "cast", inputs: [1], type: "Tensor[(1, 64, 3, 3), float32]" },
-], [{ kind: "primitive", name: "fused_conv" }]));
+const picture = single(
+  graph(
+    [
+      { label: "data", kind: "param", type: "Tensor[(1, 64, 56, 56), int8]" },
+      {
+        label: "nn.conv2d",
+        inputs: [0],
+        type: "Tensor[(1, 640, 56, 56), int32]",
+        attrs: { strides: [2, 2] },
+        name: "conv one",
+        group: 0,
+      },
+      { label: "cast", inputs: [1], type: "Tensor[(1, 64, 3, 3), float32]" },
+    ],
+    [{ kind: "primitive", name: "fused_conv" }],
+  ),
+);
 
 test("words, fields, quotes and not", () => {
   assert.deepEqual(parse('op:conv2d -"bias add" name:x'), [
-    { field: "op", text: "conv2d", not: false }, { field: "any", text: "bias add", not: true }, { field: "name", text: "x", not: false },
+    { field: "op", text: "conv2d", not: false },
+    { field: "any", text: "bias add", not: true },
+    { field: "name", text: "x", not: false },
   ]);
 });
 

@@ -5,12 +5,12 @@
  */
 import { compactType, dtype, shortShape } from "./labels.ts";
 import { KINDS, text } from "./payload.ts";
-import { MARKS, groupsOf, sideOf, type Picture } from "./picture.ts";
+import { groupsOf, MARKS, type Picture, sideOf } from "./picture.ts";
 
 export const FIELDS = ["op", "name", "type", "dtype", "shape", "attr", "kind", "mark", "group"] as const;
 type Field = (typeof FIELDS)[number];
 
-export interface Term {
+interface Term {
   field: Field | "any";
   text: string;
   not: boolean;
@@ -45,18 +45,33 @@ function matches(picture: Picture, u: number, term: Term): boolean {
   const has = (value: string) => value.toLowerCase().includes(term.text);
   const type = () => text(graph, graph.type[v]);
   switch (term.field) {
-    case "op": return has(text(graph, graph.label[v]));
-    case "name": return has(text(graph, graph.name[v])) || has(text(graph, graph.span[v]));
-    case "type": return has(compactType(type()));
-    case "dtype": return has(dtype(type()));
-    case "shape": return hasShape(shortShape(type()), term.text);
-    case "attr": return has(text(graph, graph.attrs[v]));
-    case "kind": return has(KINDS[graph.kind[v]] ?? "");
-    case "mark": return has(MARKS[picture.mark[0][u]] ?? "") || has(MARKS[picture.mark[1][u]] ?? "");
-    case "group": return groupNames(picture, u).some(has);
+    case "op":
+      return has(text(graph, graph.label[v]));
+    case "name":
+      return has(text(graph, graph.name[v])) || has(text(graph, graph.span[v]));
+    case "type":
+      return has(compactType(type()));
+    case "dtype":
+      return has(dtype(type()));
+    case "shape":
+      return hasShape(shortShape(type()), term.text);
+    case "attr":
+      return has(text(graph, graph.attrs[v]));
+    case "kind":
+      return has(KINDS[graph.kind[v]] ?? "");
+    case "mark":
+      return has(MARKS[picture.mark[0][u]] ?? "") || has(MARKS[picture.mark[1][u]] ?? "");
+    case "group":
+      return groupNames(picture, u).some(has);
     default:
-      return has(text(graph, graph.label[v])) || has(text(graph, graph.name[v])) || has(compactType(type()))
-        || has(text(graph, graph.attrs[v])) || has(text(graph, graph.span[v])) || groupNames(picture, u).some(has);
+      return (
+        has(text(graph, graph.label[v])) ||
+        has(text(graph, graph.name[v])) ||
+        has(compactType(type())) ||
+        has(text(graph, graph.attrs[v])) ||
+        has(text(graph, graph.span[v])) ||
+        groupNames(picture, u).some(has)
+      );
   }
 }
 

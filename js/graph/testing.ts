@@ -1,6 +1,6 @@
 /** Small graphs for tests, written as a person would say them. */
-import { GROUP_KINDS, KINDS, decode, type Graph, type Payload } from "./payload.ts";
-import { MARKS, type Diff, type MarkName } from "./picture.ts";
+import { decode, GROUP_KINDS, type Graph, KINDS, type Payload } from "./payload.ts";
+import { type Diff, MARKS, type MarkName } from "./picture.ts";
 
 export interface NodeSpec {
   label: string;
@@ -19,7 +19,7 @@ export interface GroupSpec {
   id?: number;
 }
 
-export const TENSOR = "Tensor[(1, 64), float32]";
+const TENSOR = "Tensor[(1, 64), float32]";
 
 export function payload(nodes: NodeSpec[], groups: GroupSpec[] = [], output: number[] = []): Payload {
   const strings = [""];
@@ -27,20 +27,35 @@ export function payload(nodes: NodeSpec[], groups: GroupSpec[] = [], output: num
     const known = strings.indexOf(text);
     return known >= 0 ? known : strings.push(text) - 1;
   };
-  const edges = nodes.flatMap((node, target) => (node.inputs ?? []).map((source, index) => ({ source, target, index })));
+  const edges = nodes.flatMap((node, target) =>
+    (node.inputs ?? []).map((source, index) => ({ source, target, index })),
+  );
   return {
     version: 1,
     strings,
     node: {
-      kind: nodes.map((n) => KINDS.indexOf(n.kind ?? "op")), label_s: nodes.map((n) => at(n.label)), type_s: nodes.map((n) => at(n.type ?? TENSOR)),
-      attrs_s: nodes.map((n) => at(n.attrs ? JSON.stringify(n.attrs) : "")), name_s: nodes.map((n) => at(n.name ?? "")), span_s: nodes.map(() => 0),
-      group: nodes.map((n) => n.group ?? -1), pattern: nodes.map(() => -1),
+      kind: nodes.map((n) => KINDS.indexOf(n.kind ?? "op")),
+      label_s: nodes.map((n) => at(n.label)),
+      type_s: nodes.map((n) => at(n.type ?? TENSOR)),
+      attrs_s: nodes.map((n) => at(n.attrs ? JSON.stringify(n.attrs) : "")),
+      name_s: nodes.map((n) => at(n.name ?? "")),
+      span_s: nodes.map(() => 0),
+      group: nodes.map((n) => n.group ?? -1),
+      pattern: nodes.map(() => -1),
     },
     edge: {
-      source: edges.map((e) => e.source), target: edges.map((e) => e.target), index: edges.map((e) => e.index),
+      source: edges.map((e) => e.source),
+      target: edges.map((e) => e.target),
+      index: edges.map((e) => e.index),
       type_s: edges.map((e) => at(nodes[e.source].type ?? TENSOR)),
     },
-    group: { kind: groups.map((g) => GROUP_KINDS.indexOf(g.kind)), id: groups.map((g, i) => g.id ?? i), name_s: groups.map((g) => at(g.name)), attrs_s: groups.map(() => 0), parent: groups.map((g) => g.parent ?? -1) },
+    group: {
+      kind: groups.map((g) => GROUP_KINDS.indexOf(g.kind)),
+      id: groups.map((g, i) => g.id ?? i),
+      name_s: groups.map((g) => at(g.name)),
+      attrs_s: groups.map(() => 0),
+      parent: groups.map((g) => g.parent ?? -1),
+    },
     output,
   };
 }
@@ -56,21 +71,43 @@ export function diff(before: MarkName[], after: MarkName[], pairs: [number, numb
 
 /** x -> cast -> relu, x -> cast -> relu, both into add; and after merging the casts and relus, fused or not. */
 export function parallelCast(fused = true) {
-  const before = graph([
-    { label: "x", kind: "param" },
-    { label: "cast", inputs: [0] }, { label: "nn.relu", inputs: [1] },
-    { label: "cast", inputs: [0] }, { label: "nn.relu", inputs: [3] },
-    { label: "add", inputs: [2, 4] },
-  ], [], [5]);
+  const before = graph(
+    [
+      { label: "x", kind: "param" },
+      { label: "cast", inputs: [0] },
+      { label: "nn.relu", inputs: [1] },
+      { label: "cast", inputs: [0] },
+      { label: "nn.relu", inputs: [3] },
+      { label: "add", inputs: [2, 4] },
+    ],
+    [],
+    [5],
+  );
   const g = fused ? 0 : -1;
-  const after = graph([
-    { label: "x", kind: "param" },
-    { label: "cast", inputs: [0], group: g }, { label: "nn.relu", inputs: [1], group: g },
-    { label: "add", inputs: [2, 2] },
-  ], fused ? [{ kind: "primitive", name: "fused_cast_nn_relu" }] : [], [3]);
+  const after = graph(
+    [
+      { label: "x", kind: "param" },
+      { label: "cast", inputs: [0], group: g },
+      { label: "nn.relu", inputs: [1], group: g },
+      { label: "add", inputs: [2, 2] },
+    ],
+    fused ? [{ kind: "primitive", name: "fused_cast_nn_relu" }] : [],
+    [3],
+  );
   return {
-    before, after,
-    diff: diff(["kept", "merged", "merged", "merged", "merged", "kept"], ["kept", "merged", "merged", "kept"],
-      [[0, 0], [1, 1], [2, 2], [3, 1], [4, 2], [5, 3]]),
+    before,
+    after,
+    diff: diff(
+      ["kept", "merged", "merged", "merged", "merged", "kept"],
+      ["kept", "merged", "merged", "kept"],
+      [
+        [0, 0],
+        [1, 1],
+        [2, 2],
+        [3, 1],
+        [4, 2],
+        [5, 3],
+      ],
+    ),
   };
 }

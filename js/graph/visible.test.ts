@@ -2,78 +2,152 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { initiallyCollapsed } from "./collapse.ts";
 import { text } from "./payload.ts";
-import { compare, single, type Picture } from "./picture.ts";
+import { compare, type Picture, single } from "./picture.ts";
 import { diff, graph, type NodeSpec } from "./testing.ts";
-import { DEFAULT_OPTIONS, visible, type Visible } from "./visible.ts";
+import { DEFAULT_OPTIONS, type Visible, visible } from "./visible.ts";
 
 function names(shown: Visible, picture: Picture): string[] {
   return [...shown.node].map((u) => (u >= 0 ? text(picture.sides[0], picture.sides[0].label[u]) : "group"));
 }
 
 test("weights and constants become badges, data stays a node", () => {
-  const picture = single(graph([
-    { label: "data", kind: "param" }, { label: "w", kind: "param" }, { label: "0.5f", kind: "constant" },
-    { label: "nn.conv2d", inputs: [0, 1] }, { label: "add", inputs: [3, 2] },
-  ]));
+  const picture = single(
+    graph([
+      { label: "data", kind: "param" },
+      { label: "w", kind: "param" },
+      { label: "0.5f", kind: "constant" },
+      { label: "nn.conv2d", inputs: [0, 1] },
+      { label: "add", inputs: [3, 2] },
+    ]),
+  );
   const shown = visible(picture, DEFAULT_OPTIONS);
   assert.deepEqual(names(shown, picture), ["data", "nn.conv2d", "add"]);
-  assert.deepEqual(shown.badges.get(1)?.map((b) => [b.node, b.kind]), [[1, "param"]]);
-  assert.deepEqual(shown.badges.get(2)?.map((b) => [b.node, b.kind]), [[2, "constant"]]);
+  assert.deepEqual(
+    shown.badges.get(1)?.map((b) => [b.node, b.kind]),
+    [[1, "param"]],
+  );
+  assert.deepEqual(
+    shown.badges.get(2)?.map((b) => [b.node, b.kind]),
+    [[2, "constant"]],
+  );
   assert.equal(visible(picture, { ...DEFAULT_OPTIONS, showConstants: true }).count, 5);
 });
 
 test("a weight on one side only is a badge there and a node on the other", () => {
-  const before = graph([{ label: "data", kind: "param" }, { label: "var", kind: "param" }, { label: "batch_norm", inputs: [0, 1] }]);
-  const after = graph([{ label: "data", kind: "param" }, { label: "var", kind: "param" }, { label: "rsqrt", inputs: [1] }, { label: "multiply", inputs: [0, 2] }]);
-  const shown = visible(compare(before, after, diff(["kept", "kept", "removed"], ["kept", "kept", "added", "added"], [[0, 0], [1, 1]])), DEFAULT_OPTIONS);
+  const before = graph([
+    { label: "data", kind: "param" },
+    { label: "var", kind: "param" },
+    { label: "batch_norm", inputs: [0, 1] },
+  ]);
+  const after = graph([
+    { label: "data", kind: "param" },
+    { label: "var", kind: "param" },
+    { label: "rsqrt", inputs: [1] },
+    { label: "multiply", inputs: [0, 2] },
+  ]);
+  const shown = visible(
+    compare(
+      before,
+      after,
+      diff(
+        ["kept", "kept", "removed"],
+        ["kept", "kept", "added", "added"],
+        [
+          [0, 0],
+          [1, 1],
+        ],
+      ),
+    ),
+    DEFAULT_OPTIONS,
+  );
   const item = shown.itemOf[1];
   assert.equal(shown.node[item], 1);
   assert.equal(shown.side[item], 2);
-  assert.deepEqual(shown.badges.get(shown.itemOf[2])?.map((b) => [b.node, b.side]), [[1, 1]]);
+  assert.deepEqual(
+    shown.badges.get(shown.itemOf[2])?.map((b) => [b.node, b.side]),
+    [[1, 1]],
+  );
   assert.ok([...shown.source.keys()].filter((e) => shown.source[e] === item).every((e) => shown.edgeSide[e] === 2));
 });
 
 test("data stays a node where its weight is computed", () => {
-  const picture = single(graph([
-    { label: "data", kind: "param" }, { label: "w", kind: "param" }, { label: "negative", inputs: [1] }, { label: "nn.conv2d", inputs: [0, 2] },
-  ]));
+  const picture = single(
+    graph([
+      { label: "data", kind: "param" },
+      { label: "w", kind: "param" },
+      { label: "negative", inputs: [1] },
+      { label: "nn.conv2d", inputs: [0, 2] },
+    ]),
+  );
   assert.deepEqual(names(visible(picture, DEFAULT_OPTIONS), picture), ["data", "w", "negative", "nn.conv2d"]);
 });
 
 test("an index input is the data, the table it looks up is the weight", () => {
-  const picture = single(graph([
-    { label: "table", kind: "param" }, { label: "ids", kind: "param", type: "Tensor[(1, 8), int64]" }, { label: "take", inputs: [0, 1] },
-  ]));
+  const picture = single(
+    graph([
+      { label: "table", kind: "param" },
+      { label: "ids", kind: "param", type: "Tensor[(1, 8), int64]" },
+      { label: "take", inputs: [0, 1] },
+    ]),
+  );
   assert.deepEqual(names(visible(picture, DEFAULT_OPTIONS), picture), ["ids", "take"]);
 });
 
 test("a tuple get is a mark on the edge, a tuple's fields go straight to the consumer", () => {
-  const picture = single(graph([
-    { label: "x", kind: "param" }, { label: "split", inputs: [0] }, { label: ".1", kind: "get_item", inputs: [1] }, { label: "nn.relu", inputs: [2] },
-    { label: "tuple", kind: "tuple", inputs: [3, 1] }, { label: "concatenate", inputs: [4] },
-  ]));
+  const picture = single(
+    graph([
+      { label: "x", kind: "param" },
+      { label: "split", inputs: [0] },
+      { label: ".1", kind: "get_item", inputs: [1] },
+      { label: "nn.relu", inputs: [2] },
+      { label: "tuple", kind: "tuple", inputs: [3, 1] },
+      { label: "concatenate", inputs: [4] },
+    ]),
+  );
   const shown = visible(picture, DEFAULT_OPTIONS);
   assert.deepEqual(names(shown, picture), ["x", "split", "nn.relu", "concatenate"]);
   assert.equal(shown.edgeLabel[1], ".1");
-  assert.deepEqual([...shown.source.keys()].filter((e) => shown.target[e] === 3).map((e) => shown.source[e]), [2, 1]);
+  assert.deepEqual(
+    [...shown.source.keys()].filter((e) => shown.target[e] === 3).map((e) => shown.source[e]),
+    [2, 1],
+  );
 });
 
 test("a field taken from a tuple finds its producer", () => {
-  const picture = single(graph([
-    { label: "x", kind: "param" }, { label: "a", inputs: [0] }, { label: "b", inputs: [0] },
-    { label: "tuple", kind: "tuple", inputs: [1, 2] }, { label: ".1", kind: "get_item", inputs: [3] }, { label: "use", inputs: [4] },
-  ]));
+  const picture = single(
+    graph([
+      { label: "x", kind: "param" },
+      { label: "a", inputs: [0] },
+      { label: "b", inputs: [0] },
+      { label: "tuple", kind: "tuple", inputs: [1, 2] },
+      { label: ".1", kind: "get_item", inputs: [3] },
+      { label: "use", inputs: [4] },
+    ]),
+  );
   const shown = visible(picture, DEFAULT_OPTIONS);
   const into = [...shown.source.keys()].filter((e) => shown.target[e] === 3);
-  assert.deepEqual(into.map((e) => shown.source[e]), [2]);
+  assert.deepEqual(
+    into.map((e) => shown.source[e]),
+    [2],
+  );
   assert.equal(shown.edgeLabel[into[0]], "");
 });
 
 test("a collapsed group is one item, and edges between two of them are one", () => {
-  const picture = single(graph([
-    { label: "x", kind: "param" }, { label: "a", inputs: [0], group: 0 }, { label: "b", inputs: [1], group: 0 },
-    { label: "c", inputs: [2, 1], group: 1 },
-  ], [{ kind: "scope", name: "s0" }, { kind: "scope", name: "s1" }]));
+  const picture = single(
+    graph(
+      [
+        { label: "x", kind: "param" },
+        { label: "a", inputs: [0], group: 0 },
+        { label: "b", inputs: [1], group: 0 },
+        { label: "c", inputs: [2, 1], group: 1 },
+      ],
+      [
+        { kind: "scope", name: "s0" },
+        { kind: "scope", name: "s1" },
+      ],
+    ),
+  );
   const shown = visible(picture, { ...DEFAULT_OPTIONS, collapsed: new Set([0, 1]) });
   assert.equal(shown.count, 3);
   assert.equal(shown.edgeCount, 2);
@@ -81,10 +155,21 @@ test("a collapsed group is one item, and edges between two of them are one", () 
   assert.equal(shown.itemOf[1], shown.itemOf[2]);
 });
 
-test("a lone function around everything is no box; two functions are", () => {
+test("a lone function around everything is not a box; two functions are", () => {
   const one = single(graph([{ label: "a", group: 0 }], [{ kind: "function", name: "main" }]));
   assert.equal(visible(one, DEFAULT_OPTIONS).open.length, 0);
-  const two = single(graph([{ label: "a", group: 0 }, { label: "b", group: 1 }], [{ kind: "function", name: "main" }, { kind: "function", name: "f" }]));
+  const two = single(
+    graph(
+      [
+        { label: "a", group: 0 },
+        { label: "b", group: 1 },
+      ],
+      [
+        { kind: "function", name: "main" },
+        { kind: "function", name: "f" },
+      ],
+    ),
+  );
   assert.equal(visible(two, DEFAULT_OPTIONS).open.length, 2);
 });
 
@@ -97,7 +182,9 @@ test("a producer with very many consumers is a badge at each", () => {
 });
 
 test("only what is asked for is shown, with a gap for what lies between", () => {
-  const picture = single(graph([{ label: "a" }, { label: "b", inputs: [0] }, { label: "c", inputs: [1] }, { label: "d", inputs: [2] }]));
+  const picture = single(
+    graph([{ label: "a" }, { label: "b", inputs: [0] }, { label: "c", inputs: [1] }, { label: "d", inputs: [2] }]),
+  );
   const shown = visible(picture, { ...DEFAULT_OPTIONS, only: Uint8Array.from([1, 0, 0, 1]) });
   assert.equal(shown.count, 3);
   assert.deepEqual([...shown.gap], [0, 2, 0]);
@@ -107,9 +194,15 @@ test("only what is asked for is shown, with a gap for what lies between", () => 
 
 test("gaps never make the flow a circle", () => {
   // a hidden bypass around the shown node: one gap above it, one beneath
-  const picture = single(graph([
-    { label: "a" }, { label: "h1", inputs: [0] }, { label: "shown", inputs: [1] }, { label: "h2", inputs: [2, 1] }, { label: "end", inputs: [3] },
-  ]));
+  const picture = single(
+    graph([
+      { label: "a" },
+      { label: "h1", inputs: [0] },
+      { label: "shown", inputs: [1] },
+      { label: "h2", inputs: [2, 1] },
+      { label: "end", inputs: [3] },
+    ]),
+  );
   const shown = visible(picture, { ...DEFAULT_OPTIONS, only: Uint8Array.from([0, 0, 1, 0, 0]) });
   assert.equal(shown.count, 3);
   assert.ok(shown.weak.every((w) => w === 0));

@@ -4,9 +4,9 @@
  * becomes a badge at each of them, since fifty long edges from one mask would hide everything else.
  */
 import { basisOf } from "./basis.ts";
-import { cyclic, type Adjacency } from "./csr.ts";
+import { type Adjacency, cyclic } from "./csr.ts";
 import { commonGroup, gaps } from "./gaps.ts";
-import { FOLDED, HIDDEN, gather, stub, type Badge } from "./links.ts";
+import { type Badge, FOLDED, gather, HIDDEN, stub } from "./links.ts";
 import { GroupKind } from "./payload.ts";
 import { type Picture } from "./picture.ts";
 
@@ -20,7 +20,12 @@ export interface ViewOptions {
   only?: Uint8Array;
 }
 
-export const DEFAULT_OPTIONS: ViewOptions = { collapsed: new Set(), showConstants: false, showTuples: false, fanOutLimit: 8 };
+export const DEFAULT_OPTIONS: ViewOptions = {
+  collapsed: new Set(),
+  showConstants: false,
+  showTuples: false,
+  fanOutLimit: 8,
+};
 
 export interface Visible {
   picture: Picture;
@@ -114,12 +119,24 @@ export function visible(picture: Picture, options: ViewOptions): Visible {
   const edges = links.columns();
   // Collapsed groups can wait for each other (a scope that is left and entered again), and so can the two sides.
   const weak = cyclic(edges.source, edges.target, node.length, (e) => edges.weak[e] === 1 || edges.edgeSide[e] !== 2);
-  for (const badge of links.badges.values()) if (badge.length > 1) badge.sort((x, y) => x.port - y.port || x.node - y.node);
+  for (const badge of links.badges.values())
+    if (badge.length > 1) badge.sort((x, y) => x.port - y.port || x.node - y.node);
   const gap = new Uint32Array(node.length);
   for (const [item, nodes] of gapNodes) gap[item] = nodes.length;
   return {
-    picture, count: node.length, node: new Int32Array(node), collapsedGroup: new Int32Array(collapsedGroup), gap, side: new Uint8Array(side),
-    parent, open, openParent, badges: links.badges, itemOf, ...edges, weak,
+    picture,
+    count: node.length,
+    node: new Int32Array(node),
+    collapsedGroup: new Int32Array(collapsedGroup),
+    gap,
+    side: new Uint8Array(side),
+    parent,
+    open,
+    openParent,
+    badges: links.badges,
+    itemOf,
+    ...edges,
+    weak,
   };
 }
 
@@ -137,15 +154,24 @@ function outermostCollapsed(picture: Picture, order: Int32Array, collapsed: Read
 /** Which collapsed groups hold a node that is to be drawn. */
 function holding(picture: Picture, hiding: Int32Array, only: Uint8Array): Uint8Array {
   const out = new Uint8Array(picture.groups.count);
-  for (let u = 0; u < picture.nodeCount; u++) if (only[u] && picture.group[u] >= 0 && hiding[picture.group[u]] >= 0) out[hiding[picture.group[u]]] = 1;
+  for (let u = 0; u < picture.nodeCount; u++)
+    if (only[u] && picture.group[u] >= 0 && hiding[picture.group[u]] >= 0) out[hiding[picture.group[u]]] = 1;
   return out;
 }
 
 /** Open groups that hold something, parents first. A lone function around everything says nothing and is left out. */
-function openGroups(picture: Picture, order: Int32Array, node: number[], collapsedGroup: number[], hiding: Int32Array, gapNodes: Map<number, number[]>) {
+function openGroups(
+  picture: Picture,
+  order: Int32Array,
+  node: number[],
+  collapsedGroup: number[],
+  hiding: Int32Array,
+  gapNodes: Map<number, number[]>,
+) {
   const { parent: above, kind, count } = picture.groups;
   const home = new Int32Array(node.length);
-  for (let i = 0; i < node.length; i++) home[i] = node[i] >= 0 ? picture.group[node[i]] : collapsedGroup[i] >= 0 ? above[collapsedGroup[i]] : -1;
+  for (let i = 0; i < node.length; i++)
+    home[i] = node[i] >= 0 ? picture.group[node[i]] : collapsedGroup[i] >= 0 ? above[collapsedGroup[i]] : -1;
   for (const [item, nodes] of gapNodes) {
     const g = commonGroup(picture, nodes);
     // What a collapsed group hides is beside it, not in it.

@@ -2,34 +2,49 @@
  * y coordinates of a first picture: one band for each layer. With a previous picture and lanes beside the bands, a band
  * stays where it was if a gap no larger than a hole left by a removed layer allows it.
  */
-import { type Heights } from "./keeping";
-import { type Lanes } from "./lanes";
-import { median, type LevelGraph, type Spacing } from "./level";
-import type { Pieces } from "./pieces";
-import type { Strata } from "./strata";
+import { type Heights } from "./keeping.ts";
+import { type Lanes } from "./lanes.ts";
+import { type LevelGraph, median, type Spacing } from "./level.ts";
+import { type Pieces } from "./pieces.ts";
+import { type Strata } from "./strata.ts";
 
 /** Between sideways runs of lanes. */
 export const RUN_GAP = 6;
 /** Gaps grow with the longest sideways run in them, so that slants stay readable: at most by this factor. */
-const STRETCH = 1.2, STRETCH_RUN = 600;
+const STRETCH = 1.2,
+  STRETCH_RUN = 600;
 /** Between groups, whose header and padding part their contents already. */
 const LEAST_GAP = 18;
 /** Stubs that go straight to the border need no room there; others less than between boxes. */
-const BORDER_SHARE = 0.75, BORDER_GAP = 24;
+const BORDER_SHARE = 0.75,
+  BORDER_GAP = 24;
 /** The largest hole kept, and the share of the picture that holes may make up; wider ones close. */
-const LARGEST_HOLE = 160, SHARE = 0.2;
+const LARGEST_HOLE = 160,
+  SHARE = 0.2;
 
 /** The comfortable gap below each layer: contents of groups and boxes outside of them are about as far apart. */
-export function naturalGaps(graph: LevelGraph, strata: Strata, pieces: Pieces, bandHeight: Float64Array, lanes: Lanes, spacing: Spacing): Float64Array {
+export function naturalGaps(
+  graph: LevelGraph,
+  strata: Strata,
+  pieces: Pieces,
+  bandHeight: Float64Array,
+  lanes: Lanes,
+  spacing: Spacing,
+): Float64Array {
   const { layerCount, layer, itemCount } = strata;
-  const run = new Float64Array(layerCount), head = new Float64Array(layerCount), foot = new Float64Array(layerCount);
-  pieces.layer.forEach((l, p) => { run[l] = Math.max(run[l], Math.abs(pieces.to[p] - pieces.from[p])); });
+  const run = new Float64Array(layerCount),
+    head = new Float64Array(layerCount),
+    foot = new Float64Array(layerCount);
+  pieces.layer.forEach((l, p) => {
+    run[l] = Math.max(run[l], Math.abs(pieces.to[p] - pieces.from[p]));
+  });
   for (let i = 0; i < itemCount; i++) {
     head[layer[i]] = Math.max(head[layer[i]], graph.head[i]);
     foot[layer[i]] = Math.max(foot[layer[i]], graph.foot[i]);
   }
   return Float64Array.from({ length: layerCount }, (_, l) => {
-    const last = l + 1 === layerCount, runs = lanes.runsBelow[l] + (last ? 0 : lanes.runsAbove[l + 1]);
+    const last = l + 1 === layerCount,
+      runs = lanes.runsBelow[l] + (last ? 0 : lanes.runsAbove[l + 1]);
     const border = bandHeight[l] === 0 || (!last && bandHeight[l + 1] === 0);
     const within = last ? spacing.layerGap : Math.max(LEAST_GAP, spacing.layerGap - foot[l] - head[l + 1]);
     const base = !border ? within : run[l] < 1 ? 0 : Math.min(BORDER_GAP, BORDER_SHARE * within);
@@ -38,26 +53,45 @@ export function naturalGaps(graph: LevelGraph, strata: Strata, pieces: Pieces, b
 }
 
 export function inBands(
-  graph: LevelGraph, strata: Strata, pieces: Pieces, bandHeight: Float64Array, gap: Float64Array,
+  graph: LevelGraph,
+  strata: Strata,
+  pieces: Pieces,
+  bandHeight: Float64Array,
+  gap: Float64Array,
 ): Heights & { top: Float64Array; bottom: Float64Array } {
-  const inBand = itemsInBands(graph, strata, bandHeight), top = stackBands(graph, strata, bandHeight, gap, inBand);
+  const inBand = itemsInBands(graph, strata, bandHeight),
+    top = stackBands(graph, strata, bandHeight, gap, inBand);
   const bottom = top.map((at, l) => at + bandHeight[l]);
   return {
-    top, bottom, y: inBand.map((at, i) => top[strata.layer[i]] + at), height: bottom.length > 0 ? bottom[bottom.length - 1] : 0,
-    give: 0, squeeze: new Float32Array(strata.itemCount),
-    slantTop: Float64Array.from(pieces.layer, (l) => bottom[l]), slantBottom: Float64Array.from(pieces.layer, (l) => top[l + 1]),
+    top,
+    bottom,
+    y: inBand.map((at, i) => top[strata.layer[i]] + at),
+    height: bottom.length > 0 ? bottom[bottom.length - 1] : 0,
+    give: 0,
+    squeeze: new Float32Array(strata.itemCount),
+    slantTop: Float64Array.from(pieces.layer, (l) => bottom[l]),
+    slantBottom: Float64Array.from(pieces.layer, (l) => top[l + 1]),
   };
 }
 
-function stackBands(graph: LevelGraph, strata: Strata, bandHeight: Float64Array, gap: Float64Array, inBand: Float64Array): Float64Array {
+function stackBands(
+  graph: LevelGraph,
+  strata: Strata,
+  bandHeight: Float64Array,
+  gap: Float64Array,
+  inBand: Float64Array,
+): Float64Array {
   const top = new Float64Array(strata.layerCount);
   const before = previousTops(graph, strata, inBand);
-  let shift = NaN, holes = 0;
+  let shift = NaN,
+    holes = 0;
   for (let l = 0, y = 0; l < strata.layerCount; l++) {
     if (!Number.isNaN(before[l])) {
       const hole = before[l] + shift - y;
-      if (hole > 0 && hole <= LARGEST_HOLE && holes + hole <= SHARE * y + LARGEST_HOLE) { y += hole; holes += hole; }
-      else if (!(hole <= 0)) shift = y - before[l];
+      if (hole > 0 && hole <= LARGEST_HOLE && holes + hole <= SHARE * y + LARGEST_HOLE) {
+        y += hole;
+        holes += hole;
+      } else if (!(hole <= 0)) shift = y - before[l];
     }
     top[l] = y;
     y += bandHeight[l] + gap[l];
@@ -78,8 +112,10 @@ function previousTops(graph: LevelGraph, strata: Strata, inBand: Float64Array): 
  */
 function itemsInBands(graph: LevelGraph, strata: Strata, bandHeight: Float64Array): Float64Array {
   return Float64Array.from({ length: strata.itemCount }, (_, i) => {
-    const band = bandHeight[strata.layer[i]], half = graph.height[i] / 2;
-    const isSource = strata.portsAbove[i] === 0, isSink = strata.portsBelow[i] === 0;
+    const band = bandHeight[strata.layer[i]],
+      half = graph.height[i] / 2;
+    const isSource = strata.portsAbove[i] === 0,
+      isSink = strata.portsBelow[i] === 0;
     return isSource && !isSink ? band - half : isSink && !isSource ? half : band / 2;
   });
 }

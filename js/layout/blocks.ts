@@ -5,10 +5,10 @@
  * of an odd number, of an even number the one on the longest path, none if they are alike (so that equal branches
  * hang symmetrically). Links never cross, trunks first.
  */
-import { ENTRY, EXIT } from "./hierarchy";
-import type { LevelGraph } from "./level";
-import type { Order } from "./order";
-import type { Strata } from "./strata";
+import { ENTRY, EXIT } from "./hierarchy.ts";
+import { type LevelGraph } from "./level.ts";
+import { type Order } from "./order.ts";
+import { type Strata } from "./strata.ts";
 
 export interface Blocks {
   count: number;
@@ -20,7 +20,11 @@ export interface Blocks {
 }
 
 /** What flows along a segment, in rising order of claim to a straight line. */
-const PARAMETER = 0, INPUT = 1, SKIP = 2, DATA = 3, MAIN = 4;
+const PARAMETER = 0,
+  INPUT = 1,
+  SKIP = 2,
+  DATA = 3,
+  MAIN = 4;
 
 /** Pixels of boxes by which a way must be longer than another to be the main one: about one small box. */
 const CLEARLY_LONGER = 24;
@@ -48,13 +52,19 @@ export function segmentRoles(graph: LevelGraph, strata: Strata): Uint8Array {
  * width. Without, only boxes that have nothing else to be straight with, and the solver weighs the other links.
  */
 export function alignBlocks(
-  graph: LevelGraph, strata: Strata, order: Order, role: Uint8Array, { above, below }: PathLengths, rigid: boolean,
+  graph: LevelGraph,
+  strata: Strata,
+  order: Order,
+  role: Uint8Array,
+  { above, below }: PathLengths,
+  rigid: boolean,
 ): Blocks {
   const { count, itemCount, source, target, sourceShift, targetShift } = strata;
   const main = new Int32Array(count).fill(-1);
   for (let v = 0; v < count; v++) main[v] = mainAbove(strata, order, role, above, v);
   const isBend = (s: number): boolean => source[s] >= itemCount && target[s] >= itemCount;
-  const linkUp = new Int32Array(count).fill(-1), linkDown = new Int32Array(count).fill(-1);
+  const linkUp = new Int32Array(count).fill(-1),
+    linkDown = new Int32Array(count).fill(-1);
   const passes: number[][][] = [];
   for (let l = 0; l + 1 < strata.layerCount; l++) passes.push([[], [], [], []]);
   // A trunk belongs to the straight line of its first consumer; what goes on to later ones turns off there.
@@ -69,13 +79,17 @@ export function alignBlocks(
   }
   for (let l = 0; l + 1 < strata.layerCount; l++) linkLayer(strata, order, l, passes[l], linkUp, linkDown);
 
-  const of = new Int32Array(count).fill(-1), shift = new Float64Array(count);
+  const of = new Int32Array(count).fill(-1),
+    shift = new Float64Array(count);
   const straight = new Uint8Array(source.length);
   let blocks = 0;
   for (const v of order.vertex) {
     const s = linkUp[v];
     if (s >= 0) straight[s] = 1;
-    if (s < 0 || !(rigid || isOnlyWay(strata, s))) { of[v] = blocks++; continue; }
+    if (s < 0 || !(rigid || isOnlyWay(strata, s))) {
+      of[v] = blocks++;
+      continue;
+    }
     of[v] = of[source[s]];
     shift[v] = shift[source[s]] + sourceShift[s] - targetShift[s];
   }
@@ -83,8 +97,11 @@ export function alignBlocks(
 }
 
 function isOnlyWay({ source, target, down, up, itemCount }: Strata, s: number): boolean {
-  const u = source[s], v = target[s];
-  return u < itemCount && v < itemCount && down.offset[u + 1] - down.offset[u] === 1 && up.offset[v + 1] - up.offset[v] === 1;
+  const u = source[s],
+    v = target[s];
+  return (
+    u < itemCount && v < itemCount && down.offset[u + 1] - down.offset[u] === 1 && up.offset[v + 1] - up.offset[v] === 1
+  );
 }
 
 /** The segment from above that deserves to be straight: the middle one of the most important role. */
@@ -95,7 +112,10 @@ function mainAbove(strata: Strata, order: Order, role: Uint8Array, above: Float6
   for (let k = up.offset[v]; k < up.offset[v + 1]; k++) {
     const s = up.items[k];
     if (role[s] < best) continue;
-    if (role[s] > best) { best = role[s]; candidates.length = 0; }
+    if (role[s] > best) {
+      best = role[s];
+      candidates.length = 0;
+    }
     candidates.push(s);
   }
   if (candidates.length === 0) return -1;
@@ -103,26 +123,46 @@ function mainAbove(strata: Strata, order: Order, role: Uint8Array, above: Float6
   // Where branches meet, the longest one is the main line, whatever hangs beside it.
   const length = (s: number): number => above[source[s]];
   const longest = candidates.reduce((best, s) => Math.max(best, length(s)), 0);
-  return middleOrLongest(candidates.filter((s) => length(s) >= longest - CLEARLY_LONGER), (s) => order.position[source[s]], length);
+  return middleOrLongest(
+    candidates.filter((s) => length(s) >= longest - CLEARLY_LONGER),
+    (s) => order.position[source[s]],
+    length,
+  );
 }
 
-/** The segment below whose end agrees that this one is its main input; a bend prefers the next bend unless told not to. */
+/** The segment below whose end agrees that this one is its main input; a bend prefers the next bend unless an option forbids it. */
 function mainBelow(
-  graph: LevelGraph, strata: Strata, order: Order, main: Int32Array, below: Float64Array, u: number, boxFirst: boolean,
+  graph: LevelGraph,
+  strata: Strata,
+  order: Order,
+  main: Int32Array,
+  below: Float64Array,
+  u: number,
+  boxFirst: boolean,
 ): number {
   const { down, target, itemCount } = strata;
   let best = -1;
   const candidates: number[] = [];
   for (let k = down.offset[u]; k < down.offset[u + 1]; k++) {
-    const s = down.items[k], v = target[s];
+    const s = down.items[k],
+      v = target[s];
     if (main[v] !== s) continue;
     if (u >= itemCount && v >= itemCount && !boxFirst) return s;
     const rank = v >= itemCount ? 0 : graph.kind[v] === EXIT ? 1 : 2;
     if (rank < best) continue;
-    if (rank > best) { best = rank; candidates.length = 0; }
+    if (rank > best) {
+      best = rank;
+      candidates.length = 0;
+    }
     candidates.push(s);
   }
-  return candidates.length === 0 ? -1 : middleOrLongest(candidates, (s) => order.position[target[s]], (s) => below[target[s]]);
+  return candidates.length === 0
+    ? -1
+    : middleOrLongest(
+        candidates,
+        (s) => order.position[target[s]],
+        (s) => below[target[s]],
+      );
 }
 
 function middleOrLongest(candidates: number[], position: (s: number) => number, length: (s: number) => number): number {
@@ -142,7 +182,8 @@ export interface PathLengths {
 
 export function pathLengths(graph: LevelGraph, strata: Strata, order: Order): PathLengths {
   const { source, target, up, down, itemCount, count } = strata;
-  const above = new Float64Array(count), below = new Float64Array(count);
+  const above = new Float64Array(count),
+    below = new Float64Array(count);
   const own = (v: number): number => (v >= itemCount ? 0 : graph.mainEntry[v] ? ALL_THE_WAY : graph.height[v]);
   for (const v of order.vertex) {
     for (let k = up.offset[v]; k < up.offset[v + 1]; k++) above[v] = Math.max(above[v], above[source[up.items[k]]]);
@@ -150,7 +191,8 @@ export function pathLengths(graph: LevelGraph, strata: Strata, order: Order): Pa
   }
   for (let i = count - 1; i >= 0; i--) {
     const v = order.vertex[i];
-    for (let k = down.offset[v]; k < down.offset[v + 1]; k++) below[v] = Math.max(below[v], below[target[down.items[k]]]);
+    for (let k = down.offset[v]; k < down.offset[v + 1]; k++)
+      below[v] = Math.max(below[v], below[target[down.items[k]]]);
     below[v] += own(v);
   }
   return { above, below };
@@ -158,13 +200,19 @@ export function pathLengths(graph: LevelGraph, strata: Strata, order: Order): Pa
 
 /** Accepts links pass by pass, left to right, each only if it crosses none accepted before. */
 function linkLayer(
-  strata: Strata, order: Order, l: number, passes: number[][], linkUp: Int32Array, linkDown: Int32Array,
+  strata: Strata,
+  order: Order,
+  l: number,
+  passes: number[][],
+  linkUp: Int32Array,
+  linkDown: Int32Array,
 ): void {
   const { source, target } = strata;
   const { start, vertex, position } = order;
   const width = start[l + 1] - start[l];
   let linked = 0;
-  const rightmost = new Int32Array(width + 1), leftmost = new Int32Array(width + 1);
+  const rightmost = new Int32Array(width + 1),
+    leftmost = new Int32Array(width + 1);
   for (const pass of passes) {
     if (pass.length === 0) continue;
     rightmost[0] = -1;
@@ -180,7 +228,10 @@ function linkLayer(
     pass.sort((a, b) => position[source[a]] - position[source[b]]);
     let reached = -1;
     for (const s of pass) {
-      const u = source[s], v = target[s], i = position[u], j = position[v];
+      const u = source[s],
+        v = target[s],
+        i = position[u],
+        j = position[v];
       if (linkDown[u] >= 0 || linkUp[v] >= 0) continue;
       if (j <= reached || j <= rightmost[i] || j >= leftmost[i + 1]) continue;
       linkDown[u] = s;

@@ -2,7 +2,7 @@
  * Level layouts by content. The key is everything the layout depends on, compared in full: a hash only finds the
  * candidate. Entries that the last pictures did not use are dropped, so that the cache is about as large as a picture.
  */
-import type { LevelLayout } from "./level";
+import { type LevelLayout } from "./level.ts";
 
 interface Entry {
   key: Uint32Array;
@@ -28,7 +28,9 @@ export class LevelCache {
 
   /** Keeps the key: it must not be written to afterwards. */
   put(key: Uint32Array, layout: LevelLayout): void {
-    const hash = hashOf(key), entry = { key, layout, used: this.picture }, bucket = this.buckets.get(hash);
+    const hash = hashOf(key),
+      entry = { key, layout, used: this.picture },
+      bucket = this.buckets.get(hash);
     if (bucket) bucket.push(entry);
     else this.buckets.set(hash, [entry]);
   }

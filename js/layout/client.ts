@@ -1,13 +1,12 @@
 /**
- * The page's side of the layout worker. The worker comes from a Blob URL, because a notebook page has no second
- * URL to load it from; where a content security policy forbids that, the same engine runs on this thread.
- * One request runs at a time; the rest wait here, where a newer one can still replace them.
+ * The page's side of the layout workers. A request waits here until a worker is free, so that a newer one of its channel can
+ * replace it. One worker is enough for a page as a rule; while each is busy with a long layout, the next request gets another.
+ * Where a content security policy forbids workers, the engine runs on this thread.
  */
-import packedWorker from "./worker.ts?worker";
-import { unzipped } from "../unzip";
-import { LayoutEngine } from "./compound";
-import type { Reply, Request } from "./messages";
-import type { LayoutInput, LayoutResult } from "./types";
+import { type LayoutEngine } from "./compound.ts";
+import { type Reply, type Request } from "./messages.ts";
+import { type LayoutInput, type LayoutResult } from "./types.ts";
+import { engineHere, openWorker } from "./worker_source.ts";
 
 /** A newer request took this one's place: not a failure, nothing to show. */
 export class Superseded extends Error {
@@ -15,9 +14,7 @@ export class Superseded extends Error {
 }
 
 export interface RunOptions {
-  /** Drops earlier requests of the same channel, waiting or running: they reject with Superseded. */
-  newestWins?: boolean;
-  /** Requests of different channels (the before and the after pane, say) never drop each other. */
+  /** A request drops the earlier ones of its channel, waiting or running: they reject with Superseded. */
   channel?: string;
 }
 
@@ -28,149 +25,189 @@ interface Job {
   reject: (error: Error) => void;
 }
 
-export type MakeWorker = () => Worker | Promise<Worker>;
+/** One worker, or this thread, and the job that it is at. */
+interface Runner {
+  worker: Worker | null;
+  running: Job | null;
+  /** The job has taken longer than LONG_MS. */
+  long: boolean;
+  timer: number;
+}
+
+export interface LayoutSource {
+  makeWorker: () => Worker;
+  /** The engine for a page without workers. */
+  engine: () => Promise<LayoutEngine>;
+  /** Milliseconds after which a layout no longer holds up the others. */
+  longMs?: number;
+}
+
+const LONG_MS = 300;
+/** Each has an engine, with its caches. */
+const MOST_WORKERS = 4;
 
 export class LayoutClient {
-  private worker: Worker | null = null;
-  /** Set once workers turn out to be forbidden here. */
-  private local: LayoutEngine | null = null;
-  private workerHasAnswered = false;
-  private opening = false;
+  private readonly runners: Runner[] = [];
   private readonly waiting: Job[] = [];
-  private running: Job | null = null;
+  /** Workers turned out to be forbidden on this page. */
+  private local = false;
+  private engine: Promise<LayoutEngine> | null = null;
+  private workerHasAnswered = false;
   private nextId = 1;
   private disposed = false;
 
-  constructor(private readonly makeWorker: MakeWorker = fromBlob) {}
+  constructor(private readonly source: LayoutSource = { makeWorker: openWorker, engine: engineHere }) {}
 
-  /** Where the layout runs: for diagnostics. */
+  /** Whether layouts run in workers: for diagnostics. */
   get usesWorker(): boolean {
-    return this.local === null;
+    return !this.local;
   }
 
-  run(input: LayoutInput, { newestWins = true, channel = "" }: RunOptions = {}): Promise<LayoutResult> {
+  run(input: LayoutInput, { channel = "" }: RunOptions = {}): Promise<LayoutResult> {
     if (this.disposed) return Promise.reject(new Error("The layout client is closed."));
-    if (newestWins) this.supersede(channel);
+    this.drop(channel);
     return new Promise((resolve, reject) => {
       this.waiting.push({ request: { id: this.nextId++, input }, channel, resolve, reject });
       this.startNext();
     });
   }
 
-  /** Opens the worker ahead of the first question, so that it starts while the page still reads its graph. */
+  /** Opens the first worker ahead of the first question, so that it starts while the page still reads its graph. */
   warm(): void {
-    if (!this.disposed && !this.local && !this.worker && !this.opening) this.openWorker();
+    if (!this.disposed && this.runners.length === 0) this.open();
+  }
+
+  /** Rejects the requests of a channel with Superseded. A long layout among them ends with its worker, unless that is the only one. */
+  drop(channel: string): void {
+    const superseded = new Superseded("A newer layout was asked for.");
+    for (let i = this.waiting.length - 1; i >= 0; i--)
+      if (this.waiting[i].channel === channel) this.waiting.splice(i, 1)[0].reject(superseded);
+    for (const runner of [...this.runners]) {
+      if (runner.running?.channel !== channel) continue;
+      runner.running.reject(superseded);
+      if (runner.long && runner.worker && this.runners.length > 1) this.end(runner);
+    }
+    this.startNext();
   }
 
   dispose(): void {
     this.disposed = true;
-    this.worker?.terminate();
-    this.worker = null;
-    const jobs = this.running ? [this.running, ...this.waiting] : [...this.waiting];
-    this.running = null;
-    this.waiting.length = 0;
-    for (const job of jobs) job.reject(new Superseded("The layout client was closed."));
-  }
-
-  private supersede(channel: string): void {
-    const message = "A newer layout was asked for.";
-    for (let i = this.waiting.length - 1; i >= 0; i--)
-      if (this.waiting[i].channel === channel) this.waiting.splice(i, 1)[0].reject(new Superseded(message));
-    // The running one can't be stopped; its answer will find nobody waiting.
-    if (this.running?.channel === channel) this.running.reject(new Superseded(message));
+    const closed = new Superseded("The layout client was closed.");
+    for (const { worker, running, timer } of this.runners.splice(0)) {
+      clearTimeout(timer);
+      worker?.terminate();
+      running?.reject(closed);
+    }
+    for (const job of this.waiting.splice(0)) job.reject(closed);
   }
 
   private startNext(): void {
-    if (this.running || this.opening || this.waiting.length === 0) return;
-    if (!this.local && !this.worker) this.openWorker();
-    if (this.opening) return;
-    const job = (this.running = this.waiting.shift()!);
-    if (this.local) this.runHere(job);
-    else this.post(job);
+    while (this.waiting.length > 0) {
+      const runner = this.runners.find(({ running }) => !running) ?? this.another();
+      const job = runner && this.waiting.shift();
+      if (!job) return;
+      this.start(runner, job);
+    }
+    this.endIdle();
   }
 
-  private post(job: Job): void {
+  /** One more worker, if all of them are at long layouts. */
+  private another(): Runner | null {
+    const all = this.local ? 1 : MOST_WORKERS;
+    return this.runners.length < all && this.runners.every(({ long }) => long) ? this.open() : null;
+  }
+
+  /** Keeps one idle worker. */
+  private endIdle(): void {
+    const idle = this.runners.filter(({ running }) => !running);
+    for (const runner of idle.slice(1)) this.end(runner);
+  }
+
+  private end(runner: Runner): void {
+    clearTimeout(runner.timer);
+    runner.worker?.terminate();
+    runner.worker = null;
+    runner.running = null;
+    this.runners.splice(this.runners.indexOf(runner), 1);
+  }
+
+  private start(runner: Runner, job: Job): void {
+    runner.running = job;
+    runner.timer = globalThis.setTimeout(() => {
+      runner.long = true;
+      this.startNext();
+    }, this.source.longMs ?? LONG_MS) as unknown as number;
+    if (!runner.worker) return this.runHere(runner, job);
     try {
-      this.worker!.postMessage(job.request);
+      runner.worker.postMessage(job.request);
     } catch (error) {
-      this.finish(job.request.id, (j) => j.reject(new Error(`Layout failed: ${messageOf(error)}`)));
+      this.fail(runner, error);
     }
   }
 
-  private openWorker(): void {
+  private open(): Runner {
+    const runner: Runner = { worker: null, running: null, long: false, timer: 0 };
+    this.runners.push(runner);
     try {
-      const made = this.makeWorker();
-      if (!(made instanceof Promise)) return this.use(made);
-      this.opening = true;
-      const opened = () => {
-        this.opening = false;
-        this.startNext();
-      };
-      made.then((worker) => (this.disposed ? worker.terminate() : this.use(worker)), () => { this.local = new LayoutEngine(); }).then(opened);
+      if (!this.local) this.use(runner, this.source.makeWorker());
     } catch {
-      this.local = new LayoutEngine();
+      this.local = true;
     }
+    return runner;
   }
 
-  private use(worker: Worker): void {
+  private use(runner: Runner, worker: Worker): void {
+    runner.worker = worker;
     worker.onmessage = ({ data }: MessageEvent<Reply>) => {
       this.workerHasAnswered = true;
-      this.finish(data.id, (job) => ("error" in data ? job.reject(new Error(`Layout failed: ${data.error}`)) : job.resolve(data.result)));
+      if (runner.running?.request.id !== data.id) return;
+      if ("error" in data) this.fail(runner, data.error);
+      else this.finish(runner, (job) => job.resolve(data.result));
     };
     worker.onerror = (event) => {
       event.preventDefault?.();
-      if (worker === this.worker) this.lost(event.message || "the worker stopped");
+      if (worker === runner.worker) this.lost(runner, event.message || "the worker stopped");
     };
-    this.worker = worker;
   }
 
   /** A worker that never answered was blocked by the page: go on here. One that did has crashed: the next call gets a new one. */
-  private lost(message: string): void {
-    this.worker?.terminate();
-    this.worker = null;
-    const job = this.running;
-    if (!this.workerHasAnswered) {
-      this.local = new LayoutEngine();
-      if (job) this.runHere(job);
-    } else if (job) this.finish(job.request.id, (j) => j.reject(new Error(`Layout failed: ${message}`)));
+  private lost(runner: Runner, message: string): void {
+    runner.worker?.terminate();
+    runner.worker = null;
+    if (this.workerHasAnswered) {
+      this.runners.splice(this.runners.indexOf(runner), 1);
+      return this.fail(runner, message);
+    }
+    this.local = true;
+    if (runner.running) this.runHere(runner, runner.running);
   }
 
-  private runHere(job: Job): void {
+  private runHere(runner: Runner, job: Job): void {
     // A timer lets the page paint its "laying out" state first.
-    setTimeout(() => {
-      if (this.running !== job) return;
+    setTimeout(async () => {
       try {
-        const result = this.local!.layout(job.request.input);
-        this.finish(job.request.id, (j) => j.resolve(result));
+        this.engine ??= this.source.engine();
+        const engine = await this.engine;
+        if (runner.running !== job) return;
+        const result = engine.layout(job.request.input);
+        this.finish(runner, ({ resolve }) => resolve(result));
       } catch (error) {
-        this.finish(job.request.id, (j) => j.reject(new Error(`Layout failed: ${messageOf(error)}`)));
+        this.fail(runner, error);
       }
     }, 0);
   }
 
-  private finish(id: number, settle: (job: Job) => void): void {
-    if (this.running?.request.id !== id) return;
-    const job = this.running;
-    this.running = null;
-    settle(job);
+  private fail(runner: Runner, error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error);
+    this.finish(runner, ({ reject }) => reject(new Error(`Layout failed: ${message}`)));
+  }
+
+  private finish(runner: Runner, settle: (job: Job) => void): void {
+    const job = runner.running;
+    clearTimeout(runner.timer);
+    runner.running = null;
+    runner.long = false;
+    if (job) settle(job);
     this.startNext();
   }
-}
-
-let workerUrl = "";
-
-/** One URL for all clients, kept: some browsers read the blob only after the constructor has returned. */
-function fromBlob(): Worker | Promise<Worker> {
-  const made = () => new Worker(workerUrl, { name: "tvm-workbench layout" });
-  if (workerUrl) return made();
-  // Under Node, and where there are none, nothing needs unpacking.
-  if (typeof Worker === "undefined") throw new Error("there are no workers here");
-  return unzipped(packedWorker).then((source) => {
-    workerUrl ||= URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-    return made();
-  });
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

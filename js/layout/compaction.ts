@@ -1,9 +1,10 @@
 /** A first feasible answer to the sideways problem: blocks packed to both sides, and the middle of the two. */
-import type { Row } from "./row";
+import { type Row } from "./row.ts";
 
 /** Every block after all blocks left of it (Kahn). Links do not cross, so the relation has no cycle. */
 export function leftToRight(row: Row): Uint32Array {
-  const waiting = new Uint32Array(row.count), sequence = new Uint32Array(row.count);
+  const waiting = new Uint32Array(row.count),
+    sequence = new Uint32Array(row.count);
   for (const b of row.right) waiting[b]++;
   let filled = 0;
   for (let b = 0; b < row.count; b++) if (waiting[b] === 0) sequence[filled++] = b;

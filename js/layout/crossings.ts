@@ -3,8 +3,8 @@
  * W. Barth, P. Mutzel, M. Juenger, "Simple and Efficient Bilayer Cross Counting", JGAA 8(2), 2004.
  * Ports count: two segments that enter one box in the wrong argument order cross.
  */
-import type { Order } from "./order";
-import type { Strata } from "./strata";
+import { type Order } from "./order.ts";
+import { type Strata } from "./strata.ts";
 
 export class CrossingCounter {
   private readonly portBelow: Uint32Array;

@@ -3,9 +3,15 @@ export class MinHeap {
   private readonly keys: number[] = [];
   private readonly items: number[] = [];
 
-  get size(): number { return this.items.length; }
-  get leastKey(): number { return this.keys[0]; }
-  get leastItem(): number { return this.items[0]; }
+  get size(): number {
+    return this.items.length;
+  }
+  get leastKey(): number {
+    return this.keys[0];
+  }
+  get leastItem(): number {
+    return this.items[0];
+  }
 
   push(item: number, key: number): void {
     let i = this.items.length;
@@ -20,7 +26,9 @@ export class MinHeap {
 
   /** Drops the least. */
   pop(): void {
-    const item = this.items.pop()!, key = this.keys.pop()!, n = this.items.length;
+    const item = this.items.pop()!,
+      key = this.keys.pop()!,
+      n = this.items.length;
     if (n === 0) return;
     let i = 0;
     for (;;) {

@@ -8,9 +8,9 @@
  *
  * Ids: node n is n, group g is N + g, stub k is N + G + k. Level g is the inside of group g; level G the top.
  */
-import { breakCycles } from "./cycles";
-import { rowsBy } from "./level";
-import type { LayoutInput } from "./types";
+import { breakCycles } from "./cycles.ts";
+import { rowsBy } from "./level.ts";
+import { type LayoutInput } from "./types.ts";
 
 export const BOX = 0;
 export const ENTRY = 1;
@@ -18,7 +18,7 @@ export const EXIT = 2;
 /** Argument position of a turned-round edge: right of all real arguments. */
 const LAST_PORT = 0xffff;
 
-export interface Wires {
+interface Wires {
   level: Int32Array;
   source: Int32Array;
   target: Int32Array;
@@ -64,13 +64,22 @@ export function buildHierarchy(input: LayoutInput): Hierarchy {
   const lower = new Int32Array(edgeCount);
   let most = edgeCount;
   for (let e = 0; e < edgeCount; e++) {
-    let a = source[e], b = target[e];
-    let la = home[a], lb = home[b];
+    let a = source[e],
+      b = target[e];
+    let la = home[a],
+      lb = home[b];
     for (; la !== lb; most++) {
-      if (depth[la] >= depth[lb]) { a = nodeCount + la; la = home[a]; }
-      else { b = nodeCount + lb; lb = home[b]; }
+      if (depth[la] >= depth[lb]) {
+        a = nodeCount + la;
+        la = home[a];
+      } else {
+        b = nodeCount + lb;
+        lb = home[b];
+      }
     }
-    meet[e] = la; upper[e] = a; lower[e] = b;
+    meet[e] = la;
+    upper[e] = a;
+    lower[e] = b;
   }
   const bottomUp = deepestFirst(depth);
   const reversed = breakCycles(upper, lower, meanNode(home, bottomUp, nodeCount, groupCount));
@@ -79,42 +88,68 @@ export function buildHierarchy(input: LayoutInput): Hierarchy {
 
   // No more wires than borders crossed and edges, since nets share what they can.
   const column = (): Int32Array => new Int32Array(most);
-  const wires: Wires = { level: column(), source: column(), target: column(), sourceStub: column(), targetStub: column(), net: column(), port: column() };
+  const wires: Wires = {
+    level: column(),
+    source: column(),
+    target: column(),
+    sourceStub: column(),
+    targetStub: column(),
+    net: column(),
+    port: column(),
+  };
   let wireCount = 0;
-  const stubGroup: number[] = [], stubKind: number[] = [], stubNet: number[] = [], stubWire: number[] = [];
+  const stubGroup: number[] = [],
+    stubKind: number[] = [],
+    stubNet: number[] = [],
+    stubWire: number[] = [];
   // Last net that made an entry or exit in a group: edges are visited net by net, so one slot is enough.
-  const entryNet = new Int32Array(groupCount).fill(-1), entryStub = new Int32Array(groupCount);
-  const exitNet = new Int32Array(groupCount).fill(-1), exitStub = new Int32Array(groupCount);
-  const path = column(), pathStart = new Uint32Array(edgeCount), pathEnd = new Uint32Array(edgeCount);
+  const entryNet = new Int32Array(groupCount).fill(-1),
+    entryStub = new Int32Array(groupCount);
+  const exitNet = new Int32Array(groupCount).fill(-1),
+    exitStub = new Int32Array(groupCount);
+  const path = column(),
+    pathStart = new Uint32Array(edgeCount),
+    pathEnd = new Uint32Array(edgeCount);
   let steps = 0;
   const firstStub = nodeCount + groupCount;
   const down: number[] = [];
 
   const wire = (level: number, s: number, ss: number, t: number, ts: number, net: number, p: number): number => {
     wires.level[wireCount] = level;
-    wires.source[wireCount] = s; wires.sourceStub[wireCount] = ss;
-    wires.target[wireCount] = t; wires.targetStub[wireCount] = ts;
-    wires.net[wireCount] = net; wires.port[wireCount] = p;
+    wires.source[wireCount] = s;
+    wires.sourceStub[wireCount] = ss;
+    wires.target[wireCount] = t;
+    wires.targetStub[wireCount] = ts;
+    wires.net[wireCount] = net;
+    wires.port[wireCount] = p;
     return wireCount++;
   };
-  const stub = (group: number, kind: number, net: number): number =>
-    (stubKind.push(kind), stubNet.push(net), stubWire.push(-1), stubGroup.push(group) - 1);
+  const stub = (group: number, kind: number, net: number): number => {
+    stubKind.push(kind);
+    stubNet.push(net);
+    stubWire.push(-1);
+    return stubGroup.push(group) - 1;
+  };
 
   for (const e of byNet(source, reversed, nodeCount)) {
     if (source[e] === target[e]) continue;
     pathStart[e] = steps;
     const turned = reversed[e] === 1;
     const net = turned ? nodeCount + e : source[e];
-    const from = turned ? target[e] : source[e], to = turned ? source[e] : target[e];
-    let item = from, itemStub = -1;
+    const from = turned ? target[e] : source[e],
+      to = turned ? source[e] : target[e];
+    let item = from,
+      itemStub = -1;
     for (let l = home[from]; l !== meet[e]; l = home[nodeCount + l]) {
       if (exitNet[l] !== net) {
         exitNet[l] = net;
-        const k = (exitStub[l] = stub(l, EXIT, net));
+        const k = stub(l, EXIT, net);
+        exitStub[l] = k;
         stubWire[k] = wire(l, item, itemStub, firstStub + k, -1, net, 0);
       }
       path[steps++] = stubWire[exitStub[l]];
-      item = nodeCount + l; itemStub = exitStub[l];
+      item = nodeCount + l;
+      itemStub = exitStub[l];
     }
     down.length = 0;
     for (let l = home[to]; l !== meet[e]; l = home[nodeCount + l]) down.push(l);
@@ -123,20 +158,33 @@ export function buildHierarchy(input: LayoutInput): Hierarchy {
       const group = down.pop()!;
       if (entryNet[group] !== net) {
         entryNet[group] = net;
-        const k = (entryStub[group] = stub(group, ENTRY, net));
+        const k = stub(group, ENTRY, net);
+        entryStub[group] = k;
         stubWire[k] = wire(level, item, itemStub, nodeCount + group, k, net, 0);
       }
       const k = entryStub[group];
       path[steps++] = stubWire[k];
-      item = firstStub + k; itemStub = -1; level = group;
+      item = firstStub + k;
+      itemStub = -1;
+      level = group;
     }
     path[steps++] = wire(level, item, itemStub, to, -1, net, turned ? LAST_PORT : port[e]);
     pathEnd[e] = steps;
   }
   return {
-    nodeCount, groupCount, home, bottomUp, wires: { ...wires, level: wires.level.subarray(0, wireCount) }, stubGroup, stubKind, stubNet,
+    nodeCount,
+    groupCount,
+    home,
+    bottomUp,
+    wires: { ...wires, level: wires.level.subarray(0, wireCount) },
+    stubGroup,
+    stubKind,
+    stubNet,
     depthOfNet: (net) => (net < nodeCount ? valueDepth[net] : 0),
-    path, pathStart, pathEnd, reversed,
+    path,
+    pathStart,
+    pathEnd,
+    reversed,
   };
 }
 
@@ -173,13 +221,19 @@ function depths(home: Int32Array, nodeCount: number, groupCount: number): Int32A
 
 function deepestFirst(depth: Int32Array): Int32Array {
   const deepest = depth.reduce((a, b) => Math.max(a, b), 0);
-  return Int32Array.from(rowsBy(depth.map((d) => deepest - d), deepest + 1).items);
+  return Int32Array.from(
+    rowsBy(
+      depth.map((d) => deepest - d),
+      deepest + 1,
+    ).items,
+  );
 }
 
 /** Longest ways from the sources (Kahn); what is left over lies on or below a cycle and counts from what is known. */
 function depthsOfValues(nodeCount: number, source: Uint32Array, target: Uint32Array): Int32Array {
   const { offset, items } = rowsBy(source, nodeCount);
-  const depth = new Int32Array(nodeCount), waiting = new Uint32Array(nodeCount);
+  const depth = new Int32Array(nodeCount),
+    waiting = new Uint32Array(nodeCount);
   for (const t of target) waiting[t]++;
   const ready: number[] = [];
   for (let n = 0; n < nodeCount; n++) if (waiting[n] === 0) ready.push(n);
@@ -194,12 +248,17 @@ function depthsOfValues(nodeCount: number, source: Uint32Array, target: Uint32Ar
 
 /** The mean number of the nodes inside each item: a node's own number, a group's all the way down. */
 function meanNode(home: Int32Array, bottomUp: Int32Array, nodeCount: number, groupCount: number): Float64Array {
-  const sum = new Float64Array(nodeCount + groupCount + 1), size = new Float64Array(nodeCount + groupCount + 1);
+  const sum = new Float64Array(nodeCount + groupCount + 1),
+    size = new Float64Array(nodeCount + groupCount + 1);
   const add = (item: number): void => {
     sum[nodeCount + home[item]] += sum[item];
     size[nodeCount + home[item]] += size[item];
   };
-  for (let n = 0; n < nodeCount; n++) { sum[n] = n; size[n] = 1; add(n); }
+  for (let n = 0; n < nodeCount; n++) {
+    sum[n] = n;
+    size[n] = 1;
+    add(n);
+  }
   for (const level of bottomUp) if (level < groupCount) add(nodeCount + level);
   return sum.map((s, i) => s / Math.max(1, size[i])).subarray(0, nodeCount + groupCount);
 }

@@ -1,3 +1,2 @@
-export { LayoutClient, Superseded, type RunOptions } from "./client";
-export { layout, LayoutEngine } from "./compound";
-export type { LayoutInput, LayoutOptions, LayoutResult } from "./types";
+export { LayoutClient, type RunOptions, Superseded } from "./client.ts";
+export type { LayoutInput, LayoutOptions, LayoutResult } from "./types.ts";

@@ -3,12 +3,12 @@
  * puts above it at its x, and slanted wires keep room. What grows uses up the space below it first, so a change moves
  * little. A strip of the picture that has become empty closes.
  */
-import { ENTRY, EXIT } from "./hierarchy";
-import { rowsBy, type LevelGraph, type Rows } from "./level";
-import type { Pieces } from "./pieces";
-import { Skyline } from "./skyline";
-import { clusterSlants, type Slants } from "./slants";
-import type { Strata } from "./strata";
+import { ENTRY, EXIT } from "./hierarchy.ts";
+import { type LevelGraph, type Rows, rowsBy } from "./level.ts";
+import { type Pieces } from "./pieces.ts";
+import { Skyline } from "./skyline.ts";
+import { clusterSlants, type Slants } from "./slants.ts";
+import { type Strata } from "./strata.ts";
 
 export interface Heights {
   /** Item centres. */
@@ -23,13 +23,21 @@ export interface Heights {
 }
 
 /** Between a box and one straight below it, and beside a box, at the least. */
-const LEAST_GAP = 12, MARGIN = 4;
+const LEAST_GAP = 12,
+  MARGIN = 4;
 /** Between a source and what it feeds: room for a slant. */
 const SOURCE_GAP = 20;
 /** The largest empty strip kept, and the share of the picture that all may make up. */
-const LARGEST_HOLE = 160, SHARE = 0.2;
+const LARGEST_HOLE = 160,
+  SHARE = 0.2;
 
-export function keepHeights(graph: LevelGraph, strata: Strata, x: Float64Array, pieces: Pieces, gap: Float64Array): Heights {
+export function keepHeights(
+  graph: LevelGraph,
+  strata: Strata,
+  x: Float64Array,
+  pieces: Pieces,
+  gap: Float64Array,
+): Heights {
   const items = rowsBy(strata.layer.subarray(0, strata.itemCount), strata.layerCount);
   const level = new Level(graph, strata, x, items, clusterSlants(pieces, strata.layerCount), gap);
   const want = wanted(graph, strata, gap);
@@ -45,19 +53,23 @@ export function keepHeights(graph: LevelGraph, strata: Strata, x: Float64Array, 
  * become part of a kernel, the parameter makes way for the kernel's box, not the kernel for the parameter.
  */
 function wanted(graph: LevelGraph, { layer }: Strata, gap: Float64Array): Float64Array {
-  const want = Float64Array.from(graph.seedY), { height } = graph;
+  const want = Float64Array.from(graph.seedY),
+    { height } = graph;
   let top = Infinity;
   for (let i = 0; i < want.length; i++) if (!Number.isNaN(want[i])) top = Math.min(top, want[i] - height[i] / 2);
   for (let i = 0; i < want.length; i++) want[i] -= top;
-  const fed = new Uint8Array(want.length), feeds = new Float64Array(want.length).fill(Infinity);
+  const fed = new Uint8Array(want.length),
+    feeds = new Float64Array(want.length).fill(Infinity);
   for (const t of graph.target) fed[t] = 1;
   for (let w = 0; w < graph.source.length; w++) {
-    const s = graph.source[w], t = graph.target[w];
+    const s = graph.source[w],
+      t = graph.target[w];
     const room = Number.isNaN(graph.seedY[s]) ? gap[layer[t] - 1] : SOURCE_GAP;
     if (!Number.isNaN(graph.seedY[t])) feeds[s] = Math.min(feeds[s], want[t] - height[t] / 2 - room);
   }
   for (let i = 0; i < want.length; i++)
-    if (!fed[i] && graph.kind[i] !== ENTRY && feeds[i] < Infinity && !(want[i] <= feeds[i] - height[i] / 2)) want[i] = feeds[i] - height[i] / 2;
+    if (!fed[i] && graph.kind[i] !== ENTRY && feeds[i] < Infinity && !(want[i] <= feeds[i] - height[i] / 2))
+      want[i] = feeds[i] - height[i] / 2;
   return want;
 }
 
@@ -67,7 +79,9 @@ function closeStrips(graph: LevelGraph, y: Float64Array, want: Float64Array, gap
   const top = (i: number): number => y[i] - graph.height[i] / 2;
   order.sort((a, b) => top(a) - top(b) || a - b);
   const natural = gap.reduce((a, b) => Math.max(a, b), 0);
-  let bottom = 0, kept = 0, closed = 0;
+  let bottom = 0,
+    kept = 0,
+    closed = 0;
   for (const i of order) {
     const hole = top(i) - bottom - natural;
     if (hole > 0) {
@@ -90,21 +104,33 @@ interface Swept {
 
 class Level {
   constructor(
-    private readonly graph: LevelGraph, private readonly strata: Strata, private readonly x: Float64Array, private readonly items: Rows,
-    readonly cluster: Slants, private readonly gap: Float64Array,
+    private readonly graph: LevelGraph,
+    private readonly strata: Strata,
+    private readonly x: Float64Array,
+    private readonly items: Rows,
+    readonly cluster: Slants,
+    private readonly gap: Float64Array,
   ) {}
 
   /** Top to bottom: each item where it is wanted or just below what is above it; clusters as high as they can be. */
   sweep(want: Float64Array): Swept {
-    const { graph, items, cluster, gap } = this, { layerCount } = this.strata;
-    const y = new Float64Array(want.length), squeeze = new Float32Array(want.length), earliest = new Float64Array(cluster.layer.length);
+    const { graph, items, cluster, gap } = this,
+      { layerCount } = this.strata;
+    const y = new Float64Array(want.length),
+      squeeze = new Float32Array(want.length),
+      earliest = new Float64Array(cluster.layer.length);
     const sky = new Skyline(0);
-    let height = 0, c = 0;
+    let height = 0,
+      c = 0;
     for (let l = 0; l < layerCount; l++) {
       const row = items.items.subarray(items.offset[l], items.offset[l + 1]);
       for (const i of row) {
-        if (graph.kind[i] === EXIT) { y[i] = height; continue; }
-        const half = graph.height[i] / 2, { box, all } = sky.below(...this.span(i));
+        if (graph.kind[i] === EXIT) {
+          y[i] = height;
+          continue;
+        }
+        const half = graph.height[i] / 2,
+          { box, all } = sky.below(...this.span(i));
         const least = Math.max(all, box + LEAST_GAP) + half;
         y[i] = Number.isNaN(want[i]) ? Math.max(least, l > 0 ? box + gap[l - 1] + half : 0) : Math.max(least, want[i]);
         squeeze[i] = Math.min(y[i] - want[i], graph.give[i]) || 0;
@@ -125,15 +151,18 @@ class Level {
 
   /** Bottom to top: each cluster ends just above what is below it, and is as high as a comfortable slant if it can be. */
   slants({ y, earliest, height }: Swept): { slantTop: Float64Array; slantBottom: Float64Array } {
-    const { graph, items, cluster, gap } = this, { layerCount } = this.strata;
-    const slantTop = new Float64Array(earliest.length), slantBottom = new Float64Array(earliest.length);
+    const { graph, items, cluster, gap } = this,
+      { layerCount } = this.strata;
+    const slantTop = new Float64Array(earliest.length),
+      slantBottom = new Float64Array(earliest.length);
     const sky = new Skyline(-height);
     for (let l = layerCount - 1, c = earliest.length - 1; l >= 0; l--) {
       for (; c >= 0 && cluster.layer[c] === l; c--) {
         slantBottom[c] = -sky.below(cluster.left[c], cluster.right[c]).all;
         slantTop[c] = Math.max(earliest[c], slantBottom[c] - Math.max(gap[l], cluster.least[c]));
       }
-      for (let k = c + 1; k < earliest.length && cluster.layer[k] === l; k++) sky.put(cluster.left[k], cluster.right[k], -slantTop[k], false);
+      for (let k = c + 1; k < earliest.length && cluster.layer[k] === l; k++)
+        sky.put(cluster.left[k], cluster.right[k], -slantTop[k], false);
       for (let k = items.offset[l]; k < items.offset[l + 1]; k++) {
         const i = items.items[k];
         if (graph.kind[i] === 0) sky.put(...this.span(i), -(y[i] - graph.height[i] / 2), true);
@@ -146,10 +175,16 @@ class Level {
   give({ y, earliest, height }: Swept): number {
     const { graph, items, cluster } = this;
     const sky = new Skyline(-height);
-    let now = Infinity, then = Infinity;
+    let now = Infinity,
+      then = Infinity;
     for (let l = this.strata.layerCount - 1, c = earliest.length - 1; l >= 0; l--) {
       for (; c >= 0 && cluster.layer[c] === l; c--)
-        sky.put(cluster.left[c], cluster.right[c], sky.below(cluster.left[c], cluster.right[c]).all + cluster.least[c], false);
+        sky.put(
+          cluster.left[c],
+          cluster.right[c],
+          sky.below(cluster.left[c], cluster.right[c]).all + cluster.least[c],
+          false,
+        );
       const row = [...items.items.subarray(items.offset[l], items.offset[l + 1])].filter((i) => graph.kind[i] === 0);
       const lowest = row.map((i) => {
         const { box, all } = sky.below(...this.span(i));

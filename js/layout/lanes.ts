@@ -3,8 +3,8 @@
  * layers, down a lane at the right, and back sideways above the target. Between layers there are no boxes, so
  * they cross wires but never a box. One lane a net; nets whose lanes do not overlap share one.
  */
-import type { LevelGraph } from "./level";
-import type { Strata } from "./strata";
+import { type LevelGraph } from "./level.ts";
+import { type Strata } from "./strata.ts";
 
 export interface Lanes {
   count: number;
@@ -23,14 +23,17 @@ export function assignLanes(graph: LevelGraph, strata: Strata): Lanes {
   const lanes: Lanes = {
     count: 0,
     lane: new Int32Array(wireCount).fill(-1),
-    slotBelow: new Int32Array(wireCount), slotAbove: new Int32Array(wireCount),
-    runsBelow: new Int32Array(strata.layerCount), runsAbove: new Int32Array(strata.layerCount),
+    slotBelow: new Int32Array(wireCount),
+    slotAbove: new Int32Array(wireCount),
+    runsBelow: new Int32Array(strata.layerCount),
+    runsAbove: new Int32Array(strata.layerCount),
   };
   const nets = new Map<number, number[]>();
   for (let w = 0; w < wireCount; w++) {
     if (strata.bendCount[w] >= 0) continue;
     const wires = nets.get(graph.net[w]);
-    if (wires) wires.push(w); else nets.set(graph.net[w], [w]);
+    if (wires) wires.push(w);
+    else nets.set(graph.net[w], [w]);
   }
   const spans = [...nets.values()].map((wires) => {
     const targets = wires.map((w) => strata.layer[graph.target[w]]);

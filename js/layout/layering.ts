@@ -4,9 +4,9 @@
  * and, on levels small enough, network simplex makes the total length the least possible.
  * Entry stubs stay in the first layer and exit stubs in the last, because the group's border is there.
  */
-import { ENTRY, EXIT } from "./hierarchy";
-import { rowsBy, type LevelGraph, type Rows } from "./level";
-import { NetworkSimplex } from "./simplex";
+import { ENTRY, EXIT } from "./hierarchy.ts";
+import { type LevelGraph, type Rows, rowsBy } from "./level.ts";
+import { ArcList, NetworkSimplex } from "./simplex.ts";
 
 export interface Layering {
   layer: Int32Array;
@@ -20,10 +20,12 @@ const SIMPLEX_BUDGET = 8_000_000;
 
 export function assignLayers(graph: LevelGraph): Layering {
   const n = graph.kind.length;
-  const out = rowsBy(graph.source, n), into = rowsBy(graph.target, n);
+  const out = rowsBy(graph.source, n),
+    into = rowsBy(graph.target, n);
   const order = topologicalOrder(graph, out);
   const layer = new Int32Array(n);
-  let hasEntry = false, hasExit = false;
+  let hasEntry = false,
+    hasExit = false;
   for (let i = 0; i < n; i++) {
     hasEntry ||= graph.kind[i] === ENTRY;
     hasExit ||= graph.kind[i] === EXIT;
@@ -47,31 +49,42 @@ export function assignLayers(graph: LevelGraph): Layering {
 }
 
 /** All entry stubs are one node of the solver, and all exit stubs another, so that borders stay level. */
-function shortest(graph: LevelGraph, into: Rows, out: Rows, layer: Int32Array, hasEntry: boolean, hasExit: boolean): Layering {
-  const n = graph.kind.length, top = n, bottom = n + 1;
+function shortest(
+  graph: LevelGraph,
+  into: Rows,
+  out: Rows,
+  layer: Int32Array,
+  hasEntry: boolean,
+  hasExit: boolean,
+): Layering {
+  const n = graph.kind.length,
+    top = n,
+    bottom = n + 1;
   const of = (i: number): number => (graph.kind[i] === ENTRY ? top : graph.kind[i] === EXIT ? bottom : i);
-  const from: number[] = [], to: number[] = [], least: number[] = [], weight: number[] = [];
-  const arc = (f: number, t: number, l: number, w: number): void => { from.push(f); to.push(t); least.push(l); weight.push(w); };
-  for (let w = 0; w < graph.source.length; w++) arc(of(graph.source[w]), of(graph.target[w]), 1, 1);
+  const arcs = new ArcList();
+  for (let w = 0; w < graph.source.length; w++) arcs.add(of(graph.source[w]), of(graph.target[w]), 1, 1);
   const position = new Float64Array(n + 2);
   let last = 0;
   for (let i = 0; i < n; i++) {
     position[i] = layer[i];
     last = Math.max(last, layer[i]);
-    if (of(i) !== i) arc(top, i, 0, 0);
+    if (of(i) !== i) arcs.add(top, i, 0, 0);
     else {
-      if (into.offset[i] === into.offset[i + 1]) arc(top, i, hasEntry ? 1 : 0, 0);
-      if (out.offset[i] === out.offset[i + 1]) arc(i, bottom, hasExit ? 1 : 0, 0);
+      if (into.offset[i] === into.offset[i + 1]) arcs.add(top, i, hasEntry ? 1 : 0, 0);
+      if (out.offset[i] === out.offset[i + 1]) arcs.add(i, bottom, hasExit ? 1 : 0, 0);
     }
   }
-  arc(top, bottom, 0, 0);
+  arcs.add(top, bottom, 0, 0);
   position[bottom] = last;
-  new NetworkSimplex({ from, to, least, weight }, position).solve(SIMPLEX_BUDGET);
+  new NetworkSimplex(arcs, position).solve(SIMPLEX_BUDGET);
 
   let first = Infinity;
   last = -Infinity;
   for (let i = 0; i < n; i++) first = Math.min(first, position[of(i)]);
-  for (let i = 0; i < n; i++) { layer[i] = Math.round(position[of(i)] - first); last = Math.max(last, layer[i]); }
+  for (let i = 0; i < n; i++) {
+    layer[i] = Math.round(position[of(i)] - first);
+    last = Math.max(last, layer[i]);
+  }
   return { layer, count: last + 1 };
 }
 
@@ -126,27 +139,38 @@ function highestConsumer(graph: LevelGraph, out: Rows, layer: Int32Array, v: num
  * and gains one per net of its own.
  */
 function shorten(
-  graph: LevelGraph, order: Uint32Array, out: Rows, into: Rows, layer: Int32Array, top: number, bottom: number,
+  graph: LevelGraph,
+  order: Uint32Array,
+  out: Rows,
+  into: Rows,
+  layer: Int32Array,
+  top: number,
+  bottom: number,
 ): boolean {
   const n = graph.kind.length;
   const reach = new Int32Array(n);
   const measure = (u: number): void => {
     reach[u] = -1;
-    for (let k = out.offset[u]; k < out.offset[u + 1]; k++) reach[u] = Math.max(reach[u], layer[graph.target[out.items[k]]]);
+    for (let k = out.offset[u]; k < out.offset[u + 1]; k++)
+      reach[u] = Math.max(reach[u], layer[graph.target[out.items[k]]]);
   };
   for (let u = 0; u < n; u++) measure(u);
   let moved = false;
   const visit = (v: number): void => {
     if (graph.kind[v] !== 0) return;
-    let low = top, high = bottom, cost = 0;
+    let low = top,
+      high = bottom,
+      cost = 0;
     const inputs = into.offset[v + 1] - into.offset[v];
     for (let k = into.offset[v]; k < into.offset[v + 1]; k++) {
       const u = graph.source[into.items[k]];
       low = Math.max(low, layer[u] + 1);
       if (reach[u] <= layer[v]) cost++;
     }
-    if (out.offset[v] < out.offset[v + 1]) { high = highestConsumer(graph, out, layer, v) - 1; cost--; }
-    else if (inputs > 0) high = low;
+    if (out.offset[v] < out.offset[v + 1]) {
+      high = highestConsumer(graph, out, layer, v) - 1;
+      cost--;
+    } else if (inputs > 0) high = low;
     else high = layer[v];
     const want = cost > 0 ? low : cost < 0 ? high : layer[v];
     if (want === layer[v]) return;

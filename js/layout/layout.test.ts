@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { layout } from "./compound";
-import { Builder } from "./testing/builder";
-import { collapse } from "./testing/collapse";
-import { bert, randomDag, resnet } from "./testing/generators";
-import { portDisorder, upwardEdges, violations } from "./testing/laws";
+import { layout } from "./compound.ts";
+import { Builder } from "./testing/builder.ts";
+import { collapse } from "./testing/collapse.ts";
+import { bert, randomDag, resnet } from "./testing/generators.ts";
+import { portDisorder, upwardEdges, violations } from "./testing/laws.ts";
+import { many } from "./testing/many.ts";
 
 test("an empty picture", () => {
   const result = layout(new Builder().input());
@@ -20,18 +21,29 @@ test("a chain is one straight column", () => {
   assert.equal(edgePoints.length, 4 * b.edgeCount);
 });
 
-for (const [name, graph] of [["bert-2", bert({ layers: 2 })], ["bert-2 flat", bert({ layers: 2, groups: false })], ["resnet-18", resnet()]] as const)
+for (const [name, graph] of [
+  ["bert-2", bert({ layers: 2 })],
+  ["bert-2 flat", bert({ layers: 2, groups: false })],
+  ["resnet-18", resnet()],
+] as const)
   test(`${name} obeys every law`, () => {
-    const input = graph.input(), result = layout(input);
+    const input = graph.input(),
+      result = layout(input);
     assert.deepEqual(violations(input, result), []);
     assert.deepEqual(upwardEdges(input, result), []);
     assert.deepEqual(portDisorder(input, result), []);
   });
 
 test("random DAGs with nested groups obey every law", () => {
-  for (let seed = 0; seed < 60; seed++) {
-    const graph = randomDag(seed, { nodes: 5 + (seed * 7) % 120, groups: seed % 9, reach: 3 + (seed % 20), scattered: seed % 5 === 4 });
-    const input = graph.input(), result = layout(input);
+  for (let seed = 0; seed < many(20, 60); seed++) {
+    const graph = randomDag(seed, {
+      nodes: 5 + ((seed * 7) % 120),
+      groups: seed % 9,
+      reach: 3 + (seed % 20),
+      scattered: seed % 5 === 4,
+    });
+    const input = graph.input(),
+      result = layout(input);
     assert.deepEqual(violations(input, result), [], `seed ${seed}`);
     assert.deepEqual(portDisorder(input, result), [], `seed ${seed}`);
     if (input.groups.parent.length === 0) assert.deepEqual(upwardEdges(input, result), [], `seed ${seed}`);
@@ -41,25 +53,71 @@ test("random DAGs with nested groups obey every law", () => {
 test("closed groups are nodes like any other, even where closing them makes a cycle", () => {
   for (let seed = 0; seed < 40; seed++) {
     const graph = randomDag(seed, { nodes: 60, groups: 8, scattered: seed % 2 === 0 });
-    const input = collapse(graph.input(), (g) => (g + seed) % 3 === 0), result = layout(input);
+    const input = collapse(graph.input(), (g) => (g + seed) % 3 === 0),
+      result = layout(input);
     assert.deepEqual(violations(input, result), [], `seed ${seed}`);
   }
 });
 
 test("the laws find what they are for", () => {
-  const input = resnet([1]).input(), good = layout(input);
-  const broken = (change: (result: ReturnType<typeof layout>) => void): string[] => { const copy = structuredClone(good); change(copy); return violations(input, copy); };
-  assert.deepEqual(broken(() => {}), []);
-  assert.match(broken((r) => { r.x[1] = r.x[0]; r.y[1] = r.y[0]; }).join(), /overlaps/);
-  assert.match(broken((r) => { r.groupBox[2] = 10; }).join(), /sticks out/);
-  assert.match(broken((r) => { r.edgePoints[1] += 9; }).join(), /does not start at its source/);
-  assert.match(broken((r) => { r.edgePoints.fill(0); }).join(), /does not end at its target/);
-  assert.match(broken((r) => { r.x[0] = NaN; }).join(), /not finite/);
-  const b = new Builder(), x = b.node("x"), y = b.node("y", -1, [x]);
+  const input = resnet([1]).input(),
+    good = layout(input);
+  const broken = (change: (result: ReturnType<typeof layout>) => void): string[] => {
+    const copy = structuredClone(good);
+    change(copy);
+    return violations(input, copy);
+  };
+  assert.deepEqual(
+    broken(() => {}),
+    [],
+  );
+  assert.match(
+    broken((r) => {
+      r.x[1] = r.x[0];
+      r.y[1] = r.y[0];
+    }).join(),
+    /overlaps/,
+  );
+  assert.match(
+    broken((r) => {
+      r.groupBox[2] = 10;
+    }).join(),
+    /sticks out/,
+  );
+  assert.match(
+    broken((r) => {
+      r.edgePoints[1] += 9;
+    }).join(),
+    /does not start at its source/,
+  );
+  assert.match(
+    broken((r) => {
+      r.edgePoints.fill(0);
+    }).join(),
+    /does not end at its target/,
+  );
+  assert.match(
+    broken((r) => {
+      r.x[0] = NaN;
+    }).join(),
+    /not finite/,
+  );
+  const b = new Builder(),
+    x = b.node("x"),
+    y = b.node("y", -1, [x]);
   b.node("z", -1, [x, y]);
   const three = layout(b.input());
-  three.edgePoints = Float32Array.from([...three.edgePoints.slice(0, 2 * three.edgeOffset[1]), three.x[0], three.y[0] + 17, three.x[2], three.y[2] - 17, ...three.edgePoints.slice(2 * three.edgeOffset[2])]);
-  three.edgeOffset = three.edgeOffset.map((at, e) => (e < 2 ? at : at - (three.edgeOffset[2] - three.edgeOffset[1] - 2)));
+  three.edgePoints = Float32Array.from([
+    ...three.edgePoints.slice(0, 2 * three.edgeOffset[1]),
+    three.x[0],
+    three.y[0] + 17,
+    three.x[2],
+    three.y[2] - 17,
+    ...three.edgePoints.slice(2 * three.edgeOffset[2]),
+  ]);
+  three.edgeOffset = three.edgeOffset.map((at, e) =>
+    e < 2 ? at : at - (three.edgeOffset[2] - three.edgeOffset[1] - 2),
+  );
   assert.match(violations(b.input(), three).join(), /runs through node 1/);
 });
 
@@ -77,16 +135,19 @@ test("a chain of 50,000 nodes and a tower of 1,000 groups need no recursion", ()
 });
 
 test("one mask that feeds 5,000 consumers neither breaks the line nor the bank", () => {
-  const b = new Builder(), mask = b.node("mask");
+  const b = new Builder(),
+    mask = b.node("mask");
   for (let i = 0, last = b.node("x"); i < 5000; i++) last = b.node("add", -1, [last, mask]);
-  const input = b.input(), result = layout(input);
+  const input = b.input(),
+    result = layout(input);
   assert.deepEqual(violations(input, result), []);
   assert.ok(result.edgePoints.length < 24 * b.edgeCount, "points stay in proportion to edges");
   assert.ok(result.width < 300);
 });
 
 test("a deep model does not drift sideways", () => {
-  const shallow = layout(bert({ layers: 2 }).input()), deep = layout(bert({ layers: 40 }).input());
+  const shallow = layout(bert({ layers: 2 }).input()),
+    deep = layout(bert({ layers: 40 }).input());
   assert.ok(deep.width < 1.2 * shallow.width);
 });
 
@@ -99,8 +160,14 @@ test("boxes that nothing joins stand in a block, not in a row", () => {
 
 test("a mistake in the input is one readable sentence", () => {
   const input = resnet([1]).input();
-  assert.throws(() => layout({ ...input, groups: { ...input.groups, parent: input.groups.parent.map((_, g) => g) } }), /a group is inside itself/);
-  assert.throws(() => layout({ ...input, edges: { ...input.edges, port: new Uint16Array(1) } }), /columns of edges differ in length/);
+  assert.throws(
+    () => layout({ ...input, groups: { ...input.groups, parent: input.groups.parent.map((_, g) => g) } }),
+    /a group is inside itself/,
+  );
+  assert.throws(
+    () => layout({ ...input, edges: { ...input.edges, port: new Uint16Array(1) } }),
+    /columns of edges differ in length/,
+  );
   const bad = resnet([1]).input();
   bad.nodes.group[0] = 99;
   assert.throws(() => layout(bad), /there is no group 99/);

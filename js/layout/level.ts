@@ -48,6 +48,17 @@ export interface LevelLayout {
   squeeze: Float32Array;
 }
 
+/** A level's layout and where it sits inside its group: contents are shifted by inset, below the header. */
+export interface Placed {
+  layout: LevelLayout;
+  items: Uint32Array;
+  width: number;
+  height: number;
+  insetX: number;
+  insetY: number;
+  foot: number;
+}
+
 /** Compressed rows: the members of row i are items[offset[i]] .. items[offset[i + 1] - 1]. */
 export interface Rows {
   offset: Uint32Array;

@@ -2,28 +2,57 @@
  * A level's whole content as one run of 32-bit words, written into a buffer that all levels share: it is compared with
  * what is remembered before anything else is made of it, so a level that is known costs no more than this.
  */
-import { BOX } from "./hierarchy";
-import type { LevelGraph, LevelLayout, Spacing } from "./level";
+import { BOX } from "./hierarchy.ts";
+import { type LevelGraph, type LevelLayout, type Spacing } from "./level.ts";
 
 const HEAD = 4;
 
 /** Where each column begins: floats by item and by wire, then words by item and by wire. */
 class Columns {
-  width = 0; height = 0; head = 0; foot = 0; give = 0; seedX = 0; seedY = 0;
-  targetShift = 0; sourceShift = 0;
-  kind = 0; mainEntry = 0;
-  mainWire = 0; source = 0; target = 0; net = 0; targetPort = 0; sourcePort = 0;
+  width = 0;
+  height = 0;
+  head = 0;
+  foot = 0;
+  give = 0;
+  seedX = 0;
+  seedY = 0;
+  targetShift = 0;
+  sourceShift = 0;
+  kind = 0;
+  mainEntry = 0;
+  mainWire = 0;
+  source = 0;
+  target = 0;
+  net = 0;
+  targetPort = 0;
+  sourcePort = 0;
 
   /** The size of the whole. */
   place(items: number, wires: number): number {
     let next = HEAD;
-    const byItem = (): number => (next += items) - items, byWire = (): number => (next += wires) - wires;
-    this.width = byItem(); this.height = byItem(); this.head = byItem(); this.foot = byItem();
-    this.give = byItem(); this.seedX = byItem(); this.seedY = byItem();
-    this.targetShift = byWire(); this.sourceShift = byWire();
-    this.kind = byItem(); this.mainEntry = byItem();
-    this.mainWire = byWire(); this.source = byWire(); this.target = byWire();
-    this.net = byWire(); this.targetPort = byWire(); this.sourcePort = byWire();
+    const take = (count: number): number => {
+      next += count;
+      return next - count;
+    };
+    const byItem = (): number => take(items),
+      byWire = (): number => take(wires);
+    this.width = byItem();
+    this.height = byItem();
+    this.head = byItem();
+    this.foot = byItem();
+    this.give = byItem();
+    this.seedX = byItem();
+    this.seedY = byItem();
+    this.targetShift = byWire();
+    this.sourceShift = byWire();
+    this.kind = byItem();
+    this.mainEntry = byItem();
+    this.mainWire = byWire();
+    this.source = byWire();
+    this.target = byWire();
+    this.net = byWire();
+    this.targetPort = byWire();
+    this.sourcePort = byWire();
     return next;
   }
 }
@@ -56,26 +85,45 @@ export class LevelWriter {
 
 /** The level that a key describes, in the key's own memory. */
 export function levelOf(key: Uint32Array): LevelGraph {
-  const items = key[0], wires = key[1], at = new Columns();
+  const items = key[0],
+    wires = key[1],
+    at = new Columns();
   at.place(items, wires);
   const floats = new Float32Array(key.buffer, key.byteOffset, key.length);
   const byItem = (from: number): Float32Array => floats.subarray(from, from + items);
   const byWire = (from: number): Float32Array => floats.subarray(from, from + wires);
   const wordsByWire = (from: number): Uint32Array => key.subarray(from, from + wires);
   return {
-    width: byItem(at.width), height: byItem(at.height), head: byItem(at.head), foot: byItem(at.foot), give: byItem(at.give),
-    seedX: byItem(at.seedX), seedY: byItem(at.seedY), targetShift: byWire(at.targetShift), sourceShift: byWire(at.sourceShift),
-    kind: key.subarray(at.kind, at.kind + items), mainEntry: key.subarray(at.mainEntry, at.mainEntry + items), mainWire: wordsByWire(at.mainWire),
-    source: wordsByWire(at.source), target: wordsByWire(at.target), net: wordsByWire(at.net),
-    targetPort: wordsByWire(at.targetPort), sourcePort: wordsByWire(at.sourcePort),
+    width: byItem(at.width),
+    height: byItem(at.height),
+    head: byItem(at.head),
+    foot: byItem(at.foot),
+    give: byItem(at.give),
+    seedX: byItem(at.seedX),
+    seedY: byItem(at.seedY),
+    targetShift: byWire(at.targetShift),
+    sourceShift: byWire(at.sourceShift),
+    kind: key.subarray(at.kind, at.kind + items),
+    mainEntry: key.subarray(at.mainEntry, at.mainEntry + items),
+    mainWire: wordsByWire(at.mainWire),
+    source: wordsByWire(at.source),
+    target: wordsByWire(at.target),
+    net: wordsByWire(at.net),
+    targetPort: wordsByWire(at.targetPort),
+    sourcePort: wordsByWire(at.sourcePort),
   };
 }
 
-/** The key of the same level, when everything is where a layout has put it: that is no question any more, whatever could give way. */
+/** The key of the same level, when everything is where a layout has put it: the key no longer depends on what could move. */
 export function settledKey(key: Uint32Array, layout: LevelLayout): Uint32Array {
-  const out = withoutGive(key), { kind, seedX, seedY } = levelOf(out);
-  seedX.forEach((_, i) => { seedX[i] = kind[i] === BOX ? layout.x[i] : NaN; });
-  seedY.forEach((_, i) => { seedY[i] = kind[i] === BOX ? layout.y[i] : NaN; });
+  const out = withoutGive(key),
+    { kind, seedX, seedY } = levelOf(out);
+  seedX.forEach((_, i) => {
+    seedX[i] = kind[i] === BOX ? layout.x[i] : NaN;
+  });
+  seedY.forEach((_, i) => {
+    seedY[i] = kind[i] === BOX ? layout.y[i] : NaN;
+  });
   relate(seedX, 0, seedX.length);
   relate(seedY, 0, seedY.length);
   return out;

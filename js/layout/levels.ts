@@ -1,22 +1,11 @@
 /** Takes one level out of the hierarchy as a flat graph: finished groups become boxes with fixed ports. */
-import { ENTRY, type Hierarchy } from "./hierarchy";
-import type { LevelLayout, Spacing } from "./level";
-import { LevelWriter, relate } from "./level_keys";
-import type { Seeds } from "./seeds";
-import type { LayoutInput } from "./types";
+import { ENTRY, type Hierarchy } from "./hierarchy.ts";
+import { type Placed, type Spacing } from "./level.ts";
+import { LevelWriter, relate } from "./level_keys.ts";
+import { type Seeds } from "./seeds.ts";
+import { type LayoutInput } from "./types.ts";
 
 const CLEARLY_DEEPER = 1.25;
-
-/** A level's layout and where it sits inside its group: contents are shifted by inset, below the header. */
-export interface Placed {
-  layout: LevelLayout;
-  items: Uint32Array;
-  width: number;
-  height: number;
-  insetX: number;
-  insetY: number;
-  foot: number;
-}
 
 /** Writes levels down as keys. One reader serves one picture; its scratch memory is shared by the levels. */
 export class LevelReader {
@@ -30,7 +19,11 @@ export class LevelReader {
   private best = new Int32Array(64);
   private second = new Float64Array(64);
 
-  constructor(private readonly input: LayoutInput, private readonly h: Hierarchy, private readonly placed: Placed[]) {
+  constructor(
+    private readonly input: LayoutInput,
+    private readonly h: Hierarchy,
+    private readonly placed: Placed[],
+  ) {
     this.local = new Uint32Array(h.nodeCount + h.groupCount + h.stubGroup.length);
     const nets = h.nodeCount + input.edges.source.length;
     this.netNumber = new Uint32Array(nets);
@@ -48,7 +41,13 @@ export class LevelReader {
   }
 
   private writeItems(items: Uint32Array, seeds: Seeds | null): void {
-    const { input, placed, local, writer: { words, floats, at } } = this, { nodeCount, groupCount, stubKind } = this.h;
+    const {
+        input,
+        placed,
+        local,
+        writer: { words, floats, at },
+      } = this,
+      { nodeCount, groupCount, stubKind } = this.h;
     const firstStub = nodeCount + groupCount;
     for (let i = 0; i < items.length; i++) {
       const item = items[i];
@@ -72,11 +71,23 @@ export class LevelReader {
   }
 
   private writeWires(wireIds: Uint32Array): void {
-    const { local, netNumber, netStamp, writer: { words, floats, at } } = this, { nodeCount, wires } = this.h;
+    const {
+        local,
+        netNumber,
+        netStamp,
+        writer: { words, floats, at },
+      } = this,
+      { nodeCount, wires } = this.h;
     this.stamp++;
     for (let k = 0, nets = 0; k < wireIds.length; k++) {
-      const w = wireIds[k], s = wires.source[w], t = wires.target[w], net = wires.net[w];
-      if (netStamp[net] !== this.stamp) { netStamp[net] = this.stamp; netNumber[net] = nets++; }
+      const w = wireIds[k],
+        s = wires.source[w],
+        t = wires.target[w],
+        net = wires.net[w];
+      if (netStamp[net] !== this.stamp) {
+        netStamp[net] = this.stamp;
+        netNumber[net] = nets++;
+      }
       words[at.net + k] = netNumber[net];
       words[at.source + k] = local[s];
       words[at.target + k] = local[t];
@@ -89,31 +100,44 @@ export class LevelReader {
 
   /** Where a stub comes through its group's border: x from the group's centre. */
   private shift(group: number, stub: number): number {
-    const { nodeCount, groupCount } = this.h, inside = this.placed[group - nodeCount];
+    const { nodeCount, groupCount } = this.h,
+      inside = this.placed[group - nodeCount];
     return inside.insetX + inside.layout.x[this.local[nodeCount + groupCount + stub]] - inside.width / 2;
   }
 
   /** A wire or an entry is the main one if what it brings is clearly deeper in the whole graph than all it arrives with. */
   private markMain(items: Uint32Array, wireIds: Uint32Array): void {
-    const { writer: { words, at }, h } = this;
+    const {
+      writer: { words, at },
+      h,
+    } = this;
     if (this.best.length < items.length) {
       this.best = new Int32Array(2 * items.length);
       this.second = new Float64Array(2 * items.length);
     }
-    const best = this.best.fill(-1, 0, items.length), second = this.second.fill(0, 0, items.length);
+    const best = this.best.fill(-1, 0, items.length),
+      second = this.second.fill(0, 0, items.length);
     const depth = (k: number): number => h.depthOfNet(h.wires.net[wireIds[k]]);
     for (let k = 0; k < wireIds.length; k++) {
       const t = words[at.target + k];
       if (best[t] < 0) best[t] = k;
-      else if (depth(k) > depth(best[t])) { second[t] = depth(best[t]); best[t] = k; } else second[t] = Math.max(second[t], depth(k));
+      else if (depth(k) > depth(best[t])) {
+        second[t] = depth(best[t]);
+        best[t] = k;
+      } else second[t] = Math.max(second[t], depth(k));
     }
-    for (let i = 0; i < items.length; i++) if (best[i] >= 0 && clearly(depth(best[i]), second[i])) words[at.mainWire + best[i]] = 1;
+    for (let i = 0; i < items.length; i++)
+      if (best[i] >= 0 && clearly(depth(best[i]), second[i])) words[at.mainWire + best[i]] = 1;
     const entry = (i: number): number => h.depthOfNet(h.stubNet[items[i] - h.nodeCount - h.groupCount]);
-    let first = -1, next = 0;
+    let first = -1,
+      next = 0;
     for (let i = 0; i < items.length; i++) {
       if (words[at.kind + i] !== ENTRY) continue;
       if (first < 0) first = i;
-      else if (entry(i) > entry(first)) { next = entry(first); first = i; } else next = Math.max(next, entry(i));
+      else if (entry(i) > entry(first)) {
+        next = entry(first);
+        first = i;
+      } else next = Math.max(next, entry(i));
     }
     if (first >= 0 && clearly(entry(first), next)) words[at.mainEntry + first] = 1;
   }

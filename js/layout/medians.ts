@@ -1,5 +1,5 @@
 /** The quick descent: one block at a time, to the weighted median of what pulls it. */
-import type { Row } from "./row";
+import { type Row } from "./row.ts";
 
 const stops: { at: number; weight: number }[] = [];
 
@@ -15,7 +15,10 @@ function toMedian(row: Row, b: number): boolean {
   const { x } = row;
   stops.length = 0;
   let total = 0;
-  const stop = (at: number, weight: number): void => { stops.push({ at, weight }); total += weight; };
+  const stop = (at: number, weight: number): void => {
+    stops.push({ at, weight });
+    total += weight;
+  };
   for (let k = row.pullsA.offset[b]; k < row.pullsA.offset[b + 1]; k++) {
     const p = row.pullsA.items[k];
     stop(x[row.b[p]] + row.db[p] - row.da[p], row.weight[p]);
@@ -27,11 +30,13 @@ function toMedian(row: Row, b: number): boolean {
   if (!Number.isNaN(row.anchor[b])) stop(row.anchor[b], row.anchorWeight[b]);
   if (stops.length === 0) return false;
   stops.sort((p, q) => p.at - q.at);
-  let i = 0, passed = stops[0].weight;
+  let i = 0,
+    passed = stops[0].weight;
   while (passed < total / 2) passed += stops[++i].weight;
   // Between two equal halves every place is as good: the middle looks best.
   const want = passed === total / 2 && i + 1 < stops.length ? (stops[i].at + stops[i + 1].at) / 2 : stops[i].at;
-  let low = -Infinity, high = Infinity;
+  let low = -Infinity,
+    high = Infinity;
   for (let k = row.leftOf.offset[b]; k < row.leftOf.offset[b + 1]; k++) {
     const c = row.leftOf.items[k];
     low = Math.max(low, x[row.left[c]] + row.least[c]);

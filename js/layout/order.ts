@@ -1,5 +1,5 @@
 /** The left-to-right order of every layer: vertices of layer l are vertex[start[l]] .. vertex[start[l + 1] - 1]. */
-import type { Strata } from "./strata";
+import { type Strata } from "./strata.ts";
 
 export interface Order {
   start: Uint32Array;
@@ -24,7 +24,8 @@ function orderFrom(strata: Strata, sequence: ArrayLike<number>): Order {
   const order = emptyOrder(strata);
   const fill = order.start.slice();
   for (let i = 0; i < sequence.length; i++) {
-    const v = sequence[i], l = strata.layer[v];
+    const v = sequence[i],
+      l = strata.layer[v];
     order.position[v] = fill[l] - order.start[l];
     order.vertex[fill[l]++] = v;
   }
@@ -50,19 +51,32 @@ export function fromSources(strata: Strata): Order {
   return search(strata, strata.down, strata.target, strata.up.offset);
 }
 
-function search(strata: Strata, rows: { offset: Uint32Array; items: Uint32Array }, far: Uint32Array, back: Uint32Array): Order {
+function search(
+  strata: Strata,
+  rows: { offset: Uint32Array; items: Uint32Array },
+  far: Uint32Array,
+  back: Uint32Array,
+): Order {
   const { count } = strata;
-  const seen = new Uint8Array(count), next = rows.offset.slice(0, count);
+  const seen = new Uint8Array(count),
+    next = rows.offset.slice(0, count);
   const sequence = new Uint32Array(count);
   let filled = 0;
   const stack: number[] = [];
-  const visit = (v: number): void => { seen[v] = 1; sequence[filled++] = v; stack.push(v); };
+  const visit = (v: number): void => {
+    seen[v] = 1;
+    sequence[filled++] = v;
+    stack.push(v);
+  };
   for (let root = 0; root < count; root++) {
     if (seen[root] || back[root] < back[root + 1]) continue;
     visit(root);
     while (stack.length > 0) {
       const v = stack[stack.length - 1];
-      if (next[v] === rows.offset[v + 1]) { stack.pop(); continue; }
+      if (next[v] === rows.offset[v + 1]) {
+        stack.pop();
+        continue;
+      }
       const u = far[rows.items[next[v]++]];
       if (!seen[u]) visit(u);
     }
@@ -77,13 +91,20 @@ function search(strata: Strata, rows: { offset: Uint32Array; items: Uint32Array 
 export function fromSeed(strata: Strata, seed: Float32Array): Order {
   const estimate = new Float64Array(strata.count).fill(NaN);
   estimate.set(seed);
-  const byLayer = orderFrom(strata, Uint32Array.from({ length: strata.count }, (_, v) => v));
+  const byLayer = orderFrom(
+    strata,
+    Uint32Array.from({ length: strata.count }, (_, v) => v),
+  );
   const guess = (v: number, rows: { offset: Uint32Array; items: Uint32Array }, far: Uint32Array): void => {
     if (!Number.isNaN(estimate[v])) return;
-    let sum = 0, known = 0;
+    let sum = 0,
+      known = 0;
     for (let k = rows.offset[v]; k < rows.offset[v + 1]; k++) {
       const x = estimate[far[rows.items[k]]];
-      if (!Number.isNaN(x)) { sum += x; known++; }
+      if (!Number.isNaN(x)) {
+        sum += x;
+        known++;
+      }
     }
     if (known > 0) estimate[v] = sum / known;
   };
@@ -96,7 +117,8 @@ export function fromSeed(strata: Strata, seed: Float32Array): Order {
   for (let l = 0; l < strata.layerCount; l++) {
     const row = sequence.slice(fresh.start[l], fresh.start[l + 1]);
     row.sort((a, b) => {
-      const x = known(a), y = known(b);
+      const x = known(a),
+        y = known(b);
       return x === y ? fresh.position[a] - fresh.position[b] : x - y;
     });
     for (let i = 0; i < row.length; i++) sequence[fresh.start[l] + i] = row[i];

@@ -3,23 +3,29 @@
  * orders, keeping the best; after E. Gansner, E. Koutsofios, S. North, K.-P. Vo, "A Technique for Drawing
  * Directed Graphs", IEEE TSE 19(3), 1993. Every budget is a count, never a clock: same input, same picture.
  */
-import { CrossingCounter } from "./crossings";
-import { copyOf, copyOrder, fromSeed, fromSinks, fromSources, renumber, type Order } from "./order";
-import type { Rows } from "./level";
-import { NeighbourPlaces } from "./places";
-import { Sifter } from "./sifting";
-import type { Strata } from "./strata";
-import { Transposer } from "./transpose";
-import { TrunkMover } from "./trunks";
+import { CrossingCounter } from "./crossings.ts";
+import { type Rows } from "./level.ts";
+import { copyOf, copyOrder, fromSeed, fromSinks, fromSources, type Order, renumber } from "./order.ts";
+import { NeighbourPlaces } from "./places.ts";
+import { Sifter } from "./sifting.ts";
+import { type Strata } from "./strata.ts";
+import { Transposer } from "./transpose.ts";
+import { TrunkMover } from "./trunks.ts";
 
 /**
  * Units of work (about one segment end visited) that one level may spend: in proportion to its size, up to a most
  * that shrinks again for huge levels, where a sweep or two is all that a person waiting would grant.
  */
-const WORK_PER_VERTEX = 6_000, MORE_PER_CROSSING = 1 / 60, MOST_MORE = 10, MOST_WORK = 30_000_000, FULL_SIZE = 10_000;
+const WORK_PER_VERTEX = 6_000,
+  MORE_PER_CROSSING = 1 / 60,
+  MOST_MORE = 10,
+  MOST_WORK = 30_000_000,
+  FULL_SIZE = 10_000;
 const MAX_SWEEPS = 400;
-/** Sweeps without a better order before giving up: fewer when there is little left to gain, or in a large level. */
-const PATIENCE = 40, PATIENCE_IF_LARGE = 15, LARGE = 2_000;
+/** Sweeps without a better order before the search ends: fewer when there is little left to gain, or in a large level. */
+const PATIENCE = 40,
+  PATIENCE_IF_LARGE = 15,
+  LARGE = 2_000;
 const SIFT_ROUNDS = 4;
 
 /** With a previous picture: its order, unless a fresh one has far fewer crossings. Moving things has a price too. */
@@ -87,7 +93,9 @@ class OrderSearch {
   /** The previous order: what is new, and bends, find their best places in it; then exchanges that remove crossings. */
   seeded(seed: Float32Array): Scored {
     const order = fromSeed(this.strata, seed);
-    const held = Uint8Array.from({ length: this.strata.count }, (_, v) => (v < seed.length && !Number.isNaN(seed[v]) ? 1 : 0));
+    const held = Uint8Array.from({ length: this.strata.count }, (_, v) =>
+      v < seed.length && !Number.isNaN(seed[v]) ? 1 : 0,
+    );
     const budget = this.places.work + this.budget(0);
     for (let k = 0; k < 2 * SIFT_ROUNDS && this.sifter.improve(order, budget, k % 2 === 1, held); k++);
     this.trunks.improve(order, budget);
@@ -96,7 +104,8 @@ class OrderSearch {
   }
 
   near(place: Float32Array): Scored {
-    const order = fromSeed(this.strata, place), budget = this.budget(0) / 4;
+    const order = fromSeed(this.strata, place),
+      budget = this.budget(0) / 4;
     for (let k = 0; k < 2; k++) {
       this.settle(order, budget);
       this.trunks.improve(order, budget);
@@ -123,7 +132,14 @@ class OrderSearch {
 
   private climb(trial: Order, best: Scored, limit: () => number): void {
     const { strata, places } = this;
-    for (let i = 0, idle = 0; i < MAX_SWEEPS && idle < Math.min(this.patience, 4 + best.crossings) && best.crossings > 0 && places.work < limit(); i++, idle++) {
+    for (
+      let i = 0, idle = 0;
+      i < MAX_SWEEPS &&
+      idle < Math.min(this.patience, 4 + best.crossings) &&
+      best.crossings > 0 &&
+      places.work < limit();
+      i++, idle++
+    ) {
       const budget = limit();
       sweep(strata, trial, i);
       places.work += strata.count + 4 * strata.source.length;
@@ -141,7 +157,9 @@ class OrderSearch {
 
 /** Sorts every layer by where its neighbours in the layer before are; down on even turns, up on odd ones. */
 function sweep(strata: Strata, order: Order, turn: number): void {
-  const downwards = turn % 2 === 0, median = turn % 4 < 2, reverseTies = turn % 8 >= 4;
+  const downwards = turn % 2 === 0,
+    median = turn % 4 < 2,
+    reverseTies = turn % 8 >= 4;
   const want = new Float64Array(strata.count);
   for (let i = 1; i < strata.layerCount; i++) {
     const l = downwards ? i : strata.layerCount - 1 - i;
@@ -168,14 +186,22 @@ function sweep(strata: Strata, order: Order, turn: number): void {
 const places: number[] = [];
 
 function wish(
-  order: Order, rows: Rows, v: number, far: Uint32Array, port: Uint16Array, ports: Uint16Array, median: boolean,
+  order: Order,
+  rows: Rows,
+  v: number,
+  far: Uint32Array,
+  port: Uint16Array,
+  ports: Uint16Array,
+  median: boolean,
 ): number {
-  const from = rows.offset[v], to = rows.offset[v + 1];
+  const from = rows.offset[v],
+    to = rows.offset[v + 1];
   if (from === to) return -1;
   places.length = 0;
   let sum = 0;
   for (let k = from; k < to; k++) {
-    const s = rows.items[k], u = far[s];
+    const s = rows.items[k],
+      u = far[s];
     const place = order.position[u] + (port[s] + 1) / (ports[u] + 1);
     places.push(place);
     sum += place;

@@ -1,27 +1,47 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CrossingCounter } from "./crossings";
-import { breakCycles } from "./cycles";
-import { MinHeap } from "./heap";
-import type { LevelGraph } from "./level";
-import { assignLayers } from "./layering";
-import { emptyOrder, fromSinks, fromSources, type Order } from "./order";
-import { orderLayers } from "./ordering";
-import { spread } from "./ports";
-import { NetworkSimplex } from "./simplex";
-import { stratify, type Strata } from "./strata";
-import { below, random } from "./testing/random";
+import { CrossingCounter } from "./crossings.ts";
+import { breakCycles } from "./cycles.ts";
+import { MinHeap } from "./heap.ts";
+import { assignLayers } from "./layering.ts";
+import { type LevelGraph } from "./level.ts";
+import { emptyOrder, fromSinks, fromSources, type Order } from "./order.ts";
+import { orderLayers } from "./ordering.ts";
+import { spread } from "./ports.ts";
+import { NetworkSimplex } from "./simplex.ts";
+import { type Strata, stratify } from "./strata.ts";
+import { below, random } from "./testing/random.ts";
 
 /** A flat level of equal boxes; wires go from lower to higher numbers. */
 function level(seed: number, nodes: number): LevelGraph {
-  const next = random(seed), source: number[] = [], target: number[] = [];
-  for (let n = 1; n < nodes; n++) for (let k = below(next, 4); k > 0; k--) { source.push(below(next, n)); target.push(n); }
-  const m = source.length, none = (): Float32Array => new Float32Array(m).fill(NaN);
+  const next = random(seed),
+    source: number[] = [],
+    target: number[] = [];
+  for (let n = 1; n < nodes; n++)
+    for (let k = below(next, 4); k > 0; k--) {
+      source.push(below(next, n));
+      target.push(n);
+    }
+  const m = source.length,
+    none = (): Float32Array => new Float32Array(m).fill(NaN);
   return {
-    width: new Float32Array(nodes).fill(40), height: new Float32Array(nodes).fill(20), head: new Float32Array(nodes), foot: new Float32Array(nodes), give: new Float32Array(nodes), kind: new Uint32Array(nodes),
-    mainEntry: new Uint32Array(nodes), mainWire: new Uint32Array(m), source: Uint32Array.from(source), target: Uint32Array.from(target),
-    net: Uint32Array.from(source), targetPort: Uint32Array.from(source, (_, i) => i), sourcePort: new Uint32Array(m),
-    targetShift: none(), sourceShift: none(), seedX: new Float32Array(nodes).fill(NaN), seedY: new Float32Array(nodes).fill(NaN),
+    width: new Float32Array(nodes).fill(40),
+    height: new Float32Array(nodes).fill(20),
+    head: new Float32Array(nodes),
+    foot: new Float32Array(nodes),
+    give: new Float32Array(nodes),
+    kind: new Uint32Array(nodes),
+    mainEntry: new Uint32Array(nodes),
+    mainWire: new Uint32Array(m),
+    source: Uint32Array.from(source),
+    target: Uint32Array.from(target),
+    net: Uint32Array.from(source),
+    targetPort: Uint32Array.from(source, (_, i) => i),
+    sourcePort: new Uint32Array(m),
+    targetShift: none(),
+    sourceShift: none(),
+    seedX: new Float32Array(nodes).fill(NaN),
+    seedY: new Float32Array(nodes).fill(NaN),
   };
 }
 
@@ -39,20 +59,27 @@ function crossingsByPairs(strata: Strata, order: Order): number {
 
 test("crossings are counted as pair by pair, and searching only removes them", () => {
   for (let seed = 0; seed < 30; seed++) {
-    const graph = level(seed, 10 + seed), strata = stratify(graph, assignLayers(graph)), counter = new CrossingCounter(strata);
+    const graph = level(seed, 10 + seed),
+      strata = stratify(graph, assignLayers(graph)),
+      counter = new CrossingCounter(strata);
     const starts = [fromSinks(strata), fromSources(strata)];
     for (const order of starts) assert.equal(counter.total(order), crossingsByPairs(strata, order), `seed ${seed}`);
     const { order: best, crossings } = orderLayers(strata, graph.seedX);
     assert.equal(crossings, counter.total(best));
     assert.equal(counter.total(best), crossingsByPairs(strata, best));
     for (const order of starts) assert.ok(counter.total(best) <= counter.total(order));
-    assert.deepEqual([...best.vertex].sort((a, b) => a - b), [...emptyOrder(strata).vertex.keys()], "every vertex once");
+    assert.deepEqual(
+      [...best.vertex].sort((a, b) => a - b),
+      [...emptyOrder(strata).vertex.keys()],
+      "every vertex once",
+    );
   }
 });
 
 test("layers go down and are as short in total as exhaustive search finds", () => {
   for (let seed = 0; seed < 25; seed++) {
-    const graph = level(seed, 6), { layer, count } = assignLayers(graph);
+    const graph = level(seed, 6),
+      { layer, count } = assignLayers(graph);
     const length = (at: ArrayLike<number>): number => {
       let sum = 0;
       for (let w = 0; w < graph.source.length; w++) {
@@ -64,25 +91,44 @@ test("layers go down and are as short in total as exhaustive search finds", () =
     };
     assert.ok(Number.isFinite(length(layer)));
     let least = Infinity;
-    for (let code = 0; code < count ** 6; code++) least = Math.min(least, length(Array.from({ length: 6 }, (_, n) => Math.floor(code / count ** n) % count)));
+    for (let code = 0; code < count ** 6; code++)
+      least = Math.min(least, length(Array.from({ length: 6 }, (_, n) => Math.floor(code / count ** n) % count)));
     assert.equal(length(layer), least, `seed ${seed}`);
   }
 });
 
 test("network simplex finds the optimum of small absolute-value problems", () => {
   for (let seed = 0; seed < 40; seed++) {
-    const next = random(seed), n = 5, from: number[] = [], to: number[] = [], least: number[] = [], weight: number[] = [];
-    for (let v = 1; v < n; v++) for (let k = 1 + below(next, 2); k > 0; k--) { from.push(below(next, v)); to.push(v); least.push(below(next, 3)); weight.push(below(next, 4)); }
+    const next = random(seed),
+      n = 5,
+      from: number[] = [],
+      to: number[] = [],
+      least: number[] = [],
+      weight: number[] = [];
+    for (let v = 1; v < n; v++)
+      for (let k = 1 + below(next, 2); k > 0; k--) {
+        from.push(below(next, v));
+        to.push(v);
+        least.push(below(next, 3));
+        weight.push(below(next, 4));
+      }
     const cost = (x: ArrayLike<number>): number => {
       let sum = 0;
-      for (let a = 0; a < from.length; a++) { const slack = x[to[a]] - x[from[a]] - least[a]; if (slack < -1e-9) return Infinity; sum += weight[a] * slack; }
+      for (let a = 0; a < from.length; a++) {
+        const slack = x[to[a]] - x[from[a]] - least[a];
+        if (slack < -1e-9) return Infinity;
+        sum += weight[a] * slack;
+      }
       return sum;
     };
     const position = new Float64Array(n);
-    for (let v = 1; v < n; v++) for (let a = 0; a < from.length; a++) if (to[a] === v) position[v] = Math.max(position[v], position[from[a]] + least[a]);
+    for (let v = 1; v < n; v++)
+      for (let a = 0; a < from.length; a++)
+        if (to[a] === v) position[v] = Math.max(position[v], position[from[a]] + least[a]);
     new NetworkSimplex({ from, to, least, weight }, position).solve(1e6);
     let best = Infinity;
-    for (let code = 0; code < 9 ** (n - 1); code++) best = Math.min(best, cost([0, ...Array.from({ length: n - 1 }, (_, i) => Math.floor(code / 9 ** i) % 9)]));
+    for (let code = 0; code < 9 ** (n - 1); code++)
+      best = Math.min(best, cost([0, ...Array.from({ length: n - 1 }, (_, i) => Math.floor(code / 9 ** i) % 9)]));
     assert.ok(Math.abs(cost(position) - best) < 1e-6, `seed ${seed}: ${cost(position)} against ${best}`);
   }
 });
@@ -90,10 +136,15 @@ test("network simplex finds the optimum of small absolute-value problems", () =>
 test("a DAG is left alone; of a cycle, something is turned and nothing is left to turn", () => {
   const rank = Float64Array.from({ length: 5 }, (_, i) => i);
   assert.deepEqual([...breakCycles(Int32Array.of(0, 1, 3), Int32Array.of(1, 2, 2), rank)], [0, 0, 0]);
-  const source = Int32Array.of(0, 1, 2, 3, 2), target = Int32Array.of(1, 2, 0, 4, 2);
+  const source = Int32Array.of(0, 1, 2, 3, 2),
+    target = Int32Array.of(1, 2, 0, 4, 2);
   const turned = breakCycles(source, target, rank);
   assert.deepEqual([...turned], [0, 0, 1, 0, 0]);
-  const again = breakCycles(source.map((s, e) => (turned[e] ? target[e] : s)), target.map((t, e) => (turned[e] ? source[e] : t)), rank);
+  const again = breakCycles(
+    source.map((s, e) => (turned[e] ? target[e] : s)),
+    target.map((t, e) => (turned[e] ? source[e] : t)),
+    rank,
+  );
   assert.ok(!again.includes(1));
 });
 
@@ -102,7 +153,12 @@ test("ports keep their order and distance and stay close to where they are wante
   assert.deepEqual([...spread(Float64Array.of(5, -5), 10, 50)], [-5, 5]);
   assert.deepEqual([...spread(Float64Array.of(-90, 90), 10, 30)], [-30, 30]);
   for (let seed = 0; seed < 50; seed++) {
-    const next = random(seed), out = spread(Float64Array.from({ length: 6 }, () => 200 * next() - 100), 12, 60);
+    const next = random(seed),
+      out = spread(
+        Float64Array.from({ length: 6 }, () => 200 * next() - 100),
+        12,
+        60,
+      );
     for (let i = 0; i < out.length; i++) {
       assert.ok(out[i] >= -60 - 1e-9 && out[i] <= 60 + 1e-9);
       if (i > 0) assert.ok(out[i] - out[i - 1] >= 12 - 1e-9);
@@ -111,9 +167,19 @@ test("ports keep their order and distance and stay close to where they are wante
 });
 
 test("the heap hands out its items in order", () => {
-  const next = random(1), heap = new MinHeap(), keys = Array.from({ length: 200 }, () => below(next, 50));
-  keys.forEach((key, item) => heap.push(item, key));
+  const next = random(1),
+    heap = new MinHeap(),
+    keys = Array.from({ length: 200 }, () => below(next, 50));
+  keys.forEach((key, item) => {
+    heap.push(item, key);
+  });
   const out: number[] = [];
-  for (; heap.size > 0; heap.pop()) { assert.equal(keys[heap.leastItem], heap.leastKey); out.push(heap.leastKey); }
-  assert.deepEqual(out, keys.sort((a, b) => a - b));
+  for (; heap.size > 0; heap.pop()) {
+    assert.equal(keys[heap.leastItem], heap.leastKey);
+    out.push(heap.leastKey);
+  }
+  assert.deepEqual(
+    out,
+    keys.sort((a, b) => a - b),
+  );
 });

@@ -1,6 +1,6 @@
 /** The pieces of every wire: one for each gap between layers that it passes, from one x to the next. */
-import type { LevelGraph } from "./level";
-import type { Strata } from "./strata";
+import { type LevelGraph } from "./level.ts";
+import { type Strata } from "./strata.ts";
 
 export interface Pieces {
   /** Wire w has the pieces offset[w] .. offset[w + 1] - 1, top to bottom; a wire in a lane has none. */
@@ -11,8 +11,15 @@ export interface Pieces {
   to: Float64Array;
 }
 
-export function cutIntoPieces(graph: LevelGraph, { layer, firstBend, bendCount }: Strata, x: ArrayLike<number>, start: Float64Array, end: Float64Array): Pieces {
-  const wireCount = graph.source.length, offset = new Uint32Array(wireCount + 1);
+export function cutIntoPieces(
+  graph: LevelGraph,
+  { layer, firstBend, bendCount }: Strata,
+  x: ArrayLike<number>,
+  start: Float64Array,
+  end: Float64Array,
+): Pieces {
+  const wireCount = graph.source.length,
+    offset = new Uint32Array(wireCount + 1);
   for (let w = 0; w < wireCount; w++) offset[w + 1] = offset[w] + bendCount[w] + 1;
   const count = offset[wireCount];
   const pieces = { offset, layer: new Int32Array(count), from: new Float64Array(count), to: new Float64Array(count) };

@@ -1,9 +1,9 @@
 /** One level through Sugiyama's steps: layers, order, places, routes. */
-import type { LevelGraph, LevelLayout, Spacing } from "./level";
-import { addLoose, wiredItems, withoutLoose } from "./loose";
-import { placeVertices } from "./placing";
-import { route } from "./routing";
-import { arrange } from "./variants";
+import { type LevelGraph, type LevelLayout, type Spacing } from "./level.ts";
+import { addLoose, wiredItems, withoutLoose } from "./loose.ts";
+import { placeVertices } from "./placing.ts";
+import { route } from "./routing.ts";
+import { arrange } from "./variants.ts";
 
 export function layoutLevel(graph: LevelGraph, spacing: Spacing): LevelLayout {
   const wired = wiredItems(graph);

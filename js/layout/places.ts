@@ -3,9 +3,9 @@
  * places (index in the layer plus the port's share of one), gathered once per layer because neighbours stay put
  * while one layer is rearranged.
  */
-import type { Rows } from "./level";
-import type { Order } from "./order";
-import type { Strata } from "./strata";
+import { type Rows } from "./level.ts";
+import { type Order } from "./order.ts";
+import { type Strata } from "./strata.ts";
 
 /** Lists up to this length are sorted by insertion. */
 const LONG = 24;
@@ -36,7 +36,10 @@ export class NeighbourPlaces {
 
   /** Pairs (x of a, y of b) with x > y, less those with x < y: both lists in one merge. */
   private side(rows: Rows, places: Float64Array, a: number, b: number): number {
-    const a0 = rows.offset[a], a1 = rows.offset[a + 1], b0 = rows.offset[b], b1 = rows.offset[b + 1];
+    const a0 = rows.offset[a],
+      a1 = rows.offset[a + 1],
+      b0 = rows.offset[b],
+      b1 = rows.offset[b + 1];
     this.work += a1 - a0 + b1 - b0 + 1;
     if (a0 === a1 || b0 === b1) return 0;
     let sum = 0;
@@ -49,10 +52,20 @@ export class NeighbourPlaces {
   }
 }
 
-function gather(order: Order, rows: Rows, v: number, far: Uint32Array, port: Uint16Array, ports: Uint16Array, into: Float64Array): void {
-  const from = rows.offset[v], to = rows.offset[v + 1];
+function gather(
+  order: Order,
+  rows: Rows,
+  v: number,
+  far: Uint32Array,
+  port: Uint16Array,
+  ports: Uint16Array,
+  into: Float64Array,
+): void {
+  const from = rows.offset[v],
+    to = rows.offset[v + 1];
   for (let k = from; k < to; k++) {
-    const s = rows.items[k], u = far[s];
+    const s = rows.items[k],
+      u = far[s];
     const place = order.position[u] + (port[s] + 1) / (ports[u] + 1);
     let i = k;
     if (to - from <= LONG) for (; i > from && into[i - 1] > place; i--) into[i] = into[i - 1];

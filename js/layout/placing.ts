@@ -4,15 +4,15 @@
  * in near-linear time: a block goes to the weighted median of its neighbours as far as there is room (medians.ts), and
  * a block that is held up takes the row that holds it along (shoving.ts).
  */
-import { alignBlocks, pathLengths, segmentRoles, type PathLengths } from "./blocks";
-import { compact, leftToRight } from "./compaction";
-import { solveExactly } from "./exact";
-import type { LevelGraph, Spacing } from "./level";
-import { medianSweep } from "./medians";
-import type { Order } from "./order";
-import { makeRow, moveAnchorsTo } from "./row";
-import { shove } from "./shoving";
-import type { Strata } from "./strata";
+import { alignBlocks, type PathLengths, pathLengths, segmentRoles } from "./blocks.ts";
+import { compact, leftToRight } from "./compaction.ts";
+import { solveExactly } from "./exact.ts";
+import { type LevelGraph, type Spacing } from "./level.ts";
+import { medianSweep } from "./medians.ts";
+import { type Order } from "./order.ts";
+import { makeRow, moveAnchorsTo } from "./row.ts";
+import { shove } from "./shoving.ts";
+import { type Strata } from "./strata.ts";
 
 const SWEEPS = 10;
 /** Variables and pulls that the simplex is still quick for. */
@@ -27,10 +27,13 @@ export function placeVertices(graph: LevelGraph, strata: Strata, order: Order, s
   const small = strata.count + strata.source.length < LOOSE_LIMIT;
   let plan = prepare(graph, strata, order, spacing, role, lengths, true);
   // Rigid chains lean on each other: in a dense graph they make a wide staircase. There, links only pull.
-  if (small && plan.width > WIDE * widestLayer(strata, order, spacing)) plan = prepare(graph, strata, order, spacing, role, lengths, false);
+  if (small && plan.width > WIDE * widestLayer(strata, order, spacing))
+    plan = prepare(graph, strata, order, spacing, role, lengths, false);
   const { row, blocks, sequence } = plan;
   const exact = row.count + 2 * row.a.length < EXACT_LIMIT;
-  const sweeps = exact ? 3 : Math.max(3, Math.min(SWEEPS, Math.floor(2_000_000 / (1 + row.a.length + row.left.length))));
+  const sweeps = exact
+    ? 3
+    : Math.max(3, Math.min(SWEEPS, Math.floor(2_000_000 / (1 + row.a.length + row.left.length))));
   for (let i = 0; i < sweeps; i++) if (!medianSweep(row, sequence)) break;
   if (exact) solveExactly(row);
   else if (shove(row, sequence)) medianSweep(row, sequence);
@@ -40,7 +43,13 @@ export function placeVertices(graph: LevelGraph, strata: Strata, order: Order, s
 }
 
 function prepare(
-  graph: LevelGraph, strata: Strata, order: Order, spacing: Spacing, role: Uint8Array, lengths: PathLengths, rigid: boolean,
+  graph: LevelGraph,
+  strata: Strata,
+  order: Order,
+  spacing: Spacing,
+  role: Uint8Array,
+  lengths: PathLengths,
+  rigid: boolean,
 ) {
   const blocks = alignBlocks(graph, strata, order, role, lengths, rigid);
   const row = makeRow(graph, strata, order, spacing, role, lengths, blocks);

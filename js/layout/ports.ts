@@ -3,7 +3,7 @@
  * below its wire's last bend as order and spacing allow: isotonic regression with least distances, solved by
  * pooling adjacent violators.
  */
-import { rowsBy, type LevelGraph } from "./level";
+import { type LevelGraph, rowsBy } from "./level.ts";
 
 const PORT_GAP = 12;
 const CORNER = 8;
@@ -14,7 +14,10 @@ export function sourcePoints(graph: LevelGraph, x: ArrayLike<number>): Float64Ar
   const turned = new Map<number, Set<number>>();
   for (let w = 0; w < at.length; w++) {
     const s = graph.source[w];
-    if (!Number.isNaN(graph.sourceShift[w])) { at[w] = x[s] + graph.sourceShift[w]; continue; }
+    if (!Number.isNaN(graph.sourceShift[w])) {
+      at[w] = x[s] + graph.sourceShift[w];
+      continue;
+    }
     at[w] = x[s];
     if (graph.sourcePort[w] === 0) continue;
     // A turned-round edge is another tensor than the box's output: it leaves beside it.
@@ -40,7 +43,11 @@ export function targetPoints(graph: LevelGraph, x: ArrayLike<number>, from: Floa
     // Arrows gather near the middle however wide the box is.
     const half = Math.max(0, Math.min(graph.width[v] / 2 - CORNER, PORT_GAP * (wires.length + 1)));
     const gap = wires.length > 1 ? Math.min(PORT_GAP, (2 * half) / (wires.length - 1)) : 0;
-    const place = spread(Float64Array.from(wires, (w) => from[w] - x[v]), gap, half);
+    const place = spread(
+      Float64Array.from(wires, (w) => from[w] - x[v]),
+      gap,
+      half,
+    );
     for (let i = 0; i < wires.length; i++) at[wires[i]] = x[v] + place[i];
   }
   return at;
@@ -53,7 +60,11 @@ export function spread(wanted: Float64Array, gap: number, half: number): Float64
   for (let i = 0; i < n; i++) {
     const clamped = Math.max(-half + i * gap, Math.min(half - (n - 1 - i) * gap, wanted[i]));
     let pool = { sum: clamped - i * gap, size: 1 };
-    for (let last = pools[pools.length - 1]; last && last.sum / last.size > pool.sum / pool.size; last = pools[pools.length - 1]) {
+    for (
+      let last = pools[pools.length - 1];
+      last && last.sum / last.size > pool.sum / pool.size;
+      last = pools[pools.length - 1]
+    ) {
       pools.pop();
       pool = { sum: last.sum + pool.sum, size: last.size + pool.size };
     }
@@ -61,7 +72,6 @@ export function spread(wanted: Float64Array, gap: number, half: number): Float64
   }
   const out = new Float64Array(n);
   let i = 0;
-  for (const { sum, size } of pools)
-    for (let k = 0; k < size; k++, i++) out[i] = sum / size + i * gap;
+  for (const { sum, size } of pools) for (let k = 0; k < size; k++, i++) out[i] = sum / size + i * gap;
   return out;
 }

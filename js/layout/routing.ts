@@ -2,13 +2,13 @@
  * y coordinates and polylines. Wires are vertical inside a layer's band, where the boxes are, and slanted only
  * in the gaps between bands, where none are: so no wire can touch a box that is not its own.
  */
-import { inBands, naturalGaps, RUN_GAP } from "./bands";
-import { keepHeights } from "./keeping";
-import { assignLanes } from "./lanes";
-import { onGrid, sizeOnGrid, type LevelGraph, type LevelLayout, type Spacing } from "./level";
-import { cutIntoPieces } from "./pieces";
-import { sourcePoints, targetPoints } from "./ports";
-import type { Strata } from "./strata";
+import { inBands, naturalGaps, RUN_GAP } from "./bands.ts";
+import { keepHeights } from "./keeping.ts";
+import { assignLanes } from "./lanes.ts";
+import { type LevelGraph, type LevelLayout, onGrid, type Spacing, sizeOnGrid } from "./level.ts";
+import { cutIntoPieces } from "./pieces.ts";
+import { sourcePoints, targetPoints } from "./ports.ts";
+import { type Strata } from "./strata.ts";
 
 const LANE_GAP = 10;
 
@@ -20,7 +20,9 @@ export function route(graph: LevelGraph, strata: Strata, vertexX: Float64Array, 
   const laneX = (w: number): number => width + LANE_GAP * (1.6 + lanes.lane[w]);
 
   const start = sourcePoints(graph, x);
-  const lead = Float64Array.from(start, (at, w) => (bendCount[w] < 0 ? laneX(w) : bendCount[w] > 0 ? x[firstBend[w] + bendCount[w] - 1] : at));
+  const lead = Float64Array.from(start, (at, w) =>
+    bendCount[w] < 0 ? laneX(w) : bendCount[w] > 0 ? x[firstBend[w] + bendCount[w] - 1] : at,
+  );
   const end = targetPoints(graph, x, lead);
 
   const pieces = cutIntoPieces(graph, strata, x, start, end);
@@ -35,13 +37,19 @@ export function route(graph: LevelGraph, strata: Strata, vertexX: Float64Array, 
   const line = new Lines();
   const offset = new Uint32Array(wireCount + 1);
   for (let w = 0; w < wireCount; w++) {
-    const s = graph.source[w], t = graph.target[w], from = layer[s], to = layer[t];
+    const s = graph.source[w],
+      t = graph.target[w],
+      from = layer[s],
+      to = layer[t];
     line.begin();
     line.to(start[w], y[s] + graph.height[s] / 2);
     if (bendCount[w] < 0) {
-      const below = bottom[from] + RUN_GAP * (1 + lanes.slotBelow[w]), above = top[to] - RUN_GAP * (1 + lanes.slotAbove[w]);
-      line.to(start[w], below); line.to(laneX(w), below);
-      line.to(laneX(w), above); line.to(end[w], above);
+      const below = bottom[from] + RUN_GAP * (1 + lanes.slotBelow[w]),
+        above = top[to] - RUN_GAP * (1 + lanes.slotAbove[w]);
+      line.to(start[w], below);
+      line.to(laneX(w), below);
+      line.to(laneX(w), above);
+      line.to(end[w], above);
     }
     for (let p = pieces.offset[w]; p < pieces.offset[w + 1]; p++) {
       if (Number.isNaN(slantTop[p])) continue;
@@ -52,8 +60,14 @@ export function route(graph: LevelGraph, strata: Strata, vertexX: Float64Array, 
     offset[w + 1] = line.size / 2;
   }
   return {
-    width: sizeOnGrid(lanes.count > 0 ? width + LANE_GAP * (1.6 + lanes.count) : width), height: sizeOnGrid(height),
-    x: Float32Array.from(x.subarray(0, itemCount), onGrid), y: Float32Array.from(y, onGrid), points: line.points(), offset, give, squeeze,
+    width: sizeOnGrid(lanes.count > 0 ? width + LANE_GAP * (1.6 + lanes.count) : width),
+    height: sizeOnGrid(height),
+    x: Float32Array.from(x.subarray(0, itemCount), onGrid),
+    y: Float32Array.from(y, onGrid),
+    points: line.points(),
+    offset,
+    give,
+    squeeze,
   };
 }
 
@@ -64,12 +78,18 @@ export class Lines {
   size = 0;
   private first = 0;
 
-  begin(): void { this.first = this.size; }
+  begin(): void {
+    this.first = this.size;
+  }
 
   to(x: number, y: number): void {
-    const p = this.values, n = this.size;
+    const p = this.values,
+      n = this.size;
     if (n - this.first >= 2 && near(p[n - 2], x) && near(p[n - 1], y)) return;
-    if (n - this.first >= 4 && near(p[n - 2], x) && near(p[n - 4], x)) { p[n - 1] = y; return; }
+    if (n - this.first >= 4 && near(p[n - 2], x) && near(p[n - 4], x)) {
+      p[n - 1] = y;
+      return;
+    }
     if (n + 2 > p.length) {
       this.values = new Float64Array(2 * p.length);
       this.values.set(p);
@@ -83,13 +103,18 @@ export class Lines {
   turnRound(): void {
     const p = this.values;
     for (let i = this.first, j = this.size - 2; i < j; i += 2, j -= 2) {
-      const x = p[i], y = p[i + 1];
-      p[i] = p[j]; p[i + 1] = p[j + 1];
-      p[j] = x; p[j + 1] = y;
+      const x = p[i],
+        y = p[i + 1];
+      p[i] = p[j];
+      p[i + 1] = p[j + 1];
+      p[j] = x;
+      p[j + 1] = y;
     }
   }
 
-  points(): Float32Array { return new Float32Array(this.values.subarray(0, this.size)); }
+  points(): Float32Array {
+    return new Float32Array(this.values.subarray(0, this.size));
+  }
 }
 
 function near(a: number, b: number): boolean {
@@ -97,7 +122,8 @@ function near(a: number, b: number): boolean {
 }
 
 function fromZero(strata: Strata, vertexX: Float64Array): { x: Float64Array; width: number } {
-  let low = Infinity, high = -Infinity;
+  let low = Infinity,
+    high = -Infinity;
   for (let v = 0; v < strata.count; v++) {
     low = Math.min(low, vertexX[v] - strata.width[v] / 2);
     high = Math.max(high, vertexX[v] + strata.width[v] / 2);

@@ -2,11 +2,11 @@
  * The sideways problem of one level: blocks as variables, least distances between neighbours, and pulls - one for every
  * segment between two blocks, one for every place in the previous picture.
  */
-import type { Blocks, PathLengths } from "./blocks";
-import { ENTRY, EXIT } from "./hierarchy";
-import { median, rowsBy, type LevelGraph, type Rows, type Spacing } from "./level";
-import type { Order } from "./order";
-import type { Strata } from "./strata";
+import { type Blocks, type PathLengths } from "./blocks.ts";
+import { ENTRY, EXIT } from "./hierarchy.ts";
+import { type LevelGraph, median, type Rows, rowsBy, type Spacing } from "./level.ts";
+import { type Order } from "./order.ts";
+import { type Strata } from "./strata.ts";
 
 /** Blocks, who stands left of whom at what least distance, and what pulls them together. */
 export interface Row {
@@ -44,64 +44,103 @@ const THROUGH_PULL = 6;
 const ANCHOR_PULL = 4;
 const MOST_ANCHORS = 6;
 export function makeRow(
-  graph: LevelGraph, strata: Strata, order: Order, spacing: Spacing, role: Uint8Array, lengths: PathLengths, blocks: Blocks,
+  graph: LevelGraph,
+  strata: Strata,
+  order: Order,
+  spacing: Spacing,
+  role: Uint8Array,
+  lengths: PathLengths,
+  blocks: Blocks,
 ): Row {
   return {
-    count: blocks.count, x: new Float64Array(blocks.count),
-    ...constraints(graph, strata, order, blocks, spacing), ...pulls(graph, strata, blocks, role, lengths),
+    count: blocks.count,
+    x: new Float64Array(blocks.count),
+    ...constraints(graph, strata, order, blocks, spacing),
+    ...pulls(graph, strata, blocks, role, lengths),
     ...anchors(graph, strata, blocks),
   };
 }
 
-function constraints(
-  graph: LevelGraph, strata: Strata, order: Order, { of, shift, count }: Blocks, spacing: Spacing,
-) {
+function constraints(graph: LevelGraph, strata: Strata, order: Order, { of, shift, count }: Blocks, spacing: Spacing) {
   const { width, itemCount } = strata;
   const thin = (v: number): number => (v >= itemCount ? 2 : graph.kind[v] === ENTRY || graph.kind[v] === EXIT ? 1 : 0);
   const gap = (u: number, v: number): number => {
-    const a = thin(u), b = thin(v);
+    const a = thin(u),
+      b = thin(v);
     if (a === 0 && b === 0) return spacing.nodeGap;
     if (a === 0 || b === 0) return spacing.nodeGap * 0.7;
     return Math.min(STUB_GAP, spacing.nodeGap);
   };
-  const left: number[] = [], right: number[] = [], least: number[] = [];
+  const left: number[] = [],
+    right: number[] = [],
+    least: number[] = [];
   const known = new Map<number, number>();
   for (let l = 0; l < strata.layerCount; l++)
     for (let i = order.start[l]; i + 1 < order.start[l + 1]; i++) {
-      const u = order.vertex[i], v = order.vertex[i + 1];
+      const u = order.vertex[i],
+        v = order.vertex[i + 1];
       const need = (width[u] + width[v]) / 2 + gap(u, v) + shift[u] - shift[v];
       // Long neighbours meet in every layer: one constraint a pair is enough.
-      const key = of[u] * count + of[v], c = known.get(key);
-      if (c === undefined) known.set(key, left.push(of[u]) - 1), right.push(of[v]), least.push(need);
-      else least[c] = Math.max(least[c], need);
+      const key = of[u] * count + of[v],
+        c = known.get(key);
+      if (c === undefined) {
+        known.set(key, left.push(of[u]) - 1);
+        right.push(of[v]);
+        least.push(need);
+      } else least[c] = Math.max(least[c], need);
     }
   return {
-    left: Uint32Array.from(left), right: Uint32Array.from(right), least: Float64Array.from(least),
-    rightOf: rowsBy(left, count), leftOf: rowsBy(right, count),
+    left: Uint32Array.from(left),
+    right: Uint32Array.from(right),
+    least: Float64Array.from(least),
+    rightOf: rowsBy(left, count),
+    leftOf: rowsBy(right, count),
   };
 }
 
-function pulls(graph: LevelGraph, strata: Strata, { of, shift, count, straight }: Blocks, role: Uint8Array, lengths: PathLengths) {
-  const a: number[] = [], b: number[] = [], da: number[] = [], db: number[] = [], weight: number[] = [];
+function pulls(
+  graph: LevelGraph,
+  strata: Strata,
+  { of, shift, count, straight }: Blocks,
+  role: Uint8Array,
+  lengths: PathLengths,
+) {
+  const a: number[] = [],
+    b: number[] = [],
+    da: number[] = [],
+    db: number[] = [],
+    weight: number[] = [];
   for (let s = 0; s < strata.source.length; s++) {
-    const u = strata.source[s], v = strata.target[s];
+    const u = strata.source[s],
+      v = strata.target[s];
     if (of[u] === of[v]) continue;
-    a.push(of[u]); da.push(shift[u] + strata.sourceShift[s]);
-    b.push(of[v]); db.push(shift[v] + strata.targetShift[s]);
-    const pull = u >= strata.itemCount && v >= strata.itemCount ? BEND_PULL : straight[s] ? STRAIGHT_PULL : SLANTED_PULL;
+    a.push(of[u]);
+    da.push(shift[u] + strata.sourceShift[s]);
+    b.push(of[v]);
+    db.push(shift[v] + strata.targetShift[s]);
+    const pull =
+      u >= strata.itemCount && v >= strata.itemCount ? BEND_PULL : straight[s] ? STRAIGHT_PULL : SLANTED_PULL;
     weight.push(pull[role[s]]);
   }
   // A group whose main way in is straight above its main way out lets the level around it run straight as well.
   const main = graph.mainEntry.indexOf(1);
-  const entry = main >= 0 ? main : longest(graph, ENTRY, lengths.below), exit = longest(graph, EXIT, lengths.above);
+  const entry = main >= 0 ? main : longest(graph, ENTRY, lengths.below),
+    exit = longest(graph, EXIT, lengths.above);
   if (entry >= 0 && exit >= 0 && of[entry] !== of[exit]) {
-    a.push(of[entry]); da.push(shift[entry]);
-    b.push(of[exit]); db.push(shift[exit]);
+    a.push(of[entry]);
+    da.push(shift[entry]);
+    b.push(of[exit]);
+    db.push(shift[exit]);
     weight.push(THROUGH_PULL);
   }
   return {
-    a: Uint32Array.from(a), b: Uint32Array.from(b), da: Float64Array.from(da), db: Float64Array.from(db),
-    weight: Float64Array.from(weight), pullsA: rowsBy(a, count), pullsB: rowsBy(b, count),
+    a: Uint32Array.from(a),
+    b: Uint32Array.from(b),
+    da: Float64Array.from(da),
+    db: Float64Array.from(db),
+    weight: Float64Array.from(weight),
+    pullsA: rowsBy(a, count),
+    pullsB: rowsBy(b, count),
   };
 }
 
@@ -113,13 +152,17 @@ function longest(graph: LevelGraph, kind: number, length: Float64Array): number 
 }
 
 function anchors(graph: LevelGraph, strata: Strata, { of, shift, count }: Blocks) {
-  const sum = new Float64Array(count), known = new Float64Array(count);
+  const sum = new Float64Array(count),
+    known = new Float64Array(count);
   for (let v = 0; v < strata.itemCount; v++) {
     if (Number.isNaN(graph.seedX[v])) continue;
     sum[of[v]] += graph.seedX[v] - shift[v];
     known[of[v]]++;
   }
-  return { anchor: sum.map((s, b) => s / known[b]), anchorWeight: known.map((n) => Math.min(n, MOST_ANCHORS) * ANCHOR_PULL) };
+  return {
+    anchor: sum.map((s, b) => s / known[b]),
+    anchorWeight: known.map((n) => Math.min(n, MOST_ANCHORS) * ANCHOR_PULL),
+  };
 }
 
 /** Seeds are known up to a translation: the one that moves the fewest blocks from where they now are. */

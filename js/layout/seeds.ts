@@ -1,8 +1,7 @@
 /** The previous picture, as far as it is known: where each node was, and where each group would be to bring its members back. */
-import type { Hierarchy } from "./hierarchy";
-import { median } from "./level";
-import type { Placed } from "./levels";
-import type { LayoutInput } from "./types";
+import { type Hierarchy } from "./hierarchy.ts";
+import { median, type Placed } from "./level.ts";
+import { type LayoutInput } from "./types.ts";
 
 /** Pixels; less than this is not worth a second look. */
 const SLIGHT = 1;
@@ -18,7 +17,11 @@ export class Seeds {
   private readonly byX: Float64Array;
   private readonly byY: Float64Array;
 
-  constructor(seed: NonNullable<LayoutInput["seed"]>, private readonly nodeCount: number, groupCount: number) {
+  constructor(
+    seed: NonNullable<LayoutInput["seed"]>,
+    private readonly nodeCount: number,
+    groupCount: number,
+  ) {
     this.x = new Float64Array(nodeCount + groupCount).fill(NaN);
     this.y = new Float64Array(nodeCount + groupCount).fill(NaN);
     this.byX = new Float64Array(nodeCount + groupCount);
@@ -29,7 +32,8 @@ export class Seeds {
 
   found(group: number, { items, layout, insetX, insetY, width, height }: Placed, local: Uint32Array): void {
     const { byX, byY } = this;
-    let count = 0, together = true;
+    let count = 0,
+      together = true;
     for (let i = 0; i < items.length; i++) {
       const item = items[i];
       if (item >= this.x.length || Number.isNaN(this.x[item]) || Number.isNaN(this.y[item])) continue;
@@ -50,11 +54,14 @@ export class Seeds {
    * leaves, so that nothing below has to move. Levels whose contents are now wanted elsewhere, and those around them, are 1.
    */
   squeeze(h: Hierarchy, placed: Placed[], input: LayoutInput): Uint8Array | null {
-    const { nodeCount } = this, ceiling = new Float64Array(h.groupCount + 1).fill(-Infinity);
+    const { nodeCount } = this,
+      ceiling = new Float64Array(h.groupCount + 1).fill(-Infinity);
     const dirty = new Uint8Array(h.groupCount + 1);
     for (let k = h.groupCount; k >= 0; k--) {
-      const level = h.bottomUp[k], { items, layout } = placed[level];
-      if (level < h.groupCount) ceiling[level] = Math.max(ceiling[level], ceiling[h.home[nodeCount + level]] + placed[level].insetY);
+      const level = h.bottomUp[k],
+        { items, layout } = placed[level];
+      if (level < h.groupCount)
+        ceiling[level] = Math.max(ceiling[level], ceiling[h.home[nodeCount + level]] + placed[level].insetY);
       for (let i = 0; i < items.length; i++) {
         const g = items[i] - nodeCount;
         if (g < 0 || g >= h.groupCount || !(layout.squeeze[i] > SLIGHT)) continue;

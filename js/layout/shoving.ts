@@ -3,7 +3,7 @@
  * next, as far as the whole row gains: the step between vertices of the placement's linear programme that single
  * blocks cannot make.
  */
-import type { Row } from "./row";
+import { type Row } from "./row.ts";
 
 const BUDGET = 400_000;
 const TOUCH = 0.01;
@@ -11,7 +11,9 @@ const TOUCH = 0.01;
 export function shove(row: Row, sequence: Uint32Array): boolean {
   const inRow = new Uint32Array(row.count);
   const members: number[] = [];
-  let stamp = 0, work = 0, any = false;
+  let stamp = 0,
+    work = 0,
+    any = false;
 
   /** The blocks that must move when b moves in this direction. */
   const collect = (b: number, direction: number): void => {
@@ -22,7 +24,8 @@ export function shove(row: Row, sequence: Uint32Array): boolean {
     for (let i = 0; i < members.length; i++) {
       const rows = direction > 0 ? row.rightOf : row.leftOf;
       for (let k = rows.offset[members[i]]; k < rows.offset[members[i] + 1]; k++, work++) {
-        const c = rows.items[k], next = direction > 0 ? row.right[c] : row.left[c];
+        const c = rows.items[k],
+          next = direction > 0 ? row.right[c] : row.left[c];
         if (inRow[next] === stamp || row.x[row.right[c]] - row.x[row.left[c]] - row.least[c] > TOUCH) continue;
         inRow[next] = stamp;
         members.push(next);
@@ -32,10 +35,14 @@ export function shove(row: Row, sequence: Uint32Array): boolean {
 
   /** How far the collected row can go until a segment is straight or a further block is touched; 0 if it gains nothing. */
   const step = (direction: number): number => {
-    let slope = 0, room = Infinity;
+    let slope = 0,
+      room = Infinity;
     const feel = (lead: number, weight: number): void => {
       if (lead >= -TOUCH) slope += weight;
-      else { slope -= weight; room = Math.min(room, -lead); }
+      else {
+        slope -= weight;
+        room = Math.min(room, -lead);
+      }
     };
     for (const b of members) {
       const rows = direction > 0 ? row.rightOf : row.leftOf;

@@ -3,12 +3,15 @@
  * C. Matuszewski, R. Schoenfeld, P. Molitor, "Using Sifting for k-Layer Straightline Crossing Minimization", GD 1999.
  * It leaves the local optima that exchanges of neighbours get stuck in.
  */
-import { renumber, type Order } from "./order";
-import type { NeighbourPlaces } from "./places";
-import type { Strata } from "./strata";
+import { type Order, renumber } from "./order.ts";
+import { type NeighbourPlaces } from "./places.ts";
+import { type Strata } from "./strata.ts";
 
 export class Sifter {
-  constructor(private readonly strata: Strata, private readonly places: NeighbourPlaces) {}
+  constructor(
+    private readonly strata: Strata,
+    private readonly places: NeighbourPlaces,
+  ) {}
 
   /** One round over all layers, stopping when the work done so far reaches `budget`; whether anything moved. Vertices `held` stay. */
   improve(order: Order, budget: number, upwards: boolean, held?: Uint8Array): boolean {
@@ -20,7 +23,8 @@ export class Sifter {
   }
 
   private siftLayer(order: Order, l: number, budget: number, held?: Uint8Array): boolean {
-    const from = order.start[l], to = order.start[l + 1];
+    const from = order.start[l],
+      to = order.start[l + 1];
     if (to - from < 2) return false;
     const { places } = this;
     places.gatherLayer(order, l);
@@ -29,14 +33,21 @@ export class Sifter {
       if (places.work > budget) break;
       if (held?.[v]) continue;
       const at = from + order.position[v];
-      let best = at, gain = 0;
+      let best = at,
+        gain = 0;
       for (let i = at - 1, sum = 0; i >= from; i--) {
         sum += places.gain(order.vertex[i], v);
-        if (sum > gain) { gain = sum; best = i; }
+        if (sum > gain) {
+          gain = sum;
+          best = i;
+        }
       }
       for (let i = at + 1, sum = 0; i < to; i++) {
         sum += places.gain(v, order.vertex[i]);
-        if (sum > gain) { gain = sum; best = i; }
+        if (sum > gain) {
+          gain = sum;
+          best = i;
+        }
       }
       if (best === at) continue;
       if (best < at) order.vertex.copyWithin(best + 1, best, at);

@@ -6,14 +6,29 @@
  * The spanning tree is kept in postorder (Gansner's low and lim), so that a subtree is a slice of one array and
  * nothing recurses. An arc's cut value is the supply (outgoing minus incoming weight) of the subtree below it.
  */
-import { MinHeap } from "./heap";
-import { rowsBy, type Rows } from "./level";
+import { MinHeap } from "./heap.ts";
+import { type Rows, rowsBy } from "./level.ts";
 
-export interface Arcs {
+interface Arcs {
   from: ArrayLike<number>;
   to: ArrayLike<number>;
   least: ArrayLike<number>;
   weight: ArrayLike<number>;
+}
+
+/** Arcs that are added one by one. */
+export class ArcList implements Arcs {
+  readonly from: number[] = [];
+  readonly to: number[] = [];
+  readonly least: number[] = [];
+  readonly weight: number[] = [];
+
+  add(from: number, to: number, least: number, weight: number): void {
+    this.from.push(from);
+    this.to.push(to);
+    this.least.push(least);
+    this.weight.push(weight);
+  }
 }
 
 const EPSILON = 1e-6;
@@ -36,8 +51,12 @@ export class NetworkSimplex {
   private searchFrom = 0;
 
   /** `position` is feasible on entry, and the best found on return; the arcs must connect all nodes. */
-  constructor(private readonly arcs: Arcs, private readonly position: Float64Array) {
-    const n = position.length, m = arcs.from.length;
+  constructor(
+    private readonly arcs: Arcs,
+    private readonly position: Float64Array,
+  ) {
+    const n = position.length,
+      m = arcs.from.length;
     this.out = rowsBy(arcs.from, n);
     this.into = rowsBy(arcs.to, n);
     this.treeArcs = Array.from({ length: n }, () => []);
@@ -79,10 +98,14 @@ export class NetworkSimplex {
    * offset find that neighbour without looking at the border again.
    */
   private growTree(): void {
-    const { from, to, least } = this.arcs, { position } = this, n = position.length;
+    const { from, to, least } = this.arcs,
+      { position } = this,
+      n = position.length;
     const reached = new Uint8Array(n);
-    const leaving = new MinHeap(), arriving = new MinHeap();
-    let offset = 0, count = 0;
+    const leaving = new MinHeap(),
+      arriving = new MinHeap();
+    let offset = 0,
+      count = 0;
     const reach = (v: number): void => {
       reached[v] = 1;
       count++;
@@ -122,11 +145,13 @@ export class NetworkSimplex {
   /** Numbers the subtree of `root` in postorder from `first`, and sums its supplies. */
   private number(root: number, parent: number, first: number): void {
     const { from, to } = this.arcs;
-    const stack = [root], next = [0];
+    const stack = [root],
+      next = [0];
     this.parentArc[root] = parent;
     this.low[root] = first;
     for (let count = first; stack.length > 0; this.work++) {
-      const v = stack[stack.length - 1], k = next[next.length - 1]++;
+      const v = stack[stack.length - 1],
+        k = next[next.length - 1]++;
       if (k < this.treeArcs[v].length) {
         const a = this.treeArcs[v][k];
         if (a === this.parentArc[v]) continue;
@@ -138,7 +163,8 @@ export class NetworkSimplex {
         continue;
       }
       let sum = this.supply[v];
-      for (const a of this.treeArcs[v]) if (a !== this.parentArc[v]) sum += this.subtreeSupply[from[a] === v ? to[a] : from[a]];
+      for (const a of this.treeArcs[v])
+        if (a !== this.parentArc[v]) sum += this.subtreeSupply[from[a] === v ? to[a] : from[a]];
       this.subtreeSupply[v] = sum;
       this.postorder[count] = v;
       this.lim[v] = count++;
@@ -149,13 +175,16 @@ export class NetworkSimplex {
 
   /** The end of a tree arc that is farther from the root. */
   private child(a: number): number {
-    const f = this.arcs.from[a], t = this.arcs.to[a];
+    const f = this.arcs.from[a],
+      t = this.arcs.to[a];
     return this.lim[f] < this.lim[t] ? f : t;
   }
 
   /** A tree arc with a negative cut value; the worst of the first few found, going round the tree. */
   private findLeaving(): number {
-    let best = -1, worst = -EPSILON, found = 0;
+    let best = -1,
+      worst = -EPSILON,
+      found = 0;
     const m = this.treeList.length;
     for (let i = 0; i < m && found < SEARCH; i++, this.work++) {
       const a = this.treeList[this.searchFrom];
@@ -164,7 +193,10 @@ export class NetworkSimplex {
       const cut = v === this.arcs.from[a] ? this.subtreeSupply[v] : -this.subtreeSupply[v];
       if (cut >= -EPSILON) continue;
       found++;
-      if (cut < worst) { worst = cut; best = a; }
+      if (cut < worst) {
+        worst = cut;
+        best = a;
+      }
     }
     return best;
   }
@@ -172,17 +204,25 @@ export class NetworkSimplex {
   /** The tightest arc that crosses the cut the other way. */
   private findEntering(leaving: number): number {
     const { from, to } = this.arcs;
-    const v = this.child(leaving), low = this.low[v], lim = this.lim[v];
+    const v = this.child(leaving),
+      low = this.low[v],
+      lim = this.lim[v];
     const inwards = v === from[leaving];
-    const rows = inwards ? this.into : this.out, far = inwards ? from : to;
-    let best = -1, least = Infinity;
+    const rows = inwards ? this.into : this.out,
+      far = inwards ? from : to;
+    let best = -1,
+      least = Infinity;
     for (let i = low; i <= lim; i++) {
       const u = this.postorder[i];
       for (let k = rows.offset[u]; k < rows.offset[u + 1]; k++) {
-        const a = rows.items[k], outside = this.lim[far[a]];
+        const a = rows.items[k],
+          outside = this.lim[far[a]];
         if (outside >= low && outside <= lim) continue;
         const s = this.slack(a);
-        if (s < least) { least = s; best = a; }
+        if (s < least) {
+          least = s;
+          best = a;
+        }
       }
       this.work += rows.offset[u + 1] - rows.offset[u] + 1;
     }
@@ -191,7 +231,8 @@ export class NetworkSimplex {
 
   private exchange(leaving: number, entering: number): void {
     const { from, to } = this.arcs;
-    const v = this.child(leaving), shift = this.slack(entering) * (v === from[leaving] ? -1 : 1);
+    const v = this.child(leaving),
+      shift = this.slack(entering) * (v === from[leaving] ? -1 : 1);
     if (shift !== 0) for (let i = this.low[v]; i <= this.lim[v]; i++) this.position[this.postorder[i]] += shift;
     // Only the subtree of the lowest common ancestor of the entering arc's ends changes its shape.
     let top = from[entering];

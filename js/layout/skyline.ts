@@ -12,7 +12,8 @@ export class Skyline {
 
   /** The lowest end between two x: of boxes, and of anything. */
   below(x0: number, x1: number): { box: number; all: number } {
-    let box = -Infinity, all = -Infinity;
+    let box = -Infinity,
+      all = -Infinity;
     for (let i = this.pieceAt(x0); i < this.all.length && this.edge[i] < x1; i++) {
       box = Math.max(box, this.box[i]);
       all = Math.max(all, this.all[i]);
@@ -22,7 +23,8 @@ export class Skyline {
 
   put(x0: number, x1: number, bottom: number, isBox: boolean): void {
     if (x1 <= x0) return;
-    const first = this.cut(x0), end = this.cut(x1);
+    const first = this.cut(x0),
+      end = this.cut(x1);
     if (isBox) {
       this.edge.splice(first + 1, end - first - 1);
       this.all.splice(first, end - first, bottom);
@@ -42,7 +44,8 @@ export class Skyline {
 
   /** The piece that x is in; at an edge, the one to its right. */
   private pieceAt(x: number): number {
-    let low = 0, high = this.all.length - 1;
+    let low = 0,
+      high = this.all.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
       if (this.edge[middle] <= x) low = middle;

@@ -1,19 +1,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import { LayoutEngine, layout } from "./compound";
-import type { Builder } from "./testing/builder";
-import { without } from "./testing/edits";
-import { bert, randomDag, resnet } from "./testing/generators";
-import { commonShift, violations } from "./testing/laws";
-import type { LayoutInput, LayoutResult } from "./types";
+import { LayoutEngine, layout } from "./compound.ts";
+import { type Builder } from "./testing/builder.ts";
+import { without } from "./testing/edits.ts";
+import { bert, randomDag, resnet } from "./testing/generators.ts";
+import { commonShift, violations } from "./testing/laws.ts";
+import { type LayoutInput, type LayoutResult } from "./types.ts";
 
-interface Moves { x: number; y: number }
+interface Moves {
+  x: number;
+  y: number;
+}
 
 /** Median distances that the kept nodes moved, after the one translation that the view takes out by panning. */
 function moves(before: LayoutResult, after: LayoutResult, kept: [number, number][]): Moves {
   const middle = (values: number[]): number => values.sort((a, b) => a - b)[values.length >> 1];
-  const dx = commonShift(before.x, after.x, kept), dy = commonShift(before.y, after.y, kept);
+  const dx = commonShift(before.x, after.x, kept),
+    dy = commonShift(before.y, after.y, kept);
   return {
     x: middle(kept.map(([a, b]) => Math.abs(after.x[b] - before.x[a] - dx))),
     y: middle(kept.map(([a, b]) => Math.abs(after.y[b] - before.y[a] - dy))),
@@ -26,48 +30,83 @@ function halfWidth(input: LayoutInput): number {
 }
 
 function seeded(input: LayoutInput, before: LayoutResult, kept: [number, number][]): LayoutInput {
-  const x = new Float32Array(input.nodes.width.length).fill(NaN), y = x.slice();
-  for (const [a, b] of kept) { x[b] = before.x[a]; y[b] = before.y[a]; }
+  const x = new Float32Array(input.nodes.width.length).fill(NaN),
+    y = x.slice();
+  for (const [a, b] of kept) {
+    x[b] = before.x[a];
+    y[b] = before.y[a];
+  }
   return { ...input, seed: { x, y } };
 }
 
-const models: [string, Builder][] = [["bert-3", bert({ layers: 3 })], ["bert-3 flat", bert({ layers: 3, groups: false })], ["resnet-18", resnet()], ["resnet-18 flat", resnet(undefined, false)]];
+const models: [string, Builder][] = [
+  ["bert-3", bert({ layers: 3 })],
+  ["bert-3 flat", bert({ layers: 3, groups: false })],
+  ["resnet-18", resnet()],
+  ["resnet-18 flat", resnet(undefined, false)],
+];
 const flat = Array.from({ length: 16 }, (_, seed) => randomDag(seed, { nodes: 40 + 4 * seed, maxInputs: 2, reach: 5 }));
-const nested = Array.from({ length: 16 }, (_, seed) => randomDag(seed, { nodes: 40 + 4 * seed, groups: 5, maxInputs: 2, reach: 5 }));
+const nested = Array.from({ length: 16 }, (_, seed) =>
+  randomDag(seed, { nodes: 40 + 4 * seed, groups: 5, maxInputs: 2, reach: 5 }),
+);
 const randoms = [...flat, ...nested].map((graph, i): [string, Builder] => [`random ${i}`, graph]);
 /** Three nodes, spread over the graph. */
-const few = (input: LayoutInput) => (n: number): boolean => n % Math.ceil(input.nodes.width.length / 3) === 7;
+const few =
+  (input: LayoutInput) =>
+  (n: number): boolean =>
+    n % Math.ceil(input.nodes.width.length / 3) === 7;
 
 test("the same graph with its own picture as seed stays as it is", () => {
   for (const [name, graph] of [...models, ...randoms]) {
-    const input = graph.input(), before = layout(input);
-    const { x, y } = moves(before, layout(seeded(input, before, Array.from(before.x, (_, i) => [i, i]))), Array.from(before.x, (_, i) => [i, i]));
+    const input = graph.input(),
+      before = layout(input);
+    const { x, y } = moves(
+      before,
+      layout(
+        seeded(
+          input,
+          before,
+          Array.from(before.x, (_, i) => [i, i]),
+        ),
+      ),
+      Array.from(before.x, (_, i) => [i, i]),
+    );
     assert.ok(x < 1 && y < 4, `${name}: ${x}, ${y}`);
   }
 });
 
 test("asked again with the places it gave, an engine gives the same picture, to the last point of an edge", () => {
-  const moving = [...models, ...randoms].filter(([name, graph]) => {
-    const input = graph.input(), engine = new LayoutEngine(), own = Array.from(input.nodes.width, (_, i): [number, number] => [i, i]);
-    const settled = engine.layout(seeded(input, engine.layout(input), own));
-    assert.deepEqual(violations(input, settled), [], name);
-    return !isDeepStrictEqual(engine.layout(seeded(input, settled, own)), settled);
-  }).map(([name]) => name);
+  const moving = [...models, ...randoms]
+    .filter(([name, graph]) => {
+      const input = graph.input(),
+        engine = new LayoutEngine(),
+        own = Array.from(input.nodes.width, (_, i): [number, number] => [i, i]);
+      const settled = engine.layout(seeded(input, engine.layout(input), own));
+      assert.deepEqual(violations(input, settled), [], name);
+      return !isDeepStrictEqual(engine.layout(seeded(input, settled, own)), settled);
+    })
+    .map(([name]) => name);
   // Where a group of a random graph gives way, those around it can go on making room.
   assert.ok(moving.length <= 0.2 * randoms.length && moving.every((name) => name.startsWith("random")), moving.join());
 });
 
 function dropFew(graph: Builder): { input: LayoutInput; x: number; y: number } {
-  const input = graph.input(), before = layout(input), { input: next, kept } = without(input, few(input));
-  const changed = seeded(next, before, kept), after = layout(changed);
+  const input = graph.input(),
+    before = layout(input),
+    { input: next, kept } = without(input, few(input));
+  const changed = seeded(next, before, kept),
+    after = layout(changed);
   assert.deepEqual(violations(changed, after), []);
   return { input, ...moves(before, after, kept) };
 }
 
 function addFew(graph: Builder): { input: LayoutInput; x: number; y: number } {
-  const input = graph.input(), { input: previous, kept } = without(input, few(input)), before = layout(previous);
+  const input = graph.input(),
+    { input: previous, kept } = without(input, few(input)),
+    before = layout(previous);
   const pairs = kept.map(([a, b]): [number, number] => [b, a]);
-  const changed = seeded(input, before, pairs), after = layout(changed);
+  const changed = seeded(input, before, pairs),
+    after = layout(changed);
   assert.deepEqual(violations(changed, after), []);
   return { input, ...moves(before, after, pairs) };
 }
@@ -88,9 +127,15 @@ test("adding a few ops to a model moves the others down by their layers, and not
 });
 
 test("small changes to random graphs keep most pictures still, though any order may be the better one", () => {
-  for (const [share, graphs] of [[0.75, flat], [0.4, nested]] as const)
+  for (const [share, graphs] of [
+    [0.75, flat],
+    [0.4, nested],
+  ] as const)
     for (const change of [dropFew, addFew]) {
-      const still = graphs.filter((graph) => { const { input, x } = change(graph); return x < halfWidth(input); });
+      const still = graphs.filter((graph) => {
+        const { input, x } = change(graph);
+        return x < halfWidth(input);
+      });
       assert.ok(still.length >= share * graphs.length, `${change.name}: ${still.length} of ${graphs.length}`);
     }
 });
@@ -98,7 +143,8 @@ test("small changes to random graphs keep most pictures still, though any order 
 test("a remembered level gives the same picture as a fresh engine", () => {
   const engine = new LayoutEngine();
   for (const [name, graph] of [...models, ...randoms.slice(0, 6)]) {
-    const input = graph.input(), first = engine.layout(input);
+    const input = graph.input(),
+      first = engine.layout(input);
     assert.deepEqual(engine.layout(input), first, name);
     assert.deepEqual(layout(input), first, name);
   }

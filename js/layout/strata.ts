@@ -4,8 +4,9 @@
  * thousand consumers costs as many bends as its longest wire has layers. Wires that are longer than a limit,
  * chosen so that bends stay in proportion to boxes, run beside the picture instead (lanes.ts).
  */
-import { rowsBy, type LevelGraph, type Rows } from "./level";
-import type { Layering } from "./layering";
+
+import { type Layering } from "./layering.ts";
+import { type LevelGraph, type Rows, rowsBy } from "./level.ts";
 
 export interface Strata {
   itemCount: number;
@@ -35,11 +36,13 @@ export interface Strata {
 
 const LIMITS = [4096, 1024, 256, 128, 64, 32, 16, 8, 4, 2];
 /** Levels so large that the order gets only a few sweeps: a very long trunk would wander from side to side there. */
-const LARGE = 8_000, LIMIT_IF_LARGE = 128;
+const LARGE = 8_000,
+  LIMIT_IF_LARGE = 128;
 
 /** With `apart`, every wire has bends of its own: fewer crossings where a net's wires go to both sides of something. */
 export function stratify(graph: LevelGraph, layering: Layering, apart = false): Strata {
-  const itemCount = graph.kind.length, wireCount = graph.source.length;
+  const itemCount = graph.kind.length,
+    wireCount = graph.source.length;
   const { layer: itemLayer, count: layerCount } = layering;
   const span = (w: number): number => itemLayer[graph.target[w]] - itemLayer[graph.source[w]];
   let netCount = 0;
@@ -49,15 +52,23 @@ export function stratify(graph: LevelGraph, layering: Layering, apart = false): 
   const shared = apart ? Uint32Array.from(graph.net.keys()) : graph.net;
 
   const trunk = new Int32Array(apart ? wireCount : netCount).fill(-1);
-  const firstBend = new Int32Array(wireCount).fill(-1), bendCount = new Int32Array(wireCount).fill(-1);
+  const firstBend = new Int32Array(wireCount).fill(-1),
+    bendCount = new Int32Array(wireCount).fill(-1);
   const lastSegment = new Int32Array(wireCount).fill(-1);
   const bendLayer: number[] = [];
-  const source: number[] = [], target: number[] = [], byWire: number[] = [];
-  const segment = (from: number, to: number, wire: number): number =>
-    (source.push(from), target.push(to), byWire.push(wire) - 1);
+  const source: number[] = [],
+    target: number[] = [],
+    byWire: number[] = [];
+  const segment = (from: number, to: number, wire: number): number => {
+    source.push(from);
+    target.push(to);
+    return byWire.push(wire) - 1;
+  };
 
   for (let w = 0; w < wireCount; w++) {
-    const net = shared[w], s = graph.source[w], layers = span(w);
+    const net = shared[w],
+      s = graph.source[w],
+      layers = span(w);
     if (layers > longest.limit) continue;
     if (trunk[net] === -1) {
       trunk[net] = itemCount + bendLayer.length;
@@ -72,15 +83,30 @@ export function stratify(graph: LevelGraph, layering: Layering, apart = false): 
   }
 
   const count = itemCount + bendLayer.length;
-  const layer = new Int32Array(count), width = new Float32Array(count);
-  layer.set(itemLayer); layer.set(bendLayer, itemCount);
+  const layer = new Int32Array(count),
+    width = new Float32Array(count);
+  layer.set(itemLayer);
+  layer.set(bendLayer, itemCount);
   width.set(graph.width);
   const strata = {
-    itemCount, count, layer, layerCount, width, source: Uint32Array.from(source), target: Uint32Array.from(target),
-    sourcePort: new Uint16Array(source.length), targetPort: new Uint16Array(source.length),
-    sourceShift: new Float32Array(source.length), targetShift: new Float32Array(source.length),
-    down: rowsBy(source, count), up: rowsBy(target, count),
-    portsAbove: new Uint16Array(count), portsBelow: new Uint16Array(count), firstBend, bendCount, lastSegment,
+    itemCount,
+    count,
+    layer,
+    layerCount,
+    width,
+    source: Uint32Array.from(source),
+    target: Uint32Array.from(target),
+    sourcePort: new Uint16Array(source.length),
+    targetPort: new Uint16Array(source.length),
+    sourceShift: new Float32Array(source.length),
+    targetShift: new Float32Array(source.length),
+    down: rowsBy(source, count),
+    up: rowsBy(target, count),
+    portsAbove: new Uint16Array(count),
+    portsBelow: new Uint16Array(count),
+    firstBend,
+    bendCount,
+    lastSegment,
   };
   rankPorts(graph, strata, byWire);
   return strata;
@@ -93,7 +119,8 @@ function longestWithin(graph: LevelGraph, span: (w: number) => number, netCount:
     const limit = LIMITS[i];
     if (size > LARGE && limit > LIMIT_IF_LARGE) continue;
     reach.fill(0);
-    let bends = 0, walked = 0;
+    let bends = 0,
+      walked = 0;
     for (let w = 0; w < graph.net.length; w++) {
       if (span(w) > limit) continue;
       reach[graph.net[w]] = Math.max(reach[graph.net[w]], span(w));
@@ -108,7 +135,12 @@ function longestWithin(graph: LevelGraph, span: (w: number) => number, netCount:
 /** Orders the segments at each end of a vertex: by argument position, or by where a box's inside put them. */
 function rankPorts(graph: LevelGraph, strata: Strata, byWire: number[]): void {
   const rank = (
-    rows: Rows, ports: Uint32Array, ranks: Uint16Array, counts: Uint16Array, fixed: Float32Array, shifts: Float32Array,
+    rows: Rows,
+    ports: Uint32Array,
+    ranks: Uint16Array,
+    counts: Uint16Array,
+    fixed: Float32Array,
+    shifts: Float32Array,
   ): void => {
     const key = (s: number): number => {
       const wire = byWire[s];

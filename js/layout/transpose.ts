@@ -1,12 +1,15 @@
 /** Exchanges neighbours in a layer while that removes crossings (the "transpose" step of Gansner et al., 1993). */
-import { renumber, type Order } from "./order";
-import type { NeighbourPlaces } from "./places";
-import type { Strata } from "./strata";
+import { type Order, renumber } from "./order.ts";
+import { type NeighbourPlaces } from "./places.ts";
+import { type Strata } from "./strata.ts";
 
 const ROUNDS = 12;
 
 export class Transposer {
-  constructor(private readonly strata: Strata, private readonly places: NeighbourPlaces) {}
+  constructor(
+    private readonly strata: Strata,
+    private readonly places: NeighbourPlaces,
+  ) {}
 
   /** Stops when the work done so far reaches `budget`. */
   improve(order: Order, budget: number): void {
@@ -33,7 +36,8 @@ export class Transposer {
     this.places.gatherLayer(order, l);
     let moved = false;
     for (let i = start[l]; i + 1 < start[l + 1]; i++) {
-      const a = vertex[i], b = vertex[i + 1];
+      const a = vertex[i],
+        b = vertex[i + 1];
       if (this.places.gain(a, b) <= 0) continue;
       vertex[i] = b;
       vertex[i + 1] = a;

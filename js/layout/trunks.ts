@@ -3,9 +3,9 @@
  * crosses least, found by dynamic programming over the slots of each layer. Vertex by vertex, a long wire never gets
  * from one side of a picture to the other, because half way costs more than either end.
  */
-import { renumber, type Order } from "./order";
-import type { NeighbourPlaces } from "./places";
-import type { Strata } from "./strata";
+import { type Order, renumber } from "./order.ts";
+import { type NeighbourPlaces } from "./places.ts";
+import { type Strata } from "./strata.ts";
 
 /** Slot pairs of two neighbouring layers; wider ones are left to sifting. */
 const MOST_PAIRS = 40_000;
@@ -13,7 +13,10 @@ const MOST_PAIRS = 40_000;
 export class TrunkMover {
   private readonly trunks: { first: number; length: number }[] = [];
 
-  constructor(private readonly strata: Strata, private readonly places: NeighbourPlaces) {
+  constructor(
+    private readonly strata: Strata,
+    private readonly places: NeighbourPlaces,
+  ) {
     const { itemCount, count, up, source } = strata;
     for (let v = itemCount; v < count; v++) {
       if (source[up.items[up.offset[v]]] < itemCount) this.trunks.push({ first: v, length: 1 });
@@ -39,13 +42,16 @@ export class TrunkMover {
     if (Array.from({ length }, (_, k) => slots(k)).every((n) => n === 1)) return false;
 
     // cost[p]: least crossings of the trunk down to layer k with its bend there in slot p; from: the slot above.
-    let cost = new Float64Array(slots(0)), gap = this.gap(order, top - 1, -1, first);
+    let cost = new Float64Array(slots(0)),
+      gap = this.gap(order, top - 1, -1, first);
     const source = order.position[strata.source[strata.up.items[strata.up.offset[first]]]];
     for (let p = 0; p < cost.length; p++) cost[p] = gap.between(source, source + 1, p, p);
     const from: Int32Array[] = [];
     let current = cost[order.position[first]];
     for (let k = 0; k < length; k++) {
-      const bend = first + k, next = k + 1 < length ? bend + 1 : -1, here = order.position[bend];
+      const bend = first + k,
+        next = k + 1 < length ? bend + 1 : -1,
+        here = order.position[bend];
       gap = this.gap(order, top + k, bend, next);
       for (let i = strata.down.offset[bend]; i < strata.down.offset[bend + 1]; i++) {
         const t = strata.target[strata.down.items[i]];
@@ -55,12 +61,16 @@ export class TrunkMover {
         current += gap.between(here, here, at, at + 1);
       }
       if (next < 0) break;
-      const below = new Float64Array(slots(k + 1)).fill(Infinity), back = new Int32Array(below.length);
+      const below = new Float64Array(slots(k + 1)).fill(Infinity),
+        back = new Int32Array(below.length);
       for (let q = 0; q < below.length; q++)
         for (let p = 0; p < cost.length; p++) {
           const sum = cost[p] + gap.between(p, p, q, q);
           // Among equals, the slot nearest above keeps the trunk straight.
-          if (sum < below[q] || (sum === below[q] && Math.abs(p - q) < Math.abs(back[q] - q))) { below[q] = sum; back[q] = p; }
+          if (sum < below[q] || (sum === below[q] && Math.abs(p - q) < Math.abs(back[q] - q))) {
+            below[q] = sum;
+            back[q] = p;
+          }
         }
       current += gap.between(here, here, order.position[next], order.position[next]);
       from.push(back);
@@ -79,7 +89,8 @@ export class TrunkMover {
   private gap(order: Order, l: number, a: number, b: number): Gap {
     const { down, target } = this.strata;
     const { start, vertex, position } = order;
-    const rows = start[l + 1] - start[l] + 1, columns = start[l + 2] - start[l + 1] + 1;
+    const rows = start[l + 1] - start[l] + 1,
+      columns = start[l + 2] - start[l + 1] + 1;
     const gap = new Gap(rows, columns);
     for (let i = start[l]; i < start[l + 1]; i++) {
       const u = vertex[i];
@@ -100,7 +111,10 @@ export class TrunkMover {
 class Gap {
   private readonly before: Uint32Array;
 
-  constructor(private readonly rows: number, private readonly columns: number) {
+  constructor(
+    private readonly rows: number,
+    private readonly columns: number,
+  ) {
     this.before = new Uint32Array((rows + 1) * (columns + 1));
   }
 
@@ -110,7 +124,8 @@ class Gap {
 
   /** Turns counts into sums: before[i][j] is the number of segments with row < i and column < j. */
   sum(): void {
-    const { before, rows, columns } = this, width = columns + 1;
+    const { before, rows, columns } = this,
+      width = columns + 1;
     for (let i = 1; i <= rows; i++)
       for (let j = 1, line = 0; j <= columns; j++) {
         line += before[i * width + j];
@@ -123,7 +138,8 @@ class Gap {
    * right (left = right in a slot between vertices, left + 1 = right on a vertex), and likewise for its lower end.
    */
   between(left: number, right: number, leftBelow: number, rightBelow: number): number {
-    const { before, rows, columns } = this, width = columns + 1;
+    const { before, rows, columns } = this,
+      width = columns + 1;
     const upperLeft = before[left * width + columns] - before[left * width + rightBelow];
     const upperRight = before[rows * width + leftBelow] - before[right * width + leftBelow];
     return upperLeft + upperRight;
@@ -131,7 +147,8 @@ class Gap {
 }
 
 function put(order: Order, l: number, v: number, slot: number): void {
-  const at = order.start[l] + order.position[v], to = order.start[l] + slot;
+  const at = order.start[l] + order.position[v],
+    to = order.start[l] + slot;
   if (to < at) order.vertex.copyWithin(to + 1, to, at);
   else order.vertex.copyWithin(at, at + 1, to + 1);
   order.vertex[to] = v;

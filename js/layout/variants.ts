@@ -3,21 +3,22 @@
  * they pay: wires of one net part at once instead of sharing a trunk, and sources - parameters - get a row of their own
  * below the box they would otherwise stand beside, so that what leaves that box sideways passes around them.
  */
-import { BOX } from "./hierarchy";
-import { assignLayers, type Layering } from "./layering";
-import { rowsBy, type LevelGraph } from "./level";
-import { orderLayers, orderNear, type Scored } from "./ordering";
-import { stratify, type Strata } from "./strata";
+import { BOX } from "./hierarchy.ts";
+import { assignLayers, type Layering } from "./layering.ts";
+import { type LevelGraph, rowsBy } from "./level.ts";
+import { orderLayers, orderNear, type Scored } from "./ordering.ts";
+import { type Strata, stratify } from "./strata.ts";
 
 /** Vertices and segments of a level that is arranged more than once. */
 const SMALL = 1_000;
 
-export interface Arranged extends Scored {
+interface Arranged extends Scored {
   strata: Strata;
 }
 
 export function arrange(graph: LevelGraph): Arranged {
-  const layering = assignLayers(graph), strata = stratify(graph, layering);
+  const layering = assignLayers(graph),
+    strata = stratify(graph, layering);
   const plain = { strata, ...orderLayers(strata, graph.seedX) };
   if (plain.crossings === 0 || strata.count + strata.source.length > SMALL) return plain;
   const parted = partable(graph, strata) ? changed(graph, layering, plain) : plain;
@@ -37,7 +38,8 @@ function changed(graph: LevelGraph, layering: Layering, from: Arranged): Arrange
 
 /** Whether some net has several wires, and one of them has bends to share. */
 function partable({ net }: LevelGraph, { bendCount }: Strata): boolean {
-  const wires = new Map<number, number>(), bends = new Set<number>();
+  const wires = new Map<number, number>(),
+    bends = new Set<number>();
   net.forEach((n, w) => {
     wires.set(n, (wires.get(n) ?? 0) + 1);
     if (bendCount[w] > 0) bends.add(n);
@@ -47,29 +49,43 @@ function partable({ net }: LevelGraph, { bendCount }: Strata): boolean {
 
 /** The layers with a row more wherever a source's wire to the next layer is crossed; null where none is. */
 function withRows(graph: LevelGraph, { layer, count }: Layering, arranged: Arranged): Layering | null {
-  const inputs = new Uint8Array(graph.kind.length), next = new Int32Array(graph.kind.length).fill(count);
+  const inputs = new Uint8Array(graph.kind.length),
+    next = new Int32Array(graph.kind.length).fill(count);
   for (const t of graph.target) inputs[t] = 1;
-  graph.source.forEach((s, w) => { next[s] = Math.min(next[s], layer[graph.target[w]]); });
-  const movable = (i: number): boolean => i < graph.kind.length && graph.kind[i] === BOX && !inputs[i] && next[i] === layer[i] + 1;
+  graph.source.forEach((s, w) => {
+    next[s] = Math.min(next[s], layer[graph.target[w]]);
+  });
+  const movable = (i: number): boolean =>
+    i < graph.kind.length && graph.kind[i] === BOX && !inputs[i] && next[i] === layer[i] + 1;
   const rowBelow = crossedGaps(arranged, movable, count);
   if (!rowBelow.includes(1)) return null;
   const above = new Int32Array(count + 1);
   for (let l = 0; l < count; l++) above[l + 1] = above[l] + rowBelow[l];
-  return { count: count + above[count], layer: layer.map((l, i) => l + above[l] + (rowBelow[l] && movable(i) ? 1 : 0)) };
+  return {
+    count: count + above[count],
+    layer: layer.map((l, i) => l + above[l] + (rowBelow[l] && movable(i) ? 1 : 0)),
+  };
 }
 
 /** 1 for each layer below which a segment of a movable item is crossed by one that is not. */
 function crossedGaps({ strata, order }: Arranged, movable: (i: number) => boolean, count: number): Uint8Array {
-  const { source, target, sourcePort, targetPort, layer } = strata, { position } = order;
+  const { source, target, sourcePort, targetPort, layer } = strata,
+    { position } = order;
   const crossed = new Uint8Array(count);
-  const gaps = rowsBy(source.map((s) => layer[s]), count);
+  const gaps = rowsBy(
+    source.map((s) => layer[s]),
+    count,
+  );
   for (let l = 0; l < count; l++) {
     const row = gaps.items.subarray(gaps.offset[l], gaps.offset[l + 1]);
     const above = (s: number): number => position[source[s]] + sourcePort[s] / 0x10000;
     const below = (s: number): number => position[target[s]] + targetPort[s] / 0x10000;
     for (const a of row) {
       if (!movable(source[a])) continue;
-      if (row.some((b) => !movable(source[b]) && (above(a) - above(b)) * (below(a) - below(b)) < 0)) { crossed[l] = 1; break; }
+      if (row.some((b) => !movable(source[b]) && (above(a) - above(b)) * (below(a) - below(b)) < 0)) {
+        crossed[l] = 1;
+        break;
+      }
     }
   }
   return crossed;

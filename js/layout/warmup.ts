@@ -1,9 +1,9 @@
 /**
- * What a worker does while nobody has asked it anything yet: pictures of a small made-up graph, so that the browser has
+ * The work of a worker before its first request: pictures of a small made-up graph, so that the browser has
  * compiled the engine before the first real one. In short turns, because a question must not wait for them.
  */
-import { LayoutEngine } from "./compound";
-import { type LayoutInput } from "./types";
+import { LayoutEngine } from "./compound.ts";
+import { type LayoutInput } from "./types.ts";
 
 const TURNS = 8;
 
@@ -11,7 +11,9 @@ export function warmUp(asked: () => boolean): void {
   let turn = 0;
   const next = (): void => {
     if (asked() || turn >= TURNS) return;
-    const engine = new LayoutEngine(), input = example(32 + 4 * turn++), { x, y } = engine.layout(input);
+    const engine = new LayoutEngine(),
+      input = example(32 + 4 * turn++),
+      { x, y } = engine.layout(input);
     engine.layout({ ...input, seed: { x: x.map((at, i) => (i % 9 === 4 ? NaN : at)), y } });
     setTimeout(next, 0);
   };
@@ -19,9 +21,16 @@ export function warmUp(asked: () => boolean): void {
 }
 
 /** Blocks in a row, with groups and skips: the shapes that models have. */
-export function example(count: number): LayoutInput {
-  const source: number[] = [], target: number[] = [], port: number[] = [], groups = Math.ceil(count / 8);
-  const edge = (from: number, to: number, at: number): void => { source.push(from); target.push(to); port.push(at); };
+function example(count: number): LayoutInput {
+  const source: number[] = [],
+    target: number[] = [],
+    port: number[] = [],
+    groups = Math.ceil(count / 8);
+  const edge = (from: number, to: number, at: number): void => {
+    source.push(from);
+    target.push(to);
+    port.push(at);
+  };
   for (let n = 1; n < count; n++) {
     edge(n - 1, n, 0);
     if (n % 8 === 6) edge(n - 5, n, 1);
@@ -29,10 +38,15 @@ export function example(count: number): LayoutInput {
   }
   return {
     nodes: {
-      width: Float32Array.from({ length: count }, (_, n) => 60 + 10 * (n % 7)), height: new Float32Array(count).fill(40),
+      width: Float32Array.from({ length: count }, (_, n) => 60 + 10 * (n % 7)),
+      height: new Float32Array(count).fill(40),
       group: Int32Array.from({ length: count }, (_, n) => (n % 8 === 7 ? -1 : n >> 3)),
     },
     edges: { source: Uint32Array.from(source), target: Uint32Array.from(target), port: Uint16Array.from(port) },
-    groups: { parent: Int32Array.from({ length: groups }, (_, g) => (g % 3 === 0 ? -1 : g - 1)), headerHeight: new Float32Array(groups).fill(20), minWidth: new Float32Array(groups).fill(80) },
+    groups: {
+      parent: Int32Array.from({ length: groups }, (_, g) => (g % 3 === 0 ? -1 : g - 1)),
+      headerHeight: new Float32Array(groups).fill(20),
+      minWidth: new Float32Array(groups).fill(80),
+    },
   };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { MAX_SCALE, between, fit, opening, toScreen, toWorld, zoomAt } from "./camera.ts";
+import { between, fit, MAX_SCALE, toScreen, toWorld, zoomAt } from "./camera.ts";
 
 const view = { width: 400, height: 300 };
 
@@ -25,21 +25,11 @@ test("fit shows all of a box, and no closer than asked", () => {
   assert.equal(fit({ x: 0, y: 0, width: 10, height: 10 }, view).scale, 1);
 });
 
-test("a deep graph opens at its beginning, large enough to read", () => {
-  const camera = opening({ x: 0, y: 0, width: 300, height: 50000 }, view, () => [0, 300]);
-  assert.ok(camera.scale >= 0.8);
-  assert.equal(camera.x, 150);
-  assert.ok(Math.abs(toScreen(camera, view, 0, 0)[1] - 24) < 1e-6);
-});
-
-test("a graph that fits at half its size opens whole: in a narrow pane its middle alone says nothing", () => {
-  const half = { width: 2 * (view.width - 48), height: 100 };
-  assert.equal(opening({ x: 0, y: 0, ...half }, view, () => [0, half.width]).scale, 0.5);
-  assert.ok(opening({ x: 0, y: 0, width: half.width + 40, height: 100 }, view, () => [0, half.width]).scale >= 0.8);
-});
-
 test("a glide starts and ends where it should", () => {
-  const [a, b] = [{ x: 0, y: 0, scale: 1 }, { x: 10, y: 20, scale: 0.25 }];
+  const [a, b] = [
+    { x: 0, y: 0, scale: 1 },
+    { x: 10, y: 20, scale: 0.25 },
+  ];
   assert.deepEqual(between(a, b, 0), a);
   assert.ok(Math.abs(between(a, b, 1).scale - 0.25) < 1e-12);
   assert.ok(Math.abs(between(a, b, 0.5).scale - 0.5) < 1e-12);

@@ -10,14 +10,14 @@ export interface Size {
   height: number;
 }
 
-export const MIN_SCALE = 0.0001;
+const MIN_SCALE = 0.0001;
 export const MAX_SCALE = 4;
-/** A first picture smaller than this can't be read, so it shows the top of the graph instead of all of it. */
+/** A part of a graph is first shown no smaller than this. */
 export const READING_SCALE = 0.8;
-/** To see all of it at once, a reader puts up with less: boxes still say their operator's name (frame.ts). */
+/** All of a graph is shown at once down to this scale, at which boxes still have their operator's name (frame.ts). */
 export const WHOLE_SCALE = 0.5;
 
-export function clampScale(scale: number): number {
+function clampScale(scale: number): number {
   return Math.min(MAX_SCALE, Math.max(MIN_SCALE, scale));
 }
 
@@ -52,20 +52,6 @@ export function fit(box: Box, view: Size, closest = 1, margin = 24): Camera {
     y: box.y + box.height / 2,
     scale: clampScale(Math.min(closest, Math.max(MIN_SCALE, Math.min(across, down)))),
   };
-}
-
-/**
- * The first view of a picture: all of it where that can be read, otherwise its beginning, in the middle of what stands
- * there. `begins` tells the left and right end of what is within some height of `start`.
- */
-export function opening(box: Box, view: Size, begins: (height: number) => [number, number], start = { x: box.width / 2, y: 0 }, margin = 24): Camera {
-  const whole = fit(box, view, 1, margin);
-  if (whole.scale >= WHOLE_SCALE) return whole;
-  const scale = Math.max(READING_SCALE, Math.min(1, (view.width - 2 * margin) / Math.max(1, box.width)));
-  const [left, right] = begins((view.height - margin) / scale);
-  // A beginning wider than the pane can't be shown whole: then its first node is what one sees.
-  const x = (right - left) * scale <= view.width ? (left + right) / 2 : start.x;
-  return { x, y: start.y + view.height / 2 / scale - margin / scale, scale };
 }
 
 export function between(a: Camera, b: Camera, t: number): Camera {

@@ -1,8 +1,8 @@
 /** What stands in each item's box, and how large the box is. Both sides of a picture share one size. */
 import { badgeText, chosenAttributes, compactType, groupName, opName } from "../graph/labels.ts";
-import { Kind, text } from "../graph/payload.ts";
-import { sideOf, type Picture } from "../graph/picture.ts";
 import { type Badge } from "../graph/links.ts";
+import { Kind, text } from "../graph/payload.ts";
+import { type Picture, sideOf } from "../graph/picture.ts";
 import { type Visible } from "../graph/visible.ts";
 import { oneLine, type Ruler } from "./text.ts";
 
@@ -46,7 +46,12 @@ export function contentOf(scene: Visible, item: number, preferred: 0 | 1): Conte
   const type = oneLine(compactType(text(graph, graph.type[v])));
   if (kind === Kind.constant) {
     const full = text(graph, graph.type[v]);
-    return { label: badgeText("constant", label, oneLine(text(graph, graph.name[v])), full), lines: [type], badges, shape: "pill" };
+    return {
+      label: badgeText("constant", label, oneLine(text(graph, graph.name[v])), full),
+      lines: [type],
+      badges,
+      shape: "pill",
+    };
   }
   const attrs = oneLine(chosenAttributes(text(graph, graph.attrs[v]), type));
   const lines = [type, attrs].filter((line) => line !== "");
@@ -69,11 +74,16 @@ function badgesOf(scene: Visible, item: number, preferred: 0 | 1): Content["badg
     const sign = picture.compares ? SIGNS[picture.mark[s][b.node]] : "";
     return { text: sign + words, kind: b.kind, node: b.node, side: b.side };
   });
-  if (shown.length > MOST_BADGES) out.push({ text: `+${shown.length - MOST_BADGES} more`, kind: "stub", node: shown[MOST_BADGES].node, side: 3 });
+  if (shown.length > MOST_BADGES)
+    out.push({ text: `+${shown.length - MOST_BADGES} more`, kind: "stub", node: shown[MOST_BADGES].node, side: 3 });
   return out;
 }
 
-function groupContent(scene: Visible, item: number, preferred: 0 | 1): { label: string; lines: string[]; changes?: number[] } {
+function groupContent(
+  scene: Visible,
+  item: number,
+  preferred: 0 | 1,
+): { label: string; lines: string[]; changes?: number[] } {
   const { picture } = scene;
   const box = scene.collapsedGroup[item];
   const own = scene.side[item] & (1 << preferred) ? preferred : preferred === 0 ? 1 : 0;
@@ -81,9 +91,16 @@ function groupContent(scene: Visible, item: number, preferred: 0 | 1): { label: 
   const counts = inside?.ops ?? new Map<string, number>();
   const changes = inside?.marks.some((n, mark) => mark > 0 && n > 0) ? inside.marks : undefined;
   const total = [...counts.values()].reduce((sum, n) => sum + n, 0);
-  const often = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 3).map(([op, n]) => (n > 1 ? `${op} ×${n}` : op));
+  const often = [...counts]
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, 3)
+    .map(([op, n]) => (n > 1 ? `${op} ×${n}` : op));
   const line = `${total} ${total === 1 ? "op" : "ops"}: ${often.join(", ")}`;
-  return { label: groupName(picture.groups.name[box]) || "group", lines: [line, ...(changes ? [changeParts(changes).join("  ")] : [])], ...(changes ? { changes } : {}) };
+  return {
+    label: groupName(picture.groups.name[box]) || "group",
+    lines: [line, ...(changes ? [changeParts(changes).join("  ")] : [])],
+    ...(changes ? { changes } : {}),
+  };
 }
 
 /** "+18", "~5": what happened inside, by mark; empty where nothing did. */
@@ -144,7 +161,12 @@ function measuredNodes(picture: Picture, ruler: Ruler): Measured {
   const known = measured.get(picture);
   if (known?.ruler === ruler) return known.nodes;
   const n = picture.nodeCount;
-  const nodes = { side: new Uint8Array(n), badges: new Array<undefined>(n), width: new Float32Array(n), height: new Float32Array(n) };
+  const nodes = {
+    side: new Uint8Array(n),
+    badges: new Array<undefined>(n),
+    width: new Float32Array(n),
+    height: new Float32Array(n),
+  };
   measured.set(picture, { ruler, nodes });
   return nodes;
 }
@@ -165,8 +187,8 @@ export function sizes(scene: Visible, ruler: Ruler): Sizes {
       if (!(scene.side[i] & (1 << s))) continue;
       const content = contentOf(scene, i, s);
       const key = `${content.shape}|${content.label}|${content.lines.join("|")}|${content.badges.map((b) => b.text).join("|")}`;
-      let size = known.get(key);
-      if (!size) known.set(key, (size = measure(content, ruler)));
+      const size = known.get(key) ?? measure(content, ruler);
+      known.set(key, size);
       width[i] = Math.max(width[i], size[0]);
       height[i] = Math.max(height[i], size[1]);
     }
@@ -181,10 +203,13 @@ export function sizes(scene: Visible, ruler: Ruler): Sizes {
 
 function sameBadges(a: readonly Badge[] | undefined, b: readonly Badge[] | undefined): boolean {
   if (a === b) return true;
-  return a?.length === b?.length && a!.every((x, k) => {
-    const y = b![k];
-    return x.node === y.node && x.side === y.side && x.kind === y.kind;
-  });
+  return (
+    a?.length === b?.length &&
+    a!.every((x, k) => {
+      const y = b![k];
+      return x.node === y.node && x.side === y.side && x.kind === y.kind;
+    })
+  );
 }
 
 function measure(content: Content, ruler: Ruler): [number, number] {
@@ -200,7 +225,11 @@ function measure(content: Content, ruler: Ruler): [number, number] {
 }
 
 /** Badges in rows: which badge goes where, with the width each gets. */
-export function badgeRows(content: Content, room: number, ruler: Ruler): { index: number; x: number; width: number }[][] {
+export function badgeRows(
+  content: Content,
+  room: number,
+  ruler: Ruler,
+): { index: number; x: number; width: number }[][] {
   const rows: { index: number; x: number; width: number }[][] = [];
   let x = room + 1;
   content.badges.forEach((badge, index) => {

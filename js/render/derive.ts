@@ -1,10 +1,10 @@
 /** What is selected, found, linked and measured, from nodes of the picture to items of the present scene. */
 import { type Look } from "./look.ts";
-import { notesInItems, type Notes } from "./notes.ts";
+import { type Notes, notesInItems } from "./notes.ts";
 import { type Overlay } from "./overlay.ts";
 import { type Scene } from "./scene.ts";
 
-export interface Chosen {
+interface Chosen {
   selection: readonly number[];
   hoveredNode: number;
   found: readonly number[] | null;
@@ -27,7 +27,12 @@ export function inItems(look: Look, scene: Scene, chosen: Chosen): Look {
     selected: new Set(itemsOf(scene, chosen.selection)),
     hovered: look.hovered < visible.count ? look.hovered : -1,
     hoveredEdge: look.hoveredEdge < visible.edgeCount ? look.hoveredEdge : -1,
-    linked: new Set(itemsOf(scene, sources.flatMap((u) => visible.picture.partners.get(u) ?? []))),
+    linked: new Set(
+      itemsOf(
+        scene,
+        sources.flatMap((u) => visible.picture.partners.get(u) ?? []),
+      ),
+    ),
     found: chosen.found ? new Set(itemsOf(scene, chosen.found)) : null,
     ...overlaid(scene, chosen.overlay),
     notes: chosen.notes && notesInItems(chosen.notes, scene),
@@ -39,7 +44,9 @@ function overlaid({ visible }: Scene, overlay: Overlay | null): Pick<Look, "over
   const { picture, itemOf, node } = visible;
   const values = (overlay?.sides ?? []).map((side, s) => {
     const [items, groups] = [new Map<number, number>(), new Map<number, number>()];
-    const add = (item: number, value: number) => { if (Number.isFinite(value)) items.set(item, (items.get(item) ?? 0) + value); };
+    const add = (item: number, value: number) => {
+      if (Number.isFinite(value)) items.set(item, (items.get(item) ?? 0) + value);
+    };
     const found = (id: number): [number, number] => {
       const u = picture.node[s as 0 | 1][id];
       return [u, u === undefined ? -1 : itemOf[u]];
@@ -52,11 +59,15 @@ function overlaid({ visible }: Scene, overlay: Overlay | null): Pick<Look, "over
     for (const [id, [value, inside]] of Object.entries(side.groups ?? {})) {
       const [, item] = found(inside);
       if (item >= 0 && node[item] < 0) add(item, value);
-      else if (Number.isFinite(value)) groups.set(picture.groups.id[s as 0 | 1].indexOf(picture.sides[s].groupId.indexOf(Number(id))), value);
+      else if (Number.isFinite(value))
+        groups.set(picture.groups.id[s as 0 | 1].indexOf(picture.sides[s].groupId.indexOf(Number(id))), value);
     }
     return { items, groups };
   });
   const all = values.flatMap(({ items, groups }) => [...items.values(), ...groups.values()]);
   const ends = (pick: (a: number, b: number) => number) => all.reduce((a, b) => pick(a, b), all[0]);
-  return { overlay: overlay && all.length > 0 ? { ...overlay, low: ends(Math.min), high: ends(Math.max) } : null, values };
+  return {
+    overlay: overlay && all.length > 0 ? { ...overlay, low: ends(Math.min), high: ends(Math.max) } : null,
+    values,
+  };
 }

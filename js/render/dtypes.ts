@@ -3,10 +3,8 @@
  * The type is also written on each edge, so that the colour is never alone.
  */
 import { compactType } from "../graph/labels.ts";
+import { DTYPES } from "./colours.ts";
 import { type Theme } from "./theme.ts";
-
-const LIGHT: Record<string, string> = { int8: "#0072b2", uint8: "#0072b2", int16: "#009e73", float16: "#009e73", bfloat16: "#009e73", int32: "#d55e00", int64: "#b0578d", bool: "#8a7a00", float64: "#b0578d" };
-const DARK: Record<string, string> = { int8: "#56b4e9", uint8: "#56b4e9", int16: "#2fc79b", float16: "#2fc79b", bfloat16: "#2fc79b", int32: "#ff8a3c", int64: "#e08fbd", bool: "#d8c545", float64: "#e08fbd" };
 
 /** The one data type of all tensors on an edge, "mixed" where there are several, "" where there is none. */
 export function edgeDtype(type: string): string {
@@ -16,5 +14,5 @@ export function edgeDtype(type: string): string {
 
 /** float32 is what most models are made of: it stays neutral. */
 export function dtypeColor(dtype: string, theme: Theme): string {
-  return (theme.dark ? DARK : LIGHT)[dtype] ?? theme.edge;
+  return DTYPES[dtype]?.[Number(theme.dark)] ?? theme.edge;
 }

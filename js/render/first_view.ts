@@ -1,48 +1,134 @@
-/** Where a reader begins. */
+/** The first view of a scene: all of it where that can be read, else its first change, else its beginning. */
+import { changedNodes } from "../graph/neighbours.ts";
 import { Kind } from "../graph/payload.ts";
-import { sideOf } from "../graph/picture.ts";
-import { opening, type Box, type Camera, type Size } from "./camera.ts";
-import { type Scene } from "./scene.ts";
+import { BOTH, sideOf } from "../graph/picture.ts";
+import { type Box, type Camera, fit, READING_SCALE, type Size, WHOLE_SCALE } from "./camera.ts";
+import { itemsOf } from "./derive.ts";
+import { around, type Scene } from "./scene.ts";
+
+/** Items in view that make a beginning: a lone input beside an empty area is not one. */
+const ENOUGH = 6;
+/** Places where a beginning is looked for. */
+const MOST_STARTS = 200;
+const MARGIN = 24;
 
 export function extent(scene: Scene): Box {
   return { x: 0, y: 0, width: scene.width, height: scene.height };
 }
 
+/** Whether all of a scene can be read at once. */
+export function fitsWhole(scene: Scene, view: Size): boolean {
+  return fit(extent(scene), view, 1, MARGIN).scale >= WHOLE_SCALE;
+}
+
 export function openingCamera(scene: Scene, view: Size): Camera {
-  return scene.turned ? openingRight(scene, view) : openingDown(scene, view);
+  if (fitsWhole(scene, view)) return fit(extent(scene), view, 1, MARGIN);
+  const change = firstChange(scene);
+  return change >= 0 ? framed(scene, view, change) : beginning(scene, view);
 }
 
-/** The same with its axes swapped. */
-function openingRight(scene: Scene, view: Size): Camera {
-  const first = firstInput(scene);
-  const start = first >= 0 ? { x: scene.y[first], y: scene.x[first] - scene.size.width[first] / 2 } : { x: scene.height / 2, y: 0 };
-  const begins = (length: number): [number, number] => {
-    let [top, bottom] = [Infinity, -Infinity];
-    scene.items.query(start.y, 0, start.y + length, scene.height, (i) => {
-      top = Math.min(top, scene.y[i] - scene.size.height[i] / 2);
-      bottom = Math.max(bottom, scene.y[i] + scene.size.height[i] / 2);
-    });
-    return top <= bottom ? [top, bottom] : [0, scene.height];
-  };
-  const { x, y, scale } = opening({ x: 0, y: 0, width: scene.height, height: scene.width }, { width: view.height, height: view.width }, begins, start);
-  return { x: y, y: x, scale };
+/** An item with as many of its neighbours as fit at a readable scale. */
+export function framed(scene: Scene, view: Size, item: number): Camera {
+  const { source, target } = scene.visible;
+  const distance = (i: number) => Math.hypot(scene.x[i] - scene.x[item], scene.y[i] - scene.y[item]);
+  const others = scene.edgesOf(item).map((e) => (source[e] === item ? target[e] : source[e]));
+  const shown = [item];
+  for (const other of others.sort((a, b) => distance(a) - distance(b)))
+    if (camera(scene, view, [...shown, other]).scale >= READING_SCALE) shown.push(other);
+  return inside(scene, view, camera(scene, view, shown));
 }
 
-function openingDown(scene: Scene, view: Size): Camera {
-  const first = firstInput(scene);
-  const start = first >= 0 ? { x: scene.x[first], y: scene.y[first] - scene.size.height[first] / 2 } : { x: scene.width / 2, y: 0 };
-  const begins = (height: number): [number, number] => {
-    let [left, right] = [Infinity, -Infinity];
-    scene.items.query(0, start.y, scene.width, start.y + height, (i) => {
-      left = Math.min(left, scene.x[i] - scene.size.width[i] / 2);
-      right = Math.max(right, scene.x[i] + scene.size.width[i] / 2);
-    });
-    return left <= right ? [left, right] : [0, scene.width];
-  };
-  return opening(extent(scene), view, begins, start);
+function camera(scene: Scene, view: Size, items: readonly number[]): Camera {
+  return fit(around(scene, items) ?? extent(scene), view, 1, MARGIN);
 }
 
-/** The first parameter of the function that is drawn: by custom the data, where a reader begins. Weights may be higher up. */
+/** The first changed item along the flow, or the first one in a changed group; -1 where nothing changed. */
+export function firstChange(scene: Scene): number {
+  const { picture, collapsedGroup, open, parent, count } = scene.visible;
+  if (!picture.compares) return -1;
+  let changed = itemsOf(scene, changedNodes(picture));
+  if (changed.length === 0) {
+    const groupOf = (i: number) => (collapsedGroup[i] >= 0 ? collapsedGroup[i] : (open[parent[i]] ?? -1));
+    changed = Array.from({ length: count }, (_, i) => i).filter(
+      (i) => groupOf(i) >= 0 && picture.groups.side[groupOf(i)] !== BOTH,
+    );
+  }
+  const along = scene.turned ? scene.x : scene.y;
+  return changed.reduce((best, i) => (best < 0 || along[i] < along[best] ? i : best), -1);
+}
+
+/** Whether a camera shows a whole item, large enough to read its name. */
+export function shows(scene: Scene, view: Size, { x, y, scale }: Camera, item: number): boolean {
+  const across = view.width / scale / 2 - scene.size.width[item] / 2;
+  const down = view.height / scale / 2 - scene.size.height[item] / 2;
+  return scale >= WHOLE_SCALE * 0.9 && Math.abs(scene.x[item] - x) <= across && Math.abs(scene.y[item] - y) <= down;
+}
+
+/** One item's interval along the flow and across it. */
+interface Span {
+  start: number;
+  end: number;
+  left: number;
+  right: number;
+}
+
+/** The first window along the flow that has enough items to read, or the fullest one. */
+function beginning(scene: Scene, view: Size): Camera {
+  const flow = scene.turned
+    ? { breadth: scene.height, room: view.height, length: view.width }
+    : { breadth: scene.width, room: view.width, length: view.height };
+  const scale = Math.max(READING_SCALE, Math.min(1, (flow.room - 2 * MARGIN) / Math.max(1, flow.breadth)));
+  const [room, length] = [(flow.room - MARGIN) / scale, (flow.length - MARGIN) / scale];
+  const spans = spansOf(scene);
+  const input = firstInput(scene);
+  const first = input < 0 ? flow.breadth / 2 : (scene.turned ? scene.y : scene.x)[input];
+  const enough = Math.min(ENOUGH, spans.length);
+  let best = { count: 0, start: 0, middle: flow.breadth / 2 };
+  const starts = [...new Set(spans.map((span) => span.start))].slice(0, MOST_STARTS);
+  for (const start of starts) {
+    const band = spans.filter((span) => span.start >= start && span.end <= start + length);
+    const found = fullest(band, room, enough, first);
+    if (found.count > best.count) best = { ...found, start };
+    if (best.count >= enough) break;
+  }
+  const along = best.start + (flow.length / 2 - MARGIN) / scale;
+  const [x, y] = scene.turned ? [along, best.middle] : [best.middle, along];
+  return inside(scene, view, { x, y, scale });
+}
+
+/** All items in the order of the flow. */
+function spansOf(scene: Scene): Span[] {
+  const [along, across] = scene.turned ? [scene.x, scene.y] : [scene.y, scene.x];
+  const { width, height } = scene.size;
+  const [long, wide] = scene.turned ? [width, height] : [height, width];
+  return Array.from({ length: scene.visible.count }, (_, i) => ({
+    start: along[i] - long[i] / 2,
+    end: along[i] + long[i] / 2,
+    left: across[i] - wide[i] / 2,
+    right: across[i] + wide[i] / 2,
+  })).sort((a, b) => a.start - b.start);
+}
+
+/** The window across the flow with the most items; of those with enough, the one nearest to the first input. */
+function fullest(band: Span[], room: number, enough: number, first: number): { count: number; middle: number } {
+  const sorted = [...band].sort((a, b) => a.left - b.left);
+  let best = { count: 0, middle: first };
+  sorted.forEach(({ left }, from) => {
+    let [count, right] = [0, left];
+    for (let i = from; i < sorted.length && sorted[i].left <= left + room; i++) {
+      if (sorted[i].right > left + room) continue;
+      count++;
+      right = Math.max(right, sorted[i].right);
+    }
+    const middle = (left + right) / 2;
+    const [more, was] = [Math.min(count, enough), Math.min(best.count, enough)];
+    if (more > was || (more === was && Math.abs(middle - first) < Math.abs(best.middle - first)))
+      best = { count, middle };
+  });
+  return best;
+}
+
+/** The first parameter of the function that is drawn: by custom the data, where a reader begins. */
 function firstInput(scene: Scene): number {
   const { picture } = scene.visible;
   for (let u = 0; u < picture.nodeCount; u++) {
@@ -54,8 +140,11 @@ function firstInput(scene: Scene): number {
   return -1;
 }
 
-/** Whether two cameras show nearly the same. */
-export function near(a: Camera, b: Camera, view: Size): boolean {
-  const grown = a.scale / b.scale;
-  return grown < 1.1 && grown > 0.9 && Math.abs(a.x - b.x) * b.scale < view.width * 0.06 && Math.abs(a.y - b.y) * b.scale < view.height * 0.03;
+/** The camera moved so that no part of the pane is beyond the scene where the scene is larger than the pane. */
+function inside(scene: Scene, view: Size, { x, y, scale }: Camera): Camera {
+  const within = (at: number, length: number, room: number) => {
+    const half = room / 2 / scale - MARGIN / scale;
+    return length <= 2 * half ? length / 2 : Math.min(length - half, Math.max(half, at));
+  };
+  return { x: within(x, scene.width, view.width), y: within(y, scene.height, view.height), scale };
 }

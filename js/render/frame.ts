@@ -51,7 +51,7 @@ export function presence(f: Frame, item: number): number {
 }
 
 /** The world rectangle on screen, a little larger while things still move. */
-export function window(f: Frame): [number, number, number, number] {
+export function worldWindow(f: Frame): [number, number, number, number] {
   const margin = f.t < 1 ? 1 : 0.05;
   const w = (f.view.width / f.camera.scale) * (0.5 + margin);
   const h = (f.view.height / f.camera.scale) * (0.5 + margin);
@@ -59,7 +59,7 @@ export function window(f: Frame): [number, number, number, number] {
 }
 
 /** What the overlay says of an item, or of an open group, in this pane. */
-export function valueOf(f: Frame, of: "items" | "groups", i: number): number | undefined {
+export function overlayValue(f: Frame, of: "items" | "groups", i: number): number | undefined {
   const values = f.look.values;
   return values[f.textSide]?.[of].get(i) ?? (f.sides === 3 ? values[0]?.[of].get(i) : undefined);
 }

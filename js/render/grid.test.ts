@@ -5,7 +5,10 @@ import { Grid } from "./grid.ts";
 test("finds exactly what touches a rectangle, each once", () => {
   // A fixed pseudo-random sequence: the same boxes in every run.
   let seed = 7;
-  const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
+  const random = () => {
+    seed = (seed * 16807) % 2147483647;
+    return seed / 2147483647;
+  };
   const boxes = new Float32Array(4 * 500);
   for (let i = 0; i < 500; i++) {
     const [x, y] = [random() * 3000, random() * 20000];
@@ -17,8 +20,13 @@ test("finds exactly what touches a rectangle, each once", () => {
     const [w, h] = [random() * 900, random() * 900];
     const found: number[] = [];
     grid.query(x, y, x + w, y + h, (i) => found.push(i));
-    const expected = [...Array(500).keys()].filter((i) => boxes[4 * i] <= x + w && boxes[4 * i + 2] >= x && boxes[4 * i + 1] <= y + h && boxes[4 * i + 3] >= y);
-    assert.deepEqual(found.sort((a, b) => a - b), expected);
+    const expected = [...Array(500).keys()].filter(
+      (i) => boxes[4 * i] <= x + w && boxes[4 * i + 2] >= x && boxes[4 * i + 1] <= y + h && boxes[4 * i + 3] >= y,
+    );
+    assert.deepEqual(
+      found.sort((a, b) => a - b),
+      expected,
+    );
   }
 });
 

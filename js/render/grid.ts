@@ -8,7 +8,12 @@ export class Grid {
   private readonly seen: Uint32Array;
   private stamp = 0;
 
-  constructor(private readonly boxes: Float32Array, width: number, height: number, private readonly mostCells = 24) {
+  constructor(
+    private readonly boxes: Float32Array,
+    width: number,
+    height: number,
+    private readonly mostCells = 24,
+  ) {
     const count = boxes.length / 4;
     this.cell = Math.max(160, Math.sqrt((width * height) / Math.max(1, count)) || 160);
     this.columns = Math.max(1, Math.ceil(width / this.cell));
@@ -41,7 +46,9 @@ export class Grid {
 
   private span(i: number): number {
     const b = this.boxes;
-    return (this.column(b[4 * i + 2]) - this.column(b[4 * i]) + 1) * (this.row(b[4 * i + 3]) - this.row(b[4 * i + 1]) + 1);
+    return (
+      (this.column(b[4 * i + 2]) - this.column(b[4 * i]) + 1) * (this.row(b[4 * i + 3]) - this.row(b[4 * i + 1]) + 1)
+    );
   }
 
   /** Counts a box in each of its cells, or puts it where the cell's next free place is. */
@@ -71,7 +78,8 @@ export class Grid {
       for (let i = 0; i < this.seen.length; i++) if (this.touches(i, x0, y0, x1, y1)) visit(i);
       return;
     }
-    const { offset, list, large } = (this.cells ??= this.sort());
+    this.cells ??= this.sort();
+    const { offset, list, large } = this.cells;
     this.stamp++;
     for (const i of large) if (this.touches(i, x0, y0, x1, y1)) visit(i);
     const right = this.column(x1);

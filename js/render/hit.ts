@@ -1,6 +1,6 @@
 /** What is under the pointer: a badge, a node, a group's header or chevron, an edge. */
 import { type Camera, type Size, toWorld } from "./camera.ts";
-import { BADGE_GAP, BADGE_HEIGHT, HEADER, PAD, badgeRows, contentOf } from "./content.ts";
+import { BADGE_GAP, BADGE_HEIGHT, badgeRows, contentOf, HEADER, PAD } from "./content.ts";
 import { detail } from "./frame.ts";
 import { type Scene } from "./scene.ts";
 import { type Ruler } from "./text.ts";
@@ -17,7 +17,15 @@ export interface Hit {
 
 export const NOTHING: Hit = { item: -1, badge: -1, group: -1, chevron: false, edge: -1 };
 
-export function hit(scene: Scene, camera: Camera, view: Size, px: number, py: number, sides: number, ruler: Ruler): Hit {
+export function hit(
+  scene: Scene,
+  camera: Camera,
+  view: Size,
+  px: number,
+  py: number,
+  sides: number,
+  ruler: Ruler,
+): Hit {
   const [x, y] = toWorld(camera, view, px, py);
   const { visible } = scene;
   let item = -1;
@@ -64,7 +72,7 @@ function onHeader(scene: Scene, scale: number, x: number, y: number, sides: numb
   return null;
 }
 
-export function nearestEdge(scene: Scene, x: number, y: number, reach: number, sides: number): number {
+function nearestEdge(scene: Scene, x: number, y: number, reach: number, sides: number): number {
   const { visible, points, pointOffset } = scene;
   let best = -1;
   let cost = reach;
@@ -73,7 +81,10 @@ export function nearestEdge(scene: Scene, x: number, y: number, reach: number, s
     for (let p = pointOffset[e]; p + 1 < pointOffset[e + 1]; p++) {
       const [x0, y0, x1, y1] = points.subarray(2 * p, 2 * p + 4);
       const d = scene.turned ? distance(y, x, y0, x0, y1, x1) : distance(x, y, x0, y0, x1, y1);
-      if (d < cost) { cost = d; best = e; }
+      if (d < cost) {
+        cost = d;
+        best = e;
+      }
     }
   });
   return best;

@@ -25,5 +25,16 @@ export interface Look {
 }
 
 export const PLAIN: Look = {
-  selected: new Set(), hovered: -1, hoveredGroup: -1, hoveredEdge: -1, linked: new Set(), found: null, mutedNodes: null, muted: null, overlay: null, edges: "diff", values: [], notes: null,
+  selected: new Set(),
+  hovered: -1,
+  hoveredGroup: -1,
+  hoveredEdge: -1,
+  linked: new Set(),
+  found: null,
+  mutedNodes: null,
+  muted: null,
+  overlay: null,
+  edges: "diff",
+  values: [],
+  notes: null,
 };

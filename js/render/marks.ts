@@ -1,9 +1,15 @@
 /** The signs of UX.md, drawn as strokes so that they look alike in every font: + - ~, joined and forked arrows. */
 import { type Pen } from "./pen.ts";
 
-export const MARK_COLORS = 6;
-
-export function paintMark(context: Pen, mark: number, x: number, y: number, r: number, color: string, paper: string): void {
+export function paintMark(
+  context: Pen,
+  mark: number,
+  x: number,
+  y: number,
+  r: number,
+  color: string,
+  paper: string,
+): void {
   if (mark === 0) return;
   context.setLineDash([]);
   context.beginPath();

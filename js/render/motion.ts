@@ -19,9 +19,13 @@ export function earlier(old: Scene, next: { visible: Scene["visible"] }, nodes: 
   const groups = same ? null : carriedGroups(old.visible.picture, visible.picture, nodes);
   const oldGroup = (g: number) => (groups ? groups[g] : g);
   const oldOpen = new Map<number, number>();
-  old.visible.open.forEach((g, i) => oldOpen.set(g, i));
+  old.visible.open.forEach((g, i) => {
+    oldOpen.set(g, i);
+  });
   const oldItem = new Map<number, number>();
-  old.visible.collapsedGroup.forEach((g, i) => { if (g >= 0) oldItem.set(g, i); });
+  old.visible.collapsedGroup.forEach((g, i) => {
+    if (g >= 0) oldItem.set(g, i);
+  });
 
   for (let i = 0; i < visible.count; i++) {
     const u = visible.node[i];
@@ -57,14 +61,19 @@ export function earlier(old: Scene, next: { visible: Scene["visible"] }, nodes: 
   return { seed, boxes };
 }
 
-export type Anchor = { item: number } | { group: number };
-
 /** How far the anchor moved: the camera moves as far, so that on the screen it does not move at all. */
-export function shift(next: Scene, before: Earlier, anchor: { node: number } | { group: number }): [number, number] | null {
+export function shift(
+  next: Scene,
+  before: Earlier,
+  anchor: { node: number } | { group: number },
+): [number, number] | null {
   if ("group" in anchor) {
     const open = next.visible.open.indexOf(anchor.group);
     if (open >= 0 && !Number.isNaN(before.boxes[4 * open])) {
-      return [next.groupBox[4 * open] - before.boxes[4 * open], next.groupBox[4 * open + 1] - before.boxes[4 * open + 1]];
+      return [
+        next.groupBox[4 * open] - before.boxes[4 * open],
+        next.groupBox[4 * open + 1] - before.boxes[4 * open + 1],
+      ];
     }
     const item = next.visible.collapsedGroup.indexOf(anchor.group);
     return item >= 0 ? moved(next, before, item) : null;
@@ -85,7 +94,10 @@ export function nearestKept(next: Scene, before: Earlier, x: number, y: number):
   let cost = Infinity;
   for (let i = 0; i < next.visible.count; i++) {
     const d = (before.seed.x[i] - x) ** 2 + (before.seed.y[i] - y) ** 2;
-    if (d < cost) { cost = d; best = i; }
+    if (d < cost) {
+      cost = d;
+      best = i;
+    }
   }
   return best;
 }

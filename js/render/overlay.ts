@@ -16,7 +16,16 @@ export interface Overlay {
 }
 
 const CIVIDIS = [
-  [0, 32, 76], [0, 48, 111], [57, 72, 107], [87, 93, 109], [112, 113, 115], [138, 134, 120], [166, 157, 117], [196, 181, 108], [228, 207, 91], [255, 234, 70],
+  [0, 32, 76],
+  [0, 48, 111],
+  [57, 72, 107],
+  [87, 93, 109],
+  [112, 113, 115],
+  [138, 134, 120],
+  [166, 157, 117],
+  [196, 181, 108],
+  [228, 207, 91],
+  [255, 234, 70],
 ] as const;
 
 export function cividis(t: number): string {
@@ -36,13 +45,21 @@ export function readOverlay(raw: unknown): Overlay | null {
   const data = raw as (Measured & { title?: unknown; unit?: unknown; after?: Measured }) | null;
   if (!data?.values) return null;
   // The scale's ends are set where the values meet what is drawn.
-  return { title: String(data.title ?? ""), unit: String(data.unit ?? ""), sides: [data, data.after ?? {}], low: 0, high: 0 };
+  return {
+    title: String(data.title ?? ""),
+    unit: String(data.unit ?? ""),
+    sides: [data, data.after ?? {}],
+    low: 0,
+    high: 0,
+  };
 }
 
-export function position(overlay: Overlay, value: number): number {
+export function position(overlay: Pick<Overlay, "low" | "high">, value: number): number {
   return overlay.high > overlay.low ? (value - overlay.low) / (overlay.high - overlay.low) : 1;
 }
 
 export function formatValue(value: number): string {
-  return Math.abs(value) >= 1000 || value === 0 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(3)));
+  return Math.abs(value) >= 1000 || value === 0
+    ? Math.round(value).toLocaleString("en")
+    : String(Number(value.toPrecision(3)));
 }

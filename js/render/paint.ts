@@ -1,9 +1,10 @@
 /** Draws a frame: boxes of groups, then edges, then nodes, so that nothing a person reads is crossed by a line. */
-import { type Frame, detail, window } from "./frame.ts";
-import { paintEdges, paintEdgeLabels } from "./paint_edges.ts";
-import { paintSigns, paintWash } from "./notes.ts";
+import { paintEdgeLabels } from "./edge_labels.ts";
+import { detail, type Frame, worldWindow } from "./frame.ts";
+import { paintEdges } from "./paint_edges.ts";
 import { paintGroups, paintHeaders } from "./paint_groups.ts";
 import { paintNodes } from "./paint_nodes.ts";
+import { paintSigns, paintWash } from "./paint_notes.ts";
 import { type Pen } from "./pen.ts";
 
 export function paint(context: Pen, ratio: number, frame: Frame): void {
@@ -12,7 +13,7 @@ export function paint(context: Pen, ratio: number, frame: Frame): void {
   context.globalAlpha = 1;
   context.fillStyle = theme.background;
   context.fillRect(0, 0, view.width, view.height);
-  const [x0, y0, x1, y1] = window(frame);
+  const [x0, y0, x1, y1] = worldWindow(frame);
   const items: number[] = [];
   frame.scene.items.query(x0, y0, x1, y1, (i) => {
     if (frame.scene.visible.side[i] & frame.sides) items.push(i);

@@ -2,7 +2,7 @@
 import { groupName } from "../graph/labels.ts";
 import { GroupKind } from "../graph/payload.ts";
 import { HEADER, PAD } from "./content.ts";
-import { sx, sy, valueOf, type Detail, type Frame } from "./frame.ts";
+import { type Detail, type Frame, overlayValue, sx, sy } from "./frame.ts";
 import { cividis, formatValue, inkOn, position } from "./overlay.ts";
 import { type Pen } from "./pen.ts";
 
@@ -23,7 +23,9 @@ export function paintGroups(context: Pen, f: Frame): void {
     context.fill();
     context.lineWidth = hovered ? 1.5 : 1;
     context.strokeStyle = hovered ? f.theme.accent : kernel ? f.theme.kernelLine : f.theme.groupLine;
-    context.setLineDash(groups.kind[g] === GroupKind.composite ? [6, 3] : groups.kind[g] === GroupKind.branch ? [2, 3] : []);
+    context.setLineDash(
+      groups.kind[g] === GroupKind.composite ? [6, 3] : groups.kind[g] === GroupKind.branch ? [2, 3] : [],
+    );
     context.stroke();
     context.setLineDash([]);
   }
@@ -40,7 +42,7 @@ function wash(f: Frame, g: number): string {
 
 /** Where a measured group is on the overlay's scale; -1 for what has no value. */
 function tone(f: Frame, g: number): number {
-  const value = valueOf(f, "groups", g);
+  const value = overlayValue(f, "groups", g);
   return value !== undefined && f.look.overlay ? position(f.look.overlay, value) : -1;
 }
 
@@ -75,7 +77,7 @@ function place(f: Frame, i: number): [number, number, number, number] {
 }
 
 function measured(f: Frame, g: number, name: string): string {
-  const value = valueOf(f, "groups", g);
+  const value = overlayValue(f, "groups", g);
   return value === undefined ? name : `${formatValue(value)} ${f.look.overlay?.unit ?? ""} · ${name}`;
 }
 

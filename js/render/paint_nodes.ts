@@ -1,11 +1,21 @@
 /** Nodes at three levels of detail: a box; its name; name, type, attributes and badges. */
 import { sideOf } from "../graph/picture.ts";
-import { BADGE_GAP, BADGE_HEIGHT, LABEL, PAD, SMALL, badgeRows, changeParts, contentOf, type Content } from "./content.ts";
-import { lag, markOf, presence, sx, sy, type Detail, type Frame, valueOf } from "./frame.ts";
+import {
+  BADGE_GAP,
+  BADGE_HEIGHT,
+  badgeRows,
+  type Content,
+  changeParts,
+  contentOf,
+  LABEL,
+  PAD,
+  SMALL,
+} from "./content.ts";
+import { type Detail, type Frame, lag, markOf, overlayValue, presence, sx, sy } from "./frame.ts";
 import { paintMark } from "./marks.ts";
+import { MUTED } from "./muted.ts";
 import { cividis, formatValue, inkOn, position } from "./overlay.ts";
 import { chevron } from "./paint_groups.ts";
-import { MUTED } from "./muted.ts";
 import { type Pen } from "./pen.ts";
 
 export function paintNodes(context: Pen, f: Frame, level: Detail, items: number[]): void {
@@ -33,13 +43,14 @@ function paintFar(context: Pen, f: Frame, items: number[]): void {
       context.fillRect(sx(f, f.scene.x[i] + dx) - w / 2, sy(f, f.scene.y[i] + dy) - h / 2, w, h);
     }
   }
-  for (const i of f.look.selected) ring(context, f, i, f.theme.accent, 2);
-  for (const i of f.look.linked) ring(context, f, i, f.theme.mark[4], 1.5);
-  if (f.look.hovered >= 0) ring(context, f, f.look.hovered, f.theme.accent, 1.5);
+  const { selected, linked, hovered } = f.look;
+  rings(context, f, selected.size > 0 ? items.filter((i) => selected.has(i)) : [], f.theme.accent, 2);
+  rings(context, f, linked, f.theme.mark[4], 1.5);
+  rings(context, f, hovered >= 0 ? [hovered] : [], f.theme.accent, 1.5);
 }
 
 function farColor(f: Frame, i: number): string {
-  const value = valueOf(f, "items", i);
+  const value = overlayValue(f, "items", i);
   if (f.look.muted?.has(i)) return f.theme.group;
   if (value !== undefined && f.look.overlay) return cividis(position(f.look.overlay, value));
   if (f.look.found) return f.look.found.has(i) ? f.theme.orange : f.theme.groupLine;
@@ -48,7 +59,7 @@ function farColor(f: Frame, i: number): string {
 }
 
 /** For a collapsed group: what happened inside, if it was of one kind, else that something changed. */
-function markInside(f: Frame, i: number): number {
+export function markInside(f: Frame, i: number): number {
   const { visible } = f.scene;
   if (visible.collapsedGroup[i] < 0 || !visible.picture.compares) return 0;
   const counts = contentOf(visible, i, f.textSide).changes;
@@ -57,16 +68,30 @@ function markInside(f: Frame, i: number): number {
 }
 
 function ring(context: Pen, f: Frame, i: number, color: string, width: number): void {
-  if (!(f.scene.visible.side[i] & f.sides)) return;
-  const [dx, dy] = lag(f, i);
-  const w = Math.max(4, f.scene.size.width[i] * f.camera.scale) + 4;
-  const h = Math.max(4, f.scene.size.height[i] * f.camera.scale) + 4;
+  rings(context, f, [i], color, width);
+}
+
+/** Outlines in one path: twenty thousand strokes would cost half a second. */
+function rings(context: Pen, f: Frame, items: Iterable<number>, color: string, width: number): void {
   context.beginPath();
-  context.roundRect(sx(f, f.scene.x[i] + dx) - w / 2, sy(f, f.scene.y[i] + dy) - h / 2, w, h, Math.min(w, h, 7 * f.camera.scale + 3) / 1.5);
+  for (const i of items) if (f.scene.visible.side[i] & f.sides) outline(context, f, i);
   context.lineWidth = width;
   context.strokeStyle = color;
   context.setLineDash([]);
   context.stroke();
+}
+
+function outline(context: Pen, f: Frame, i: number): void {
+  const [dx, dy] = lag(f, i);
+  const w = Math.max(4, f.scene.size.width[i] * f.camera.scale) + 4;
+  const h = Math.max(4, f.scene.size.height[i] * f.camera.scale) + 4;
+  context.roundRect(
+    sx(f, f.scene.x[i] + dx) - w / 2,
+    sy(f, f.scene.y[i] + dy) - h / 2,
+    w,
+    h,
+    Math.min(w, h, 7 * f.camera.scale + 3) / 1.5,
+  );
 }
 
 function paintOne(context: Pen, f: Frame, i: number, level: Detail): void {
@@ -95,7 +120,7 @@ function paintOne(context: Pen, f: Frame, i: number, level: Detail): void {
   }
   context.beginPath();
   context.roundRect(x, y, w, h, radius);
-  const value = valueOf(f, "items", i);
+  const value = overlayValue(f, "items", i);
   const tone = value !== undefined && f.look.overlay ? position(f.look.overlay, value) : null;
   context.fillStyle = tone !== null ? cividis(tone) : content.shape === "stack" ? f.theme.surface : f.theme.box;
   context.fill();
@@ -119,7 +144,16 @@ function paintOne(context: Pen, f: Frame, i: number, level: Detail): void {
   else if (f.look.hovered === i) ring(context, f, i, f.theme.accent, 1.4);
   else if (f.look.linked.has(i)) ring(context, f, i, f.theme.mark[4], 1.6);
   else if (f.look.found?.has(i)) ring(context, f, i, f.theme.orange, 2);
-  if (mark > 0) paintMark(context, mark, x + Math.min(2, w / 4), y + Math.min(2, h / 4), Math.min(8, Math.max(4.5, 7.5 * k)), color, f.theme.background);
+  if (mark > 0)
+    paintMark(
+      context,
+      mark,
+      x + Math.min(2, w / 4),
+      y + Math.min(2, h / 4),
+      Math.min(8, Math.max(4.5, 7.5 * k)),
+      color,
+      f.theme.background,
+    );
 }
 
 /** A collapsed kernel in the pane of the side that does not have it yet: its ops are there, the kernel is not. */
@@ -152,7 +186,8 @@ function outputLine(context: Pen, f: Frame, x: number, y: number, w: number, h: 
 /** A whole name in slightly smaller letters, or without its "nn.", says more than its beginning. */
 function nameThatFits(f: Frame, label: string, room: number, usual: number): [string, number] {
   for (const each of [label, label.replace(/^nn\./, "")]) {
-    for (let size = usual; size >= Math.max(8.5, usual - 2); size--) if (f.ruler.fit(each, room, size, false) === each) return [each, size];
+    for (let size = usual; size >= Math.max(8.5, usual - 2); size--)
+      if (f.ruler.fit(each, room, size, false) === each) return [each, size];
   }
   return [f.ruler.fit(label, room, usual, false), usual];
 }
@@ -170,7 +205,18 @@ function name(context: Pen, f: Frame, content: Content, x: number, y: number, w:
   context.fillText(words, x + w / 2, y + h / 2 + 0.5);
 }
 
-function full(context: Pen, f: Frame, content: Content, x: number, y: number, w: number, k: number, ink: string, dim: string, value: number | undefined): void {
+function full(
+  context: Pen,
+  f: Frame,
+  content: Content,
+  x: number,
+  y: number,
+  w: number,
+  k: number,
+  ink: string,
+  dim: string,
+  value: number | undefined,
+): void {
   const room = w / k - 2 * PAD;
   const left = x + PAD * k;
   context.textBaseline = "middle";
@@ -184,8 +230,10 @@ function full(context: Pen, f: Frame, content: Content, x: number, y: number, w:
   context.font = `${SMALL * k}px ${f.theme.font}`;
   context.fillStyle = dim;
   content.lines.forEach((line, row) => {
-    const words = row === 0 && value !== undefined && f.look.overlay ? `${formatValue(value)} ${f.look.overlay.unit}` : line;
-    if (content.changes && row === content.lines.length - 1) changes(context, f, content.changes, left, y + (below + 7) * k, k, dim);
+    const words =
+      row === 0 && value !== undefined && f.look.overlay ? `${formatValue(value)} ${f.look.overlay.unit}` : line;
+    if (content.changes && row === content.lines.length - 1)
+      changes(context, f, content.changes, left, y + (below + 7) * k, k, dim);
     else context.fillText(f.ruler.fit(words, room, SMALL), left, y + (below + 7) * k);
     below += 15;
   });
@@ -193,7 +241,15 @@ function full(context: Pen, f: Frame, content: Content, x: number, y: number, w:
 }
 
 /** What a pass did inside of a collapsed group, each kind in its colour. */
-function changes(context: Pen, f: Frame, counts: readonly number[], left: number, y: number, k: number, dim: string): void {
+function changes(
+  context: Pen,
+  f: Frame,
+  counts: readonly number[],
+  left: number,
+  y: number,
+  k: number,
+  dim: string,
+): void {
   let x = left;
   counts.forEach((n, mark) => {
     const [words] = changeParts(counts.map((_, other) => (other === mark ? n : 0)));
@@ -218,7 +274,13 @@ function badges(context: Pen, f: Frame, content: Content, left: number, top: num
         context.globalAlpha *= MUTED;
       }
       context.beginPath();
-      context.roundRect(left + at.x * k, y, at.width * k, BADGE_HEIGHT * k, badge.kind === "stub" ? 3 * k : (BADGE_HEIGHT / 2) * k);
+      context.roundRect(
+        left + at.x * k,
+        y,
+        at.width * k,
+        BADGE_HEIGHT * k,
+        badge.kind === "stub" ? 3 * k : (BADGE_HEIGHT / 2) * k,
+      );
       context.fillStyle = f.theme.surface;
       context.fill();
       context.lineWidth = mark > 0 ? 1.4 : 1;
@@ -227,10 +289,13 @@ function badges(context: Pen, f: Frame, content: Content, left: number, top: num
       context.stroke();
       context.setLineDash([]);
       context.fillStyle = mark > 0 ? f.theme.mark[mark] : f.theme.ink;
-      context.fillText(f.ruler.fit(badge.text, at.width - 10, SMALL), left + (at.x + 6) * k, y + (BADGE_HEIGHT / 2 + 0.5) * k);
+      context.fillText(
+        f.ruler.fit(badge.text, at.width - 10, SMALL),
+        left + (at.x + 6) * k,
+        y + (BADGE_HEIGHT / 2 + 0.5) * k,
+      );
       if (f.look.mutedNodes?.[badge.node]) context.restore();
     }
     y += (BADGE_HEIGHT + BADGE_GAP) * k;
   }
 }
-

@@ -1,7 +1,7 @@
 /** What the layout is asked: places instead of items, sizes, the edges that matter, where things were. */
 import { groupName } from "../graph/labels.ts";
 import { type Visible } from "../graph/visible.ts";
-import type { LayoutInput } from "../layout/types.ts";
+import { type LayoutInput } from "../layout/types.ts";
 import { HEADER, type Sizes } from "./content.ts";
 import { type Slots } from "./slots.ts";
 import { type Ruler } from "./text.ts";
@@ -24,7 +24,13 @@ export interface Question {
   route: Int32Array;
 }
 
-export function layoutInput(visible: Visible, size: Sizes, ruler: Ruler, slots: Slots, seed: Seed | undefined): Question {
+export function layoutInput(
+  visible: Visible,
+  size: Sizes,
+  ruler: Ruler,
+  slots: Slots,
+  seed: Seed | undefined,
+): Question {
   const width = new Float32Array(slots.count);
   const height = new Float32Array(slots.count);
   const group = new Int32Array(slots.count);
@@ -40,7 +46,8 @@ export function layoutInput(visible: Visible, size: Sizes, ruler: Ruler, slots: 
   }
   const { edges, route } = slotEdges(visible, slots);
   return {
-    slots, route,
+    slots,
+    route,
     input: {
       nodes: { width, height, group },
       edges,
@@ -64,8 +71,8 @@ function headerWidths({ open, picture }: Visible, ruler: Ruler): Float32Array {
   const out = new Float32Array(open.length);
   for (let i = 0; i < open.length; i++) {
     const name = picture.groups.name[open[i]];
-    let width = known.get(name);
-    if (width === undefined) known.set(name, (width = Math.min(240, ruler.width(groupName(name), 11, true) + 40)));
+    const width = known.get(name) ?? Math.min(240, ruler.width(groupName(name), 11, true) + 40);
+    known.set(name, width);
     out[i] = width;
   }
   return out;
@@ -95,5 +102,8 @@ function slotEdges(visible: Visible, slots: Slots): { edges: LayoutInput["edges"
     port[count] = visible.port[e];
     route[e] = count++;
   }
-  return { route, edges: { source: source.slice(0, count), target: target.slice(0, count), port: port.slice(0, count) } };
+  return {
+    route,
+    edges: { source: source.slice(0, count), target: target.slice(0, count), port: port.slice(0, count) },
+  };
 }

@@ -1,6 +1,6 @@
 /** The ways of edges: the layout's polylines, taken on to the borders of the boxes they belong to. */
 import { type Visible } from "../graph/visible.ts";
-import type { LayoutResult } from "../layout/types.ts";
+import { type LayoutResult } from "../layout/types.ts";
 import { type Sizes } from "./content.ts";
 import { type Grid } from "./grid.ts";
 
@@ -14,24 +14,38 @@ export function straightWays(visible: Visible, boxes: Float32Array, items: Grid)
     const side = visible.edgeSide[e];
     if (side === 3) continue;
     const [s, t] = [visible.source[e], visible.target[e]];
-    const [left, right] = [Math.max(boxes[4 * s], boxes[4 * t]) + 20, Math.min(boxes[4 * s + 2], boxes[4 * t + 2]) - 20];
+    const [left, right] = [
+      Math.max(boxes[4 * s], boxes[4 * t]) + 20,
+      Math.min(boxes[4 * s + 2], boxes[4 * t + 2]) - 20,
+    ];
     const [top, bottom] = [boxes[4 * s + 3], boxes[4 * t + 1]];
     if (left > right || top >= bottom) continue;
     // Beside other edges into the same node, an edge keeps to its argument's place.
     const x = Math.min(right, Math.max(left, (boxes[4 * s] + boxes[4 * s + 2]) / 2));
     let free = true;
-    items.query(x - 6, top + 1, x + 6, bottom - 1, (i) => { free &&= (visible.side[i] & side) === 0 || i === s || i === t; });
+    items.query(x - 6, top + 1, x + 6, bottom - 1, (i) => {
+      free &&= (visible.side[i] & side) === 0 || i === s || i === t;
+    });
     if (free) ways[e] = x;
   }
   return ways;
 }
 
-export function edgePoints(visible: Visible, size: Sizes, x: Float32Array, y: Float32Array, route: Int32Array, result: LayoutResult, straight: Float32Array | null) {
+export function edgePoints(
+  visible: Visible,
+  size: Sizes,
+  x: Float32Array,
+  y: Float32Array,
+  route: Int32Array,
+  result: LayoutResult,
+  straight: Float32Array | null,
+) {
   const offset = new Uint32Array(visible.edgeCount + 1);
   const { edgePoints: path, edgeOffset } = result;
   const free = (e: number) => route[e] < 0 || edgeOffset[route[e]] === edgeOffset[route[e] + 1];
   let most = 0;
-  for (let e = 0; e < visible.edgeCount; e++) most += 2 + (free(e) ? 0 : edgeOffset[route[e] + 1] - edgeOffset[route[e]]);
+  for (let e = 0; e < visible.edgeCount; e++)
+    most += 2 + (free(e) ? 0 : edgeOffset[route[e] + 1] - edgeOffset[route[e]]);
   const points = new Points(most);
   for (let e = 0; e < visible.edgeCount; e++) {
     const s = visible.source[e];
@@ -66,7 +80,9 @@ function within(x: number, middle: number, half: number): number {
 class Points {
   readonly list: Float32Array;
   count = 0;
-  constructor(most: number) { this.list = new Float32Array(2 * most); }
+  constructor(most: number) {
+    this.list = new Float32Array(2 * most);
+  }
 
   put(x: number, y: number): void {
     this.list[2 * this.count] = x;

@@ -2,8 +2,8 @@
 import { type Frame } from "./frame.ts";
 import { PLAIN } from "./look.ts";
 import { paint } from "./paint.ts";
-import { StrokePen, type Stroke, type Words } from "./strokes.ts";
-import { SvgPen, escape } from "./svg.ts";
+import { type Stroke, StrokePen, type Words } from "./strokes.ts";
+import { escaped, SvgPen } from "./svg.ts";
 
 const MARGIN = 24;
 const HEAD = 28;
@@ -19,16 +19,25 @@ export function toSvg(sheets: readonly Sheet[]): string {
   const parts = sheets.map((sheet, i) => {
     const pen = new SvgPen();
     paint(pen, 1, whole(sheet.frame));
-    const title = sheet.title ? `<text x="${MARGIN}" y="18" font-size="13" font-weight="600" font-family="sans-serif" fill="${escape(theme.dim)}">${escape(sheet.title)}</text>` : "";
+    const title = sheet.title
+      ? `<text x="${MARGIN}" y="18" font-size="13" font-weight="600" font-family="sans-serif" fill="${escaped(theme.dim)}">${escaped(sheet.title)}</text>`
+      : "";
     return `<g transform="translate(${i * view.width} 0)">${title}<g transform="translate(0 ${HEAD})">\n${pen.take()}\n</g></g>`;
   });
   const [width, height] = [Math.ceil(view.width * sheets.length), Math.ceil(view.height + HEAD)];
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">\n`
-    + `<rect width="100%" height="100%" fill="${escape(theme.background)}"/>\n${parts.join("\n")}\n</svg>\n`;
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">\n` +
+    `<rect width="100%" height="100%" fill="${escaped(theme.background)}"/>\n${parts.join("\n")}\n</svg>\n`
+  );
 }
 
 /** The same as strokes on one page, for what is drawn elsewhere. */
-export function toStrokes(sheets: readonly Sheet[]): { width: number; height: number; background: string; drawn: (Stroke | Words)[] } {
+export function toStrokes(sheets: readonly Sheet[]): {
+  width: number;
+  height: number;
+  background: string;
+  drawn: (Stroke | Words)[];
+} {
   const { theme } = sheets[0].frame;
   const view = room(sheets[0].frame);
   const drawn = sheets.flatMap((sheet, i) => {
@@ -51,5 +60,12 @@ function room({ scene }: Frame): { width: number; height: number } {
 function whole(frame: Frame): Frame {
   const { scene, look } = frame;
   const camera = { x: scene.width / 2, y: scene.height / 2, scale: 1 };
-  return { ...frame, camera, view: room(frame), t: 1, earlier: null, look: { ...PLAIN, overlay: look.overlay, values: look.values } };
+  return {
+    ...frame,
+    camera,
+    view: room(frame),
+    t: 1,
+    earlier: null,
+    look: { ...PLAIN, overlay: look.overlay, values: look.values },
+  };
 }

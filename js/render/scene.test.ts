@@ -1,28 +1,34 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { carry } from "../graph/carry.ts";
-import { compare, single } from "../graph/picture.ts";
+import { compare, type Picture, single } from "../graph/picture.ts";
 import { graph, parallelCast } from "../graph/testing.ts";
 import { DEFAULT_OPTIONS, visible } from "../graph/visible.ts";
-import { layout } from "../layout/index.ts";
+import { layout } from "../layout/compound.ts";
 import { sizes } from "./content.ts";
 import { inItems } from "./derive.ts";
 import { hit } from "./hit.ts";
 import { PLAIN } from "./look.ts";
 import { earlier, moved } from "./motion.ts";
+import { readNotes } from "./notes.ts";
+import { readOverlay } from "./overlay.ts";
 import { layoutInput } from "./question.ts";
 import { buildScene } from "./scene.ts";
-import { readOverlay } from "./overlay.ts";
 import { ownSlots, sharedSlots } from "./slots.ts";
 import { Ruler } from "./text.ts";
-import type { Picture } from "../graph/picture.ts";
 
 const ruler = new Ruler(() => 0.55);
 
 function arrange(picture: Picture, apart = false, collapsed = new Set<number>()) {
   const shown = visible(picture, { ...DEFAULT_OPTIONS, collapsed });
   const size = sizes(shown, ruler);
-  const question = layoutInput(shown, size, ruler, picture.compares && !apart ? sharedSlots(shown) : ownSlots(shown), undefined);
+  const question = layoutInput(
+    shown,
+    size,
+    ruler,
+    picture.compares && !apart ? sharedSlots(shown) : ownSlots(shown),
+    undefined,
+  );
   return buildScene(shown, size, question, layout(question.input));
 }
 
@@ -38,8 +44,13 @@ test("edges start at their source's border and end at their target's", () => {
 });
 
 test("what was removed and what replaced it share a place, but not in the overlay", () => {
-  const chain = (middle: string) => graph([{ label: "a" }, { label: middle, inputs: [0] }, { label: "c", inputs: [1] }]);
-  const marks = { before_mark: Uint8Array.from([0, 2, 0]), after_mark: Uint8Array.from([0, 3, 0]), pairs: Uint32Array.from([0, 0, 2, 2]) };
+  const chain = (middle: string) =>
+    graph([{ label: "a" }, { label: middle, inputs: [0] }, { label: "c", inputs: [1] }]);
+  const marks = {
+    before_mark: Uint8Array.from([0, 2, 0]),
+    after_mark: Uint8Array.from([0, 3, 0]),
+    pairs: Uint32Array.from([0, 0, 2, 2]),
+  };
   const picture = compare(chain("batch_norm"), chain("add"), marks);
   const beside = arrange(picture);
   assert.equal(beside.x[1], beside.x[3]);
@@ -51,7 +62,11 @@ test("what was removed and what replaced it share a place, but not in the overla
 test("past a node that only the other pane shows, an edge runs straight", () => {
   const before = graph([{ label: "a" }, { label: "multiply", inputs: [0] }, { label: "c", inputs: [1] }]);
   const after = graph([{ label: "a" }, { label: "c", inputs: [0] }]);
-  const picture = compare(before, after, { before_mark: Uint8Array.from([0, 2, 0]), after_mark: new Uint8Array(2), pairs: Uint32Array.from([0, 0, 2, 1]) });
+  const picture = compare(before, after, {
+    before_mark: Uint8Array.from([0, 2, 0]),
+    after_mark: new Uint8Array(2),
+    pairs: Uint32Array.from([0, 0, 2, 1]),
+  });
   const scene = arrange(picture);
   const e = [...scene.visible.edgeSide].indexOf(2);
   assert.equal(scene.pointOffset[e + 1] - scene.pointOffset[e], 2);
@@ -75,7 +90,11 @@ test("pointing at a node finds it, on its own side only", () => {
 });
 
 test("the same graph again moves nothing, and a graph with one op more keeps the rest together", () => {
-  const nodes = [{ label: "x", kind: "param" as const }, { label: "a", inputs: [0] }, { label: "b", inputs: [1] }];
+  const nodes = [
+    { label: "x", kind: "param" as const },
+    { label: "a", inputs: [0] },
+    { label: "b", inputs: [1] },
+  ];
   const first = single(graph(nodes));
   const again = single(graph(nodes));
   const old = arrange(first);
@@ -92,7 +111,12 @@ test("measured values lie on nodes and on kernels' boxes of their own side, on o
   const kernel = picture.groups.id[1].findIndex((id) => id >= 0);
   const place = picture.groups.id[1][kernel];
   const inside = after.group.indexOf(place);
-  const overlay = readOverlay({ title: "time", unit: "µs", values: { 0: 2 }, after: { values: { 0: 5 }, groups: { [after.groupId[place]]: [9, inside] } } });
+  const overlay = readOverlay({
+    title: "time",
+    unit: "µs",
+    values: { 0: 2 },
+    after: { values: { 0: 5 }, groups: { [after.groupId[place]]: [9, inside] } },
+  });
   const chosen = { selection: [], hoveredNode: -1, found: null, overlay, notes: null };
   const open = inItems(PLAIN, arrange(picture), chosen);
   assert.deepEqual([open.overlay!.low, open.overlay!.high], [2, 9]);
@@ -103,4 +127,58 @@ test("measured values lie on nodes and on kernels' boxes of their own side, on o
   assert.deepEqual([...closed.values[1].items.values()], [5, 9]);
   assert.equal(closed.values[1].groups.size, 0);
   assert.equal(inItems(PLAIN, arrange(picture), { ...chosen, overlay: readOverlay({}) }).overlay, null);
+});
+
+test("values of edges are on one scale; those between two closed groups are one edge with their sum", () => {
+  const picture = single(
+    graph([
+      { label: "x", kind: "param" },
+      { label: "a", inputs: [0] },
+      { label: "b", inputs: [1] },
+      { label: "c", inputs: [2] },
+    ]),
+  );
+  const scene = arrange(picture);
+  const edges: [number, number, number][] = [
+    [1, 2, 4],
+    [2, 3, 8],
+    [1, 2, 4],
+    [0, 3, 99],
+    [7, 8, 1],
+  ];
+  const notes = readNotes({ edges: { title: "bytes", unit: "B", edges } });
+  const chosen = { selection: [], hoveredNode: -1, found: null, overlay: null, notes };
+  const found = inItems(PLAIN, scene, chosen).notes?.colours;
+  const named = [...(found?.at ?? [])].map(([e, t]) => [scene.visible.source[e], scene.visible.target[e], t]);
+  // 4 and 4 are one edge; 0 to 3 and 7 to 8 are not drawn
+  assert.deepEqual(named, [
+    [1, 2, 1],
+    [2, 3, 1],
+  ]);
+  assert.deepEqual([found?.low, found?.high], [8, 8]);
+});
+
+test("values of edges that are not drawn give no scale", () => {
+  const scene = arrange(
+    single(
+      graph([
+        { label: "x", kind: "param" },
+        { label: "a", inputs: [0] },
+      ]),
+    ),
+  );
+  const notes = readNotes({
+    edges: {
+      title: "",
+      unit: "",
+      edges: [
+        [5, 6, 1],
+        [0, 1, Number.NaN],
+      ],
+    },
+  });
+  assert.equal(
+    inItems(PLAIN, scene, { selection: [], hoveredNode: -1, found: null, overlay: null, notes }).notes?.colours,
+    null,
+  );
 });

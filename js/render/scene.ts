@@ -1,6 +1,6 @@
 /** A picture with places: items, boxes and edges in world pixels, with the indexes that make drawing and pointing quick. */
 import { type Visible } from "../graph/visible.ts";
-import type { LayoutResult } from "../layout/types.ts";
+import { type LayoutResult } from "../layout/types.ts";
 import { type Box } from "./camera.ts";
 import { type Sizes } from "./content.ts";
 import { Grid } from "./grid.ts";
@@ -42,16 +42,23 @@ export function buildScene(visible: Visible, size: Sizes, question: Question, re
     boxes[4 * i + 3] = y[i] + size.height[i] / 2;
   }
   const items = new Grid(boxes, result.width, result.height);
-  const straight = question.slots.count < visible.count || visible.picture.compares ? straightWays(visible, boxes, items) : null;
+  const straight =
+    question.slots.count < visible.count || visible.picture.compares ? straightWays(visible, boxes, items) : null;
   const { points, pointOffset } = edgePoints(visible, size, x, y, question.route, result, straight);
   const drawn: (Float32Array | undefined)[] = [];
   const minWidth = question.input.groups.minWidth;
   let byItem: Map<number, number[]> | null = null;
   return {
-    visible, size, x, y, groupBox: result.groupBox,
+    visible,
+    size,
+    x,
+    y,
+    groupBox: result.groupBox,
     sideBox: (sides) => (drawn[sides] ??= sideBoxes(visible, boxes, result.groupBox, minWidth, sides)),
-    points, pointOffset,
-    width: result.width, height: result.height,
+    points,
+    pointOffset,
+    width: result.width,
+    height: result.height,
     items,
     edges: new Grid(edgeBoxes(points, pointOffset), result.width, result.height),
     edgesOf(item) {
@@ -73,7 +80,7 @@ function edgesByItem(visible: Visible): Map<number, number[]> {
   return map;
 }
 
-export function itemBox(scene: Scene, i: number): Box {
+function itemBox(scene: Scene, i: number): Box {
   const width = scene.size.width[i];
   const height = scene.size.height[i];
   return { x: scene.x[i] - width / 2, y: scene.y[i] - height / 2, width, height };

@@ -7,15 +7,28 @@ import { PADDING } from "./question.ts";
  * A box that also holds nodes of the other side is drawn around this side's only: its kernel is as large as its ops.
  * What is empty on this side gets a box without area.
  */
-export function sideBoxes(visible: Visible, items: Float32Array, groupBox: Float32Array, minWidth: Float32Array, sides: number): Float32Array {
+export function sideBoxes(
+  visible: Visible,
+  items: Float32Array,
+  groupBox: Float32Array,
+  minWidth: Float32Array,
+  sides: number,
+): Float32Array {
   if (!visible.picture.compares || sides === 3) return groupBox;
   const out = groupBox.slice();
   const whole = new Uint8Array(visible.open.length).fill(1);
   const bounds = new Float32Array(groupBox.length);
   for (let g = 0; g < visible.open.length; g++) bounds.set([Infinity, Infinity, -Infinity, -Infinity], 4 * g);
-  const widen = (g: number, x0: number, y0: number, x1: number, y1: number) => bounds.set([
-    Math.min(bounds[4 * g], x0), Math.min(bounds[4 * g + 1], y0), Math.max(bounds[4 * g + 2], x1), Math.max(bounds[4 * g + 3], y1),
-  ], 4 * g);
+  const widen = (g: number, x0: number, y0: number, x1: number, y1: number) =>
+    bounds.set(
+      [
+        Math.min(bounds[4 * g], x0),
+        Math.min(bounds[4 * g + 1], y0),
+        Math.max(bounds[4 * g + 2], x1),
+        Math.max(bounds[4 * g + 3], y1),
+      ],
+      4 * g,
+    );
   for (let i = 0; i < visible.count; i++) {
     const g = visible.parent[i];
     if (g < 0) continue;

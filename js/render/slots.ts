@@ -63,7 +63,8 @@ function topological(visible: Visible): number[] {
   }
   const order: number[] = [];
   for (let i = 0; i < visible.count; i++) if (waiting[i] === 0) order.push(i);
-  for (let head = 0; head < order.length; head++) for (const t of out[order[head]]) if (--waiting[t] === 0) order.push(t);
+  for (let head = 0; head < order.length; head++)
+    for (const t of out[order[head]]) if (--waiting[t] === 0) order.push(t);
   return order;
 }
 
@@ -72,7 +73,12 @@ function untangle(visible: Visible, mate: Int32Array): Slots {
   for (let round = 0; round < 6; round++) {
     const slots = number(visible, mate);
     const keep = [...visible.source.keys()].filter((e) => !visible.weak[e]);
-    const bad = cyclic(keep.map((e) => slots.of[visible.source[e]]), keep.map((e) => slots.of[visible.target[e]]), slots.count, () => true);
+    const bad = cyclic(
+      keep.map((e) => slots.of[visible.source[e]]),
+      keep.map((e) => slots.of[visible.target[e]]),
+      slots.count,
+      () => true,
+    );
     let parted = false;
     keep.forEach((e, i) => {
       if (!bad[i]) return;

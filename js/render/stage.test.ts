@@ -2,29 +2,38 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { single } from "../graph/picture.ts";
 import { graph } from "../graph/testing.ts";
-import { presence, type Frame } from "./frame.ts";
+import { type Frame, presence } from "./frame.ts";
 import { Stage } from "./stage.ts";
 import { Ruler } from "./text.ts";
 
 /** The browser's next frame, when the test says so. */
 function frames(): (now: number) => void {
-  let waiting: FrameRequestCallback[] = [];
+  const waiting: FrameRequestCallback[] = [];
   globalThis.requestAnimationFrame = (callback) => waiting.push(callback);
   globalThis.cancelAnimationFrame = () => undefined;
-  return (now) => waiting.splice(0).forEach((callback) => callback(now));
+  return (now) => {
+    for (const callback of waiting.splice(0)) callback(now);
+  };
 }
 
 test("the first frame after a group was opened shows what is in it, and the group's corner stays where it was", async () => {
   const paint = frames();
   const stage = new Stage(new Ruler(() => 0.5));
   const inputs = [[], [0], [1], [2]];
-  const nodes = inputs.map((list, i) => ({ label: `op${i}`, inputs: list, ...(i === 1 || i === 2 ? { group: 0 } : {}) }));
+  const nodes = inputs.map((list, i) => ({
+    label: `op${i}`,
+    inputs: list,
+    ...(i === 1 || i === 2 ? { group: 0 } : {}),
+  }));
   const picture = single(graph(nodes, [{ kind: "scope", name: "layer" }]));
   await stage.setPicture(picture, new Set([0]));
   paint(0);
   const closed = stage.scene!;
   const item = closed.visible.collapsedGroup.indexOf(0);
-  const corner = [closed.x[item] - closed.size.width[item] / 2 - stage.camera.x, closed.y[item] - closed.size.height[item] / 2 - stage.camera.y];
+  const corner = [
+    closed.x[item] - closed.size.width[item] / 2 - stage.camera.x,
+    closed.y[item] - closed.size.height[item] / 2 - stage.camera.y,
+  ];
   await stage.setOptions({ collapsed: new Set() }, 0);
   // A frame may be late: how far it is on its way does not depend on when the scene was built.
   paint(5000);

@@ -3,21 +3,21 @@
  * in `refresh`, which asks the worker for places and keeps the old scene on screen until they are there.
  */
 import { carriedGroups, carry } from "../graph/carry.ts";
-import { initiallyCollapsed } from "../graph/collapse.ts";
+import { initiallyCollapsed, scopesClosed } from "../graph/collapse.ts";
 import { mutedNodes } from "../graph/muted.ts";
 import { changedNodes, neighbourhood } from "../graph/neighbours.ts";
 import { EMPTY } from "../graph/payload.ts";
-import { single, type Picture } from "../graph/picture.ts";
-import { DEFAULT_OPTIONS, visible, type ViewOptions } from "../graph/visible.ts";
+import { type Picture, single } from "../graph/picture.ts";
+import { DEFAULT_OPTIONS, type ViewOptions, visible } from "../graph/visible.ts";
 import { Arranger } from "./arranger.ts";
-import { between, fit, zoomAt, type Camera, type Size } from "./camera.ts";
+import { between, type Camera, fit, type Size, zoomAt } from "./camera.ts";
 import { sizes } from "./content.ts";
 import { inItems, itemsOf } from "./derive.ts";
-import { mutedItems } from "./muted.ts";
 import { Events } from "./events.ts";
-import { extent, near, openingCamera } from "./first_view.ts";
-import { PLAIN, type Look } from "./look.ts";
-import { earlier, ease, moved, nearestKept, shift, type Earlier } from "./motion.ts";
+import { extent, firstChange, fitsWhole, framed, openingCamera, shows } from "./first_view.ts";
+import { type Look, PLAIN } from "./look.ts";
+import { type Earlier, earlier, ease, moved, nearestKept, shift } from "./motion.ts";
+import { mutedItems } from "./muted.ts";
 import { type Notes } from "./notes.ts";
 import { type Overlay } from "./overlay.ts";
 import { layoutInput } from "./question.ts";
@@ -30,9 +30,9 @@ const GLIDE_MS = 250;
 const FRAME_MS = 1000 / 60;
 
 /** Which way the data flows. */
-export type Direction = "down" | "right";
+type Direction = "down" | "right";
 
-export interface StageEvents extends Record<string, unknown> {
+interface StageEvents extends Record<string, unknown> {
   select: { nodes: number[] };
   hover: number;
   collapsed: ReadonlySet<number>;
@@ -43,6 +43,9 @@ export interface StageEvents extends Record<string, unknown> {
   /** Whether only what changed is shown, and the colours of edges: both have more than one way in. */
   changedOnly: boolean;
   edges: Look["edges"];
+  look: Look;
+  /** The error of the last arrangement; null once one has come. */
+  failed: Error | null;
 }
 
 export class Stage {
@@ -50,7 +53,7 @@ export class Stage {
   picture: Picture = single(EMPTY);
   scene: Scene | null = null;
   camera: Camera = { x: 0, y: 0, scale: 1 };
-  look: Look = PLAIN;
+  private looked: Look = PLAIN;
   options: ViewOptions = DEFAULT_OPTIONS;
   changedOnly = false;
   hops = 1;
@@ -74,12 +77,33 @@ export class Stage {
   private cameraTo: Camera | null = null;
   private startedAt = 0;
   private sized = false;
+  /** Whether the camera was moved since the first view, by hand or by a key. */
   private touched = false;
+  /** The view that a new size of the pane asks for again; null once a hand has moved the camera. */
+  private framing: ((scene: Scene, view: Size) => Camera) | null = null;
+  /** Whether the stage decides which groups of the first picture are open: it depends on the room. */
+  private choosing = false;
+  /** Nodes that code has selected before there was a scene to frame them in. */
+  private asked: readonly number[] = [];
   private serial = 0;
   /** From the picture on screen to the one that is being arranged. */
   private carried: Int32Array | null = null;
 
   constructor(public ruler: Ruler) {}
+
+  /** The scene, once it is of the picture; null while that is being arranged and an older one is on screen. */
+  get current(): Scene | null {
+    return this.scene?.visible.picture === this.picture ? this.scene : null;
+  }
+
+  get look(): Look {
+    return this.looked;
+  }
+
+  set look(look: Look) {
+    this.looked = look;
+    this.events.emit("look", look);
+  }
 
   // ---- what is shown -------------------------------------------------------------------------------------------
 
@@ -89,14 +113,15 @@ export class Stage {
     // The picture on screen is an older one where this one overtakes another.
     const shown = this.scene?.visible.picture;
     this.carried = shown && shown !== old ? carry(shown, picture) : nodes;
-    const kept = nodes ? new Set<number>() : null;
-    if (nodes && kept) for (let u = 0; u < nodes.length; u++) if (this.selection.includes(nodes[u])) kept.add(u);
+    const kept = nodes ? keptOf(this.selection, nodes) : [];
     this.picture = picture;
     this.found = null;
     this.hoveredNode = -1;
     const start = collapsed ?? carriedCollapse(old, picture, nodes, this.options);
     this.options = { ...this.options, collapsed: start };
-    this.selection = kept ? [...kept] : [];
+    this.selection = kept;
+    this.choosing = !this.scene && collapsed === undefined;
+    this.asked = [];
     this.events.emit("collapsed", start);
     this.events.emit("select", { nodes: this.selection });
     return this.refresh({});
@@ -139,7 +164,10 @@ export class Stage {
 
   private async refresh(how: { anchor?: number; reopen?: boolean; turn?: boolean }): Promise<void> {
     const serial = ++this.serial;
-    const busy = setTimeout(() => this.events.emit("busy", `Arranging ${this.picture.nodeCount.toLocaleString("en")} nodes`), 300);
+    const busy = setTimeout(
+      () => this.events.emit("busy", `Arranging ${this.picture.nodeCount.toLocaleString("en")} nodes`),
+      300,
+    );
     try {
       const only = this.changedOnly ? neighbourhood(this.picture, changedNodes(this.picture), this.hops) : undefined;
       const { only: _none, ...rest } = this.options;
@@ -157,24 +185,42 @@ export class Stage {
       if (result === null || serial !== this.serial) return;
       const built = buildScene(shown, laid, question, result);
       const scene = right ? turnedScene(built, size) : built;
+      const again = this.closeScopes(scene);
+      if (again) return await again;
       this.scene = scene;
       this.muteAgain();
       this.lookAgain();
       if (how.turn && this.selection.length === 0) this.touched = false;
       this.glide(scene, was, how.anchor, how.reopen);
+      this.events.emit("failed", null);
       this.events.emit("scene", scene);
       this.repaint();
+    } catch (error) {
+      // Without this, a layout that throws would be an unhandled rejection, and the pane would stay as it is.
+      if (serial === this.serial) this.events.emit("failed", error instanceof Error ? error : new Error(String(error)));
     } finally {
       clearTimeout(busy);
       if (serial === this.serial) this.events.emit("busy", null);
     }
   }
 
+  /** Closes scopes of a first picture that does not fit its pane, and arranges it anew; null where nothing closes. */
+  private closeScopes(scene: Scene): Promise<void> | null {
+    if (!this.choosing || !this.sized) return null;
+    this.choosing = false;
+    if (fitsWhole(scene, this.view)) return null;
+    const collapsed = scopesClosed(this.picture, this.options.collapsed, this.options.showConstants);
+    if (collapsed.size === this.options.collapsed.size) return null;
+    this.options = { ...this.options, collapsed };
+    this.events.emit("collapsed", collapsed);
+    return this.refresh({ reopen: true });
+  }
+
   private glide(scene: Scene, was: Earlier | null, anchor: number | undefined, reopen = false): void {
     if (!was) {
       this.before = null;
       this.progress = 1;
-      if (this.sized && !this.touched) this.camera = openingCamera(scene, this.view);
+      if (this.sized && !this.touched) this.camera = this.opening(scene);
       return;
     }
     let delta = anchor !== undefined ? shift(scene, was, { group: anchor }) : null;
@@ -185,10 +231,30 @@ export class Stage {
     const from = this.camera;
     const held = delta && { ...from, x: from.x + delta[0], y: from.y + delta[1] };
     this.before = was;
+    this.framing = null;
     if (held && (this.touched || anchor !== undefined)) return this.animate(from, held);
-    // Until somebody has moved the camera, a new picture is shown as a first one would be, unless that is where one is.
+    this.animate(from, held && !this.asked.length ? this.keptView(scene, held) : this.opening(scene));
+  }
+
+  /** The view after a toggle: it moves only as far as the first change, and only where no change is in view. */
+  private keptView(scene: Scene, held: Camera): Camera {
+    const change = firstChange(scene);
+    if (change < 0 || shows(scene, this.view, held, change)) return held;
+    const changed = itemsOf(scene, changedNodes(scene.visible.picture));
+    return changed.some((i) => shows(scene, this.view, held, i)) ? held : framed(scene, this.view, change);
+  }
+
+  /** The first view: of the nodes that code has selected, where they are not seen in the usual one. */
+  private opening(scene: Scene): Camera {
     const first = openingCamera(scene, this.view);
-    this.animate(from, held && near(held, first, this.view) ? held : first);
+    const items = itemsOf(scene, this.asked);
+    return items.every((i) => shows(scene, this.view, first, i)) ? first : this.closeUp(scene, items);
+  }
+
+  private closeUp(scene: Scene, items: readonly number[]): Camera {
+    if (items.length === 1) return framed(scene, this.view, items[0]);
+    const box = around(scene, items);
+    return box ? fit(box, this.view, 1, 60) : openingCamera(scene, this.view);
   }
 
   private animate(from: Camera, to: Camera): void {
@@ -220,19 +286,20 @@ export class Stage {
 
   resize(view: Size): void {
     this.view = view;
-    if (!this.sized && view.width > 0) {
-      this.sized = true;
-    }
-    // Until somebody has moved the camera, the first view is that of the room there is.
-    if (this.scene && !this.touched && view.width > 0) {
-      if (this.progress < 1) this.cameraTo = openingCamera(this.scene, view);
-      else this.camera = openingCamera(this.scene, view);
+    this.sized ||= view.width > 0;
+    const { scene } = this;
+    if (scene && view.width > 0) {
+      if (this.closeScopes(scene)) return;
+      const to = this.touched ? this.framing?.(scene, view) : this.opening(scene);
+      if (to && this.progress < 1) this.cameraTo = to;
+      else if (to) this.camera = to;
     }
     this.repaint();
   }
 
   setCamera(camera: Camera, byHand = true): void {
     this.touched ||= byHand;
+    this.framing = null;
     this.camera = camera;
     if (this.progress < 1) {
       // A hand on the picture ends the glide: two movers at once would fight.
@@ -244,7 +311,11 @@ export class Stage {
   }
 
   pan(dx: number, dy: number): void {
-    this.setCamera({ ...this.camera, x: this.camera.x - dx / this.camera.scale, y: this.camera.y - dy / this.camera.scale });
+    this.setCamera({
+      ...this.camera,
+      x: this.camera.x - dx / this.camera.scale,
+      y: this.camera.y - dy / this.camera.scale,
+    });
   }
 
   zoom(factor: number, x = this.view.width / 2, y = this.view.height / 2): void {
@@ -253,21 +324,29 @@ export class Stage {
 
   glideTo(camera: Camera): void {
     this.touched = true;
+    this.framing = null;
     this.before = null;
     this.animate(this.camera, camera);
   }
 
+  /** Glides to a view that the pane keeps when it gets another size. */
+  private frame(framing: (scene: Scene, view: Size) => Camera): void {
+    if (!this.scene) return;
+    this.glideTo(framing(this.scene, this.view));
+    this.framing = framing;
+  }
+
   fit(): void {
-    if (this.scene) this.glideTo(fit(extent(this.scene), this.view));
+    this.frame((scene, view) => fit(extent(scene), view));
   }
 
   home(): void {
-    if (this.scene) this.glideTo(openingCamera(this.scene, this.view));
+    this.frame(openingCamera);
   }
 
   fitItems(items: Iterable<number>): void {
     const box = this.scene ? around(this.scene, items) : null;
-    if (box) this.glideTo(fit(box, this.view, 1, 60));
+    if (box) this.frame((_, view) => fit(box, view, 1, 60));
   }
 
   /** Brings an item into view without changing the zoom more than needed. */
@@ -285,9 +364,25 @@ export class Stage {
 
   select(nodes: number[]): void {
     this.selection = nodes;
+    this.asked = [];
     this.lookAgain();
     this.events.emit("select", { nodes });
     this.repaint();
+  }
+
+  /** Selects nodes as code asks for it, and brings them into view unless they are in it. */
+  choose(nodes: number[]): void {
+    this.select(nodes);
+    this.asked = nodes;
+    if (this.current && this.sized) this.bringIntoView(itemsOf(this.current, nodes));
+  }
+
+  /** Brings items into view, unless all of them are in it. */
+  bringIntoView(items: readonly number[]): void {
+    const { scene } = this;
+    if (!scene || items.length === 0) return;
+    const at = this.progress < 1 && this.cameraTo ? this.cameraTo : this.camera;
+    if (!items.every((i) => shows(scene, this.view, at, i))) this.frame((now) => this.closeUp(now, items));
   }
 
   hover(item: number, group = -1, edge = -1): void {
@@ -301,7 +396,7 @@ export class Stage {
 
   /** The pointer's place as Python sets it; -1 for none. */
   hoverNode(u: number): void {
-    const item = u >= 0 ? this.scene?.visible.itemOf[u] ?? -1 : -1;
+    const item = u >= 0 ? (this.current?.visible.itemOf[u] ?? -1) : -1;
     this.hover(item);
   }
 
@@ -348,7 +443,9 @@ export class Stage {
   async reveal(nodes: number[], zoom = true): Promise<void> {
     const collapsed = new Set(this.options.collapsed);
     let opened = false;
-    for (const u of nodes) for (let g = this.picture.group[u] ?? -1; g >= 0; g = this.picture.groups.parent[g]) opened = collapsed.delete(g) || opened;
+    for (const u of nodes)
+      for (let g = this.picture.group[u] ?? -1; g >= 0; g = this.picture.groups.parent[g])
+        opened = collapsed.delete(g) || opened;
     const hidden = this.changedOnly && nodes.some((u) => !this.isDrawn(u));
     if (hidden) {
       this.changedOnly = false;
@@ -368,12 +465,12 @@ export class Stage {
   }
 
   itemsOf(nodes: readonly number[]): number[] {
-    return this.scene ? itemsOf(this.scene, nodes) : [];
+    return this.current ? itemsOf(this.current, nodes) : [];
   }
 
   private lookAgain(): void {
-    const { scene, selection, hoveredNode, found, overlay, notes } = this;
-    if (scene) this.look = inItems(this.look, scene, { selection, hoveredNode, found, overlay, notes });
+    const { current, selection, hoveredNode, found, overlay, notes } = this;
+    if (current) this.look = inItems(this.look, current, { selection, hoveredNode, found, overlay, notes });
   }
 
   // ---- painting ------------------------------------------------------------------------------------------------
@@ -413,6 +510,17 @@ function carriedCollapse(old: Picture, next: Picture, nodes: Int32Array | null, 
     else start.delete(g);
   });
   return start;
+}
+
+/** The selected nodes in another picture; `nodes[u]` is the old node that became node u, or -1. */
+function keptOf(selection: readonly number[], nodes: Int32Array): number[] {
+  if (selection.length === 0) return [];
+  const selected = new Set(selection);
+  const kept: number[] = [];
+  nodes.forEach((old, u) => {
+    if (selected.has(old)) kept.push(u);
+  });
+  return kept;
 }
 
 function identity(count: number): Int32Array {

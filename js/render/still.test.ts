@@ -2,22 +2,38 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { single } from "../graph/picture.ts";
 import { graph } from "../graph/testing.ts";
+import { type Frame } from "./frame.ts";
 import { PAPER } from "./paper.ts";
 import { Stage } from "./stage.ts";
-import { stillSvg, type StillSheet } from "./still.ts";
+import { graphDrawing, stillSvg } from "./still.ts";
 import { Ruler } from "./text.ts";
 
 globalThis.requestAnimationFrame = () => 1;
 globalThis.cancelAnimationFrame = () => undefined;
 
-async function sheet(count: number, title: string, name = "op"): Promise<StillSheet> {
+async function frameOf(count: number, name = "op"): Promise<Frame> {
   const stage = new Stage(new Ruler(() => 0.5));
   const nodes = Array.from({ length: count }, (_, i) => ({ label: `${name}${i}`, inputs: i > 0 ? [i - 1] : [] }));
   await stage.setPicture(single(graph(nodes)), new Set());
   const { scene, camera, ruler, look } = stage;
   stage.dispose();
   const view = { width: 300, height: 200 };
-  return { title, frame: { scene: scene!, camera, view, theme: { ...PAPER, background: "#000" }, ruler, look: { ...look, hovered: 0 }, sides: 1, textSide: 0, t: 1, earlier: null } };
+  return {
+    scene: scene!,
+    camera,
+    view,
+    theme: { ...PAPER, background: "#000" },
+    ruler,
+    look: { ...look, hovered: 0 },
+    sides: 1,
+    textSide: 0,
+    t: 1,
+    earlier: null,
+  };
+}
+
+async function sheet(count: number, title: string, name = "op") {
+  return { title, ...graphDrawing(await frameOf(count, name)) };
 }
 
 test("panes are beside each other or stacked, each under its title", async () => {
@@ -27,11 +43,11 @@ test("panes are beside each other or stacked, each under its title", async () =>
 });
 
 test("the colours are paper's, and what the pointer is on is left out", async () => {
-  const pointed = await sheet(3, "");
-  const svg = stillSvg([pointed], false);
+  const frame = await frameOf(3);
+  const svg = stillSvg([{ title: "", ...graphDrawing(frame) }], false);
   assert.ok(!svg.includes('"#000"'));
-  const { frame } = pointed;
-  assert.equal(svg, stillSvg([{ ...pointed, frame: { ...frame, look: { ...frame.look, hovered: -1 } } }], false));
+  const pointless = graphDrawing({ ...frame, look: { ...frame.look, hovered: -1 } });
+  assert.equal(svg, stillSvg([{ title: "", ...pointless }], false));
 });
 
 test("names and titles are text, and a long title stays in its pane", async () => {

@@ -1,4 +1,5 @@
 /** The same picture as a list of strokes, fills and texts: workbench/widgets/pictures.py draws them into PDF and PNG. */
+import { cornerRadius, Ink } from "./ink.ts";
 import { type Pen } from "./pen.ts";
 
 /** Path codes with their points in a row (M and L one, C three, Z none), and how they are inked. */
@@ -8,7 +9,7 @@ export interface Stroke {
   fill?: string;
   stroke?: string;
   width?: number;
-  dash?: number[];
+  dash?: readonly number[];
   alpha: number;
 }
 
@@ -26,48 +27,57 @@ export interface Words {
 
 /** How far a cubic's controls stand out for a quarter of a circle. */
 const QUARTER = 0.5523;
-const INK = ["fillStyle", "strokeStyle", "lineWidth", "lineCap", "lineJoin", "globalAlpha", "font", "textAlign", "textBaseline", "dash"] as const;
 
-export class StrokePen implements Pen {
-  fillStyle: string = "#000";
-  strokeStyle: string = "#000";
-  lineWidth = 1;
-  lineCap: CanvasLineCap = "butt";
-  lineJoin: CanvasLineJoin = "miter";
-  globalAlpha = 1;
-  font = "10px sans-serif";
-  textAlign: CanvasTextAlign = "left";
-  textBaseline: CanvasTextBaseline = "alphabetic";
+export class StrokePen extends Ink implements Pen {
   readonly drawn: (Stroke | Words)[] = [];
-  private dash: number[] = [];
   private codes = "";
   private points: number[] = [];
-  private readonly saved: Partial<Record<(typeof INK)[number], unknown>>[] = [];
 
-  constructor(private readonly left: number, private readonly top: number) {}
-
-  setTransform(): void {
-    // as in the SVG writer
+  constructor(
+    private readonly left: number,
+    private readonly top: number,
+  ) {
+    super();
   }
 
   private add(code: string, ...at: number[]): void {
     this.codes += code;
-    at.forEach((value, i) => this.points.push(Math.round((value + (i % 2 === 0 ? this.left : this.top)) * 100) / 100));
+    at.forEach((value, i) => {
+      this.points.push(Math.round((value + (i % 2 === 0 ? this.left : this.top)) * 100) / 100);
+    });
   }
 
   beginPath(): void {
     this.codes = "";
     this.points = [];
   }
-  moveTo(x: number, y: number): void { this.add("M", x, y); }
-  lineTo(x: number, y: number): void { this.add("L", x, y); }
-  bezierCurveTo(a: number, b: number, c: number, d: number, x: number, y: number): void { this.add("C", a, b, c, d, x, y); }
-  closePath(): void { this.add("Z"); }
-  arc(x: number, y: number, r: number): void { this.roundRect(x - r, y - r, 2 * r, 2 * r, r); }
-  rect(x: number, y: number, w: number, h: number): void { this.roundRect(x, y, w, h, 0); }
+  moveTo(x: number, y: number): void {
+    this.add("M", x, y);
+  }
+  lineTo(x: number, y: number): void {
+    this.add("L", x, y);
+  }
+  bezierCurveTo(a: number, b: number, c: number, d: number, x: number, y: number): void {
+    this.add("C", a, b, c, d, x, y);
+  }
+  closePath(): void {
+    this.add("Z");
+  }
+  arc(x: number, y: number, r: number): void {
+    this.roundRect(x - r, y - r, 2 * r, 2 * r, r);
+  }
+  rect(x: number, y: number, w: number, h: number): void {
+    this.roundRect(x, y, w, h, 0);
+  }
 
-  roundRect(x: number, y: number, w: number, h: number, radius?: number | DOMPointInit | Iterable<number | DOMPointInit>): void {
-    const r = Math.max(0, Math.min(typeof radius === "number" ? radius : 0, w / 2, h / 2));
+  roundRect(
+    x: number,
+    y: number,
+    w: number,
+    h: number,
+    radius?: number | DOMPointInit | Iterable<number | DOMPointInit>,
+  ): void {
+    const r = cornerRadius(radius, w, h);
     const k = r * (1 - QUARTER);
     const [right, bottom] = [x + w, y + h];
     this.add("M", x + r, y);
@@ -82,10 +92,19 @@ export class StrokePen implements Pen {
     this.add("Z");
   }
 
-  fill(): void { this.drawn.push({ codes: this.codes, points: this.points.slice(), fill: this.fillStyle, alpha: this.globalAlpha }); }
+  fill(): void {
+    this.drawn.push({ codes: this.codes, points: this.points.slice(), fill: this.fillStyle, alpha: this.globalAlpha });
+  }
 
   stroke(): void {
-    this.drawn.push({ codes: this.codes, points: this.points.slice(), stroke: this.strokeStyle, width: this.lineWidth, dash: this.dash, alpha: this.globalAlpha });
+    this.drawn.push({
+      codes: this.codes,
+      points: this.points.slice(),
+      stroke: this.strokeStyle,
+      width: this.lineWidth,
+      dash: this.dash,
+      alpha: this.globalAlpha,
+    });
   }
 
   fillRect(x: number, y: number, w: number, h: number): void {
@@ -98,12 +117,15 @@ export class StrokePen implements Pen {
     if (text === "") return;
     const size = Number(/([\d.]+)px/.exec(this.font)?.[1] ?? 10);
     this.drawn.push({
-      text, x: x + this.left, y: y + this.top, size, bold: this.font.startsWith("600"),
-      align: this.textAlign, baseline: this.textBaseline, fill: this.fillStyle, alpha: this.globalAlpha,
+      text,
+      x: x + this.left,
+      y: y + this.top,
+      size,
+      bold: this.font.startsWith("600"),
+      align: this.textAlign,
+      baseline: this.textBaseline,
+      fill: this.fillStyle,
+      alpha: this.globalAlpha,
     });
   }
-
-  setLineDash(dash: Iterable<number>): void { this.dash = [...dash]; }
-  save(): void { this.saved.push(Object.fromEntries(INK.map((name) => [name, this[name]]))); }
-  restore(): void { Object.assign(this, this.saved.pop()); }
 }

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { SvgPen, escape } from "./svg.ts";
+import { escaped, SvgPen } from "./svg.ts";
 
 test("hostile text becomes text", () => {
-  assert.equal(escape(`<script>alert("1")</script>&'`), "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;");
-  assert.equal(escape("a\u0000\u001b\ud800b\ufffe"), "ab");
+  assert.equal(escaped(`<script>alert("1")</script>&'`), "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;");
+  assert.equal(escaped("a\u0000\u001b\ud800b\ufffe"), "ab");
   const pen = new SvgPen();
   pen.font = '600 12px "x" onload="y"';
   pen.fillText("</text><script>", 0, 0);

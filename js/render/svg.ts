@@ -1,48 +1,33 @@
 /**
  * The same picture as SVG: a pen that writes elements instead of pixels, so that what is saved can't drift from what is
- * drawn. All text goes through `escape`; nothing else of a module's strings reaches the file.
+ * drawn. All text goes through `escaped`; nothing else of a module's strings reaches the file.
  */
+import { cornerRadius, Ink } from "./ink.ts";
 import { type Pen } from "./pen.ts";
 
-interface Ink {
-  fillStyle: string;
-  strokeStyle: string;
-  lineWidth: number;
-  lineCap: CanvasLineCap;
-  lineJoin: CanvasLineJoin;
-  globalAlpha: number;
-  font: string;
-  textAlign: CanvasTextAlign;
-  textBaseline: CanvasTextBaseline;
-  dash: readonly number[];
-}
-
 const ANCHORS: Partial<Record<CanvasTextAlign, string>> = { left: "start", center: "middle", right: "end" };
-const BASELINES: Partial<Record<CanvasTextBaseline, string>> = { middle: "central", top: "text-before-edge", bottom: "text-after-edge" };
+const BASELINES: Partial<Record<CanvasTextBaseline, string>> = {
+  middle: "central",
+  top: "text-before-edge",
+  bottom: "text-after-edge",
+};
 
-export class SvgPen implements Pen {
-  fillStyle: string = "#000";
-  strokeStyle: string = "#000";
-  lineWidth = 1;
-  lineCap: CanvasLineCap = "butt";
-  lineJoin: CanvasLineJoin = "miter";
-  globalAlpha = 1;
-  font = "10px sans-serif";
-  textAlign: CanvasTextAlign = "left";
-  textBaseline: CanvasTextBaseline = "alphabetic";
-  private dash: readonly number[] = [];
+export class SvgPen extends Ink implements Pen {
   private path = "";
-  private readonly saved: Ink[] = [];
   private readonly out: string[] = [];
 
-  setTransform(): void {
-    // A canvas is scaled to the screen's pixels; a drawing has none.
+  beginPath(): void {
+    this.path = "";
   }
-
-  beginPath(): void { this.path = ""; }
-  moveTo(x: number, y: number): void { this.path += `M${n(x)} ${n(y)}`; }
-  lineTo(x: number, y: number): void { this.path += `L${n(x)} ${n(y)}`; }
-  closePath(): void { this.path += "Z"; }
+  moveTo(x: number, y: number): void {
+    this.path += `M${n(x)} ${n(y)}`;
+  }
+  lineTo(x: number, y: number): void {
+    this.path += `L${n(x)} ${n(y)}`;
+  }
+  closePath(): void {
+    this.path += "Z";
+  }
   bezierCurveTo(a: number, b: number, c: number, d: number, x: number, y: number): void {
     this.path += `C${n(a)} ${n(b)} ${n(c)} ${n(d)} ${n(x)} ${n(y)}`;
   }
@@ -52,47 +37,60 @@ export class SvgPen implements Pen {
     this.path += `M${n(x - r)} ${n(y)}a${n(r)} ${n(r)} 0 1 0 ${n(2 * r)} 0a${n(r)} ${n(r)} 0 1 0 ${n(-2 * r)} 0Z`;
   }
 
-  rect(x: number, y: number, w: number, h: number): void { this.path += `M${n(x)} ${n(y)}h${n(w)}v${n(h)}h${n(-w)}Z`; }
+  rect(x: number, y: number, w: number, h: number): void {
+    this.path += `M${n(x)} ${n(y)}h${n(w)}v${n(h)}h${n(-w)}Z`;
+  }
 
-  roundRect(x: number, y: number, w: number, h: number, radius?: number | DOMPointInit | Iterable<number | DOMPointInit>): void {
-    const r = Math.max(0, Math.min(typeof radius === "number" ? radius : 0, w / 2, h / 2));
+  roundRect(
+    x: number,
+    y: number,
+    w: number,
+    h: number,
+    radius?: number | DOMPointInit | Iterable<number | DOMPointInit>,
+  ): void {
+    const r = cornerRadius(radius, w, h);
     const turn = (dx: number, dy: number) => `a${n(r)} ${n(r)} 0 0 1 ${n(dx)} ${n(dy)}`;
     this.path += `M${n(x + r)} ${n(y)}h${n(w - 2 * r)}${turn(r, r)}v${n(h - 2 * r)}${turn(-r, r)}h${n(2 * r - w)}${turn(-r, -r)}v${n(2 * r - h)}${turn(r, -r)}Z`;
   }
 
-  fill(): void { this.write(`<path d="${this.path}" fill="${escape(this.fillStyle)}"${this.alpha()}/>`); }
+  fill(): void {
+    this.write(`<path d="${this.path}" fill="${escaped(this.fillStyle)}"${this.alpha()}/>`);
+  }
 
   stroke(): void {
     const dash = this.dash.length > 0 ? ` stroke-dasharray="${this.dash.map(n).join(" ")}"` : "";
     const cap = this.lineCap === "butt" ? "" : ` stroke-linecap="${this.lineCap}"`;
     const join = this.lineJoin === "miter" ? "" : ` stroke-linejoin="${this.lineJoin}"`;
-    this.write(`<path d="${this.path}" fill="none" stroke="${escape(this.strokeStyle)}" stroke-width="${n(this.lineWidth)}"${dash}${cap}${join}${this.alpha()}/>`);
+    this.write(
+      `<path d="${this.path}" fill="none" stroke="${escaped(this.strokeStyle)}" stroke-width="${n(this.lineWidth)}"${dash}${cap}${join}${this.alpha()}/>`,
+    );
   }
 
   fillRect(x: number, y: number, w: number, h: number): void {
-    this.write(`<rect x="${n(x)}" y="${n(y)}" width="${n(w)}" height="${n(h)}" fill="${escape(this.fillStyle)}"${this.alpha()}/>`);
+    this.write(
+      `<rect x="${n(x)}" y="${n(y)}" width="${n(w)}" height="${n(h)}" fill="${escaped(this.fillStyle)}"${this.alpha()}/>`,
+    );
   }
 
   fillText(text: string, x: number, y: number): void {
     if (text === "") return;
     const [, bold, size, family] = /^(600 )?([\d.]+)px (.*)$/.exec(this.font) ?? ["", "", "10", "sans-serif"];
-    this.write(`<text x="${n(x)}" y="${n(y)}" font-size="${n(Number(size))}"${bold ? ' font-weight="600"' : ""} font-family="${escape(family)}" text-anchor="${ANCHORS[this.textAlign] ?? "start"}" dominant-baseline="${BASELINES[this.textBaseline] ?? "auto"}" fill="${escape(this.fillStyle)}"${this.alpha()}>${escape(text)}</text>`);
+    this.write(
+      `<text x="${n(x)}" y="${n(y)}" font-size="${n(Number(size))}"${bold ? ' font-weight="600"' : ""} font-family="${escaped(family)}" text-anchor="${ANCHORS[this.textAlign] ?? "start"}" dominant-baseline="${BASELINES[this.textBaseline] ?? "auto"}" fill="${escaped(this.fillStyle)}"${this.alpha()}>${escaped(text)}</text>`,
+    );
   }
-
-  setLineDash(dash: Iterable<number>): void { this.dash = [...dash]; }
-
-  save(): void {
-    const { fillStyle, strokeStyle, lineWidth, lineCap, lineJoin, globalAlpha, font, textAlign, textBaseline, dash } = this;
-    this.saved.push({ fillStyle, strokeStyle, lineWidth, lineCap, lineJoin, globalAlpha, font, textAlign, textBaseline, dash });
-  }
-
-  restore(): void { Object.assign(this, this.saved.pop()); }
 
   /** What was drawn since the last call. */
-  take(): string { return this.out.splice(0).join("\n"); }
+  take(): string {
+    return this.out.splice(0).join("\n");
+  }
 
-  private alpha(): string { return this.globalAlpha < 1 ? ` opacity="${n(this.globalAlpha)}"` : ""; }
-  private write(element: string): void { this.out.push(element); }
+  private alpha(): string {
+    return this.globalAlpha < 1 ? ` opacity="${n(this.globalAlpha)}"` : "";
+  }
+  private write(element: string): void {
+    this.out.push(element);
+  }
 }
 
 /** A hundredth of a pixel is enough, and no number may be one that XML readers stumble over. */
@@ -101,9 +99,15 @@ function n(value: number): string {
 }
 
 /** Text as XML allows it, in elements and in quoted attributes. */
-export function escape(text: string): string {
+export function escaped(text: string): string {
   return text
-    // eslint-disable-next-line no-control-regex
-    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "")
-    .replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;").replace(/'/g, "&#39;");
+    .replace(
+      /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
+      "",
+    )
+    .replace(/&/g, "&amp;")
+    .replace(/</g, "&lt;")
+    .replace(/>/g, "&gt;")
+    .replace(/"/g, "&quot;")
+    .replace(/'/g, "&#39;");
 }

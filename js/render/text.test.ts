@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Ruler, oneLine } from "./text.ts";
+import { oneLine, Ruler } from "./text.ts";
 
 const ruler = new Ruler((c) => (c === "…" ? 1 : 0.5));
 

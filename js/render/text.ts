@@ -1,6 +1,6 @@
 /** Text widths without asking the browser each time, and cutting with an ellipsis. */
 
-export type Measure = (character: string, bold: boolean) => number;
+type Measure = (character: string, bold: boolean) => number;
 
 const ELLIPSIS = "…";
 

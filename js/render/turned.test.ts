@@ -9,8 +9,14 @@ import { Stage } from "./stage.ts";
 globalThis.requestAnimationFrame = () => 0;
 
 const CHAIN = graph(
-  [{ label: "x", kind: "param" }, { label: "exp", inputs: [0], group: 0 }, { label: "tanh", inputs: [1], group: 0 }, { label: "add", inputs: [2, 0] }],
-  [{ kind: "primitive", name: "fused" }], [3],
+  [
+    { label: "x", kind: "param" },
+    { label: "exp", inputs: [0], group: 0 },
+    { label: "tanh", inputs: [1], group: 0 },
+    { label: "add", inputs: [2, 0] },
+  ],
+  [{ kind: "primitive", name: "fused" }],
+  [3],
 );
 
 async function scene(direction: "down" | "right") {
@@ -35,7 +41,9 @@ test("boxes do not overlap, a group holds its nodes with room for its name, and 
   const { x, y, size, groupBox, visible, points, pointOffset } = await scene("right");
   for (let i = 0; i < visible.count; i++) {
     for (let j = 0; j < i; j++) {
-      const apart = Math.abs(x[i] - x[j]) >= (size.width[i] + size.width[j]) / 2 || Math.abs(y[i] - y[j]) >= (size.height[i] + size.height[j]) / 2;
+      const apart =
+        Math.abs(x[i] - x[j]) >= (size.width[i] + size.width[j]) / 2 ||
+        Math.abs(y[i] - y[j]) >= (size.height[i] + size.height[j]) / 2;
       assert.ok(apart);
     }
     if (visible.parent[i] < 0) continue;

@@ -32,7 +32,13 @@ export function asksToTheRight(question: Question): Question {
     input: {
       ...question.input,
       groups: { ...groups, headerHeight: none, minWidth: none },
-      options: { ...options, nodeGap: BETWEEN_NODES, layerGap: (options?.layerGap ?? 32) + MORE_BETWEEN_LAYERS, padding: ROOM, verticalPadding: PADDING },
+      options: {
+        ...options,
+        nodeGap: BETWEEN_NODES,
+        layerGap: (options?.layerGap ?? 32) + MORE_BETWEEN_LAYERS,
+        padding: ROOM,
+        verticalPadding: PADDING,
+      },
     },
   };
 }
@@ -43,7 +49,10 @@ export function turnedScene(laid: Scene, size: Sizes): Scene {
   const [x, y] = [laid.y, laid.x];
   const boxes = new Float32Array(4 * visible.count);
   for (let i = 0; i < visible.count; i++) {
-    boxes.set([x[i] - size.width[i] / 2, y[i] - size.height[i] / 2, x[i] + size.width[i] / 2, y[i] + size.height[i] / 2], 4 * i);
+    boxes.set(
+      [x[i] - size.width[i] / 2, y[i] - size.height[i] / 2, x[i] + size.width[i] / 2, y[i] + size.height[i] / 2],
+      4 * i,
+    );
   }
   const groupBox = turnedGroups(laid.groupBox);
   const points = swappedPairs(laid.points);
@@ -51,7 +60,15 @@ export function turnedScene(laid: Scene, size: Sizes): Scene {
   const noName = new Float32Array(visible.open.length);
   const drawn: (Float32Array | undefined)[] = [];
   return {
-    ...laid, size, x, y, groupBox, points, width, height, turned: true,
+    ...laid,
+    size,
+    x,
+    y,
+    groupBox,
+    points,
+    width,
+    height,
+    turned: true,
     sideBox: (sides) => (drawn[sides] ??= sideBoxes(visible, boxes, groupBox, noName, sides)),
     items: new Grid(boxes, width, height),
     edges: new Grid(edgeBoxes(points, laid.pointOffset), width, height),

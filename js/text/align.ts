@@ -13,7 +13,11 @@ export interface Row {
 }
 
 /** Lines as lists, places from 0; `anchors` are pairs of lines that bind the same node, in any order. */
-export function align(before: readonly string[], after: readonly string[], anchors: readonly (readonly [number, number])[]): Row[] {
+export function align(
+  before: readonly string[],
+  after: readonly string[],
+  anchors: readonly (readonly [number, number])[],
+): Row[] {
   const rows: Row[] = [];
   const bare = [before.map(unnumbered), after.map(unnumbered)] as const;
   let [i, j] = [0, 0];
@@ -25,7 +29,12 @@ export function align(before: readonly string[], after: readonly string[], ancho
   return rows;
 }
 
-function between(rows: Row[], bare: readonly [string[], string[]], [i, endBefore]: [number, number], [j, endAfter]: [number, number]): void {
+function between(
+  rows: Row[],
+  bare: readonly [string[], string[]],
+  [i, endBefore]: [number, number],
+  [j, endAfter]: [number, number],
+): void {
   const [x, y] = bare;
   const pairs = common(endBefore - i, endAfter - j, (p, q) => x[i + p] === y[j + q]).map(([p, q]) => [i + p, j + q]);
   for (const [p, q] of [...pairs, [endBefore, endAfter]]) {
@@ -38,7 +47,11 @@ function between(rows: Row[], bare: readonly [string[], string[]], [i, endBefore
 }
 
 function alike(a: string, b: string): boolean {
-  const start = (line: string) => line.trimStart().split(/[\s({]/, 3).join(" ");
+  const start = (line: string) =>
+    line
+      .trimStart()
+      .split(/[\s({]/, 3)
+      .join(" ");
   return a !== "" && start(a) === start(b);
 }
 

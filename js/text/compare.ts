@@ -2,7 +2,7 @@
 import { align, type Row } from "./align.ts";
 import { compareLines, Names, type Piece } from "./words.ts";
 
-export type Kind = "same" | "changed" | "removed" | "added" | "moved";
+type Kind = "same" | "changed" | "removed" | "added" | "moved";
 
 export interface TextRow extends Row {
   kind: Kind;
@@ -16,7 +16,12 @@ export interface Folded {
 }
 
 /** `stays` says whether the node that a line of a side binds is on the other side too: then the line has only moved. */
-export function compareTexts(before: readonly string[], after: readonly string[], anchors: readonly (readonly [number, number])[], stays: (side: 0 | 1, line: number) => boolean): TextRow[] {
+export function compareTexts(
+  before: readonly string[],
+  after: readonly string[],
+  anchors: readonly (readonly [number, number])[],
+  stays: (side: 0 | 1, line: number) => boolean,
+): TextRow[] {
   const names = new Names();
   return align(before, after, anchors).map((row) => {
     const [a, b] = [before[row.before], after[row.after]];

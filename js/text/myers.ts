@@ -11,7 +11,8 @@ export function common(n: number, m: number, same: (i: number, j: number) => boo
   while (tail < n - head && tail < m - head && same(n - 1 - tail, m - 1 - tail)) tail++;
   const pairs: [number, number][] = [];
   for (let i = 0; i < head; i++) pairs.push([i, i]);
-  for (const [i, j] of middle(n - head - tail, m - head - tail, (i, j) => same(head + i, head + j), most)) pairs.push([head + i, head + j]);
+  for (const [i, j] of middle(n - head - tail, m - head - tail, (i, j) => same(head + i, head + j), most))
+    pairs.push([head + i, head + j]);
   for (let i = tail; i > 0; i--) pairs.push([n - i, m - i]);
   return pairs;
 }

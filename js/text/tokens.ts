@@ -1,7 +1,7 @@
 /** A line of printed IR as words, and which of them name values. */
 
 /** Values' names with their sign, numbers, words with dots, blanks, and every other sign by itself. */
-const TOKEN = /[%@]?[\p{L}\p{N}_][\p{L}\p{N}_.$]*|\s+|[^]/gu;
+const TOKEN = /[%@]?[\p{L}\p{N}_][\p{L}\p{N}_.$]*|\s+|[\s\S]/gu;
 const NAME = /%[\p{L}\p{N}_.$]+/gu;
 /** `%12 = `, `let %x: int = ` of Relay; `lv: R.Tensor(...) = ` of TVMScript. */
 const BINDING = /^\s*(?:let )?([%\p{L}_][\p{L}\p{N}_.$]*)(?:: .*?)? = /u;

@@ -19,7 +19,7 @@ export class Names {
   /** Names after that are known to be some value's. */
   private readonly taken = new Set<string>();
 
-  /** To be told every row in order. */
+  /** Gets every row in order. */
   row(before: string | undefined, after: string | undefined): void {
     if ((before !== undefined && startsFunction(before)) || (after !== undefined && startsFunction(after))) {
       this.after.clear();
@@ -38,7 +38,8 @@ export class Names {
 
   /** As `same`, and a name that no row has bound yet (a parameter) is taken for what stands in its place. */
   learn(before: string, after: string): boolean {
-    if (!isName(before) || !isName(after) || this.after.has(before) || this.taken.has(after)) return this.same(before, after);
+    if (!isName(before) || !isName(after) || this.after.has(before) || this.taken.has(after))
+      return this.same(before, after);
     this.after.set(before, after);
     this.taken.add(after);
     return true;

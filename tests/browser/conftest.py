@@ -1,12 +1,15 @@
-"""A real JupyterLab with both kernels, and a Chromium to drive it."""
+"""A real JupyterLab and a Chromium, with one page for each kernel that the tests share."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
-from browser.lab import BRIEFLY, Lab, Notebook, living_page, running_browser, running_lab
-from playwright.sync_api import Browser, expect
+from browser.driver import Notebook
+from browser.lab import Lab, living_page, nothing_fails, running_browser, running_lab
+from browser.views import PREPARE
+from playwright.sync_api import Browser
 
 
 @pytest.fixture(scope="session")
@@ -21,22 +24,37 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
-@pytest.fixture(scope="module")
-def ran(lab: Lab, browser: Browser) -> Iterator[Notebook]:
-    """The quickstart, open and run to its end; nothing may fail in its page."""
-    with living_page(browser, 1600, 1100) as page:
-        notebook = lab.open(page, "00_quickstart.ipynb")
-        notebook.run_all()
-        page.wait_for_selector("[data-testid='kernels-after']", timeout=BRIEFLY)
-        assert notebook.python("[int(count) for count in kernels.values()]") == [8, 5, 3, 5]
+@pytest.fixture(scope="session")
+def shared(lab: Lab, browser: Browser) -> Iterator[Callable[[str], Notebook]]:
+    """The notebook of a kernel, open with the graphs of views.py; the tests share it, because a kernel starts for seconds."""
+    opened: dict[str, Notebook] = {}
+    with ExitStack() as pages:
+
+        def notebook(kernel: str) -> Notebook:
+            if kernel not in opened:
+                page = pages.enter_context(living_page(browser))
+                opened[kernel] = lab.open(page, lab.new(f"shared-{kernel}", kernel).name)
+                opened[kernel].tell(PREPARE)
+            return opened[kernel]
+
         yield notebook
 
 
 @pytest.fixture
-def quickstart(ran: Notebook) -> Notebook:
-    """The same, with the notebook's Workbench made anew, as running its cell again does."""
-    views = ran.page.locator(".wb-workbench").count()
-    ran.run_cell("bench = wb.Workbench(w)\nbench")
-    expect(ran.page.locator(".wb-workbench")).to_have_count(views + 1, timeout=BRIEFLY)
-    expect(ran.part("kernels-after")).to_have_text("3", timeout=BRIEFLY)
-    return ran
+def relax(shared: Callable[[str], Notebook]) -> Iterator[Notebook]:
+    """A notebook without cells; its kernel has this environment's Python."""
+    yield from _cleared(shared("python3"))
+
+
+@pytest.fixture
+def relay(shared: Callable[[str], Notebook]) -> Iterator[Notebook]:
+    """A notebook without cells; its kernel has Relay."""
+    yield from _cleared(shared("workbench-relay"))
+
+
+def _cleared(notebook: Notebook) -> Iterator[Notebook]:
+    notebook.page.set_viewport_size({"width": 1400, "height": 1000})
+    notebook.page.mouse.move(0, 0)
+    notebook.clear()
+    with nothing_fails(notebook.page):
+        yield notebook

@@ -1,8 +1,9 @@
-"""Drives a real JupyterLab in Chromium: what the browser tests and the benchmarks share."""
+"""A real JupyterLab and a Chromium, for the browser tests and the benchmarks."""
 
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import shutil
 import socket
@@ -13,8 +14,8 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
+from browser.driver import BRIEFLY, Notebook
 from playwright.sync_api import Browser, Page, sync_playwright
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
@@ -25,8 +26,12 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-BRIEFLY = 60_000
-"milliseconds; a shared machine may be slow, and times are measured in benchmarks/"
+PROBED = Path(__file__).parents[2] / "js/.test/probed.js"
+PROBE = f"""
+import workbench.widgets.base
+workbench.widgets.base.View._esm = open({str(PROBED)!r}, encoding="utf-8").read()
+"""
+"a cell: the views of graphs made after it have `frames` and `places()` on their roots (js/testing/probed.ts)"
 SLOW_MACHINE = "[anywidget] Failed to initialize model."
 "anywidget's error when a model takes 2 s to start; the view is drawn all the same, and a test that needs it waits for it"
 
@@ -46,6 +51,13 @@ class Lab:
             return False
         return True
 
+    def new(self, name: str, kernel: str = "python3") -> Path:
+        """Write an empty notebook."""
+        path = self.folder / f"{name}.ipynb"
+        metadata = {"kernelspec": {"name": kernel, "display_name": kernel}}
+        path.write_text(json.dumps({"cells": [], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}))
+        return path
+
     def open(self, page: Page, notebook: str) -> Notebook:
         """Open a notebook in a workspace of its own and wait for its kernel."""
         page.goto(f"{self.url}/lab/workspaces/t{secrets.token_hex(4)}/tree/{notebook}?token={self.token}")
@@ -57,6 +69,7 @@ class Lab:
 @contextmanager
 def running_lab(folder: Path) -> Iterator[Lab]:
     """Start JupyterLab in `folder`, with the project's notebooks in it; end it afterwards."""
+    assert PROBED.exists(), "js/.test/probed.js is not there: run `make bundle`"
     for notebook in NOTEBOOKS.glob("*.ipynb"):
         shutil.copy(notebook, folder)
     shutil.copytree(NOTEBOOKS / "data", folder / "data", dirs_exist_ok=True)
@@ -98,72 +111,27 @@ def running_browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def living_page(browser: Browser, width: int = 1600, height: int = 1100) -> Iterator[Page]:
-    """Open a page; at its end, nothing may have failed in it."""
-    failed: list[str] = []
+def living_page(browser: Browser, width: int = 1400, height: int = 1000) -> Iterator[Page]:
+    """Open a page; nothing may fail in it."""
     page = browser.new_page(viewport={"width": width, "height": height})
     page.set_default_timeout(BRIEFLY)
-    page.on("pageerror", lambda error: failed.append(str(error)))
-    yield page
-    page.close()
-    assert [each for each in failed if each != SLOW_MACHINE] == [], failed
+    with nothing_fails(page):
+        yield page
+        page.close()
 
 
-class Notebook:
-    """A notebook open in JupyterLab."""
+@contextmanager
+def nothing_fails(page: Page, but: str = "$^") -> Iterator[None]:
+    """Assert at the end that nothing failed in a page meanwhile; `but` is an expression for errors that are expected."""
+    failed: list[str] = []
 
-    def __init__(self, page: Page) -> None:
-        self.page = page
+    def keep(error: object) -> None:
+        failed.append(str(error))
 
-    def part(self, name: str) -> Any:
-        """The newest element with that data-testid."""
-        return self.page.locator(f"[data-testid='{name}']").last
-
-    def run_all(self) -> None:
-        self.page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
-
-    def run_cell(self, source: str) -> None:
-        """Add a cell at the end and run it."""
-        self.page.evaluate(_RUN_CELL, source)
-
-    def python(self, expression: str) -> Any:
-        """The value of an expression in the notebook's kernel, after everything the kernel was asked before."""
-        answer = self.page.evaluate(_EVALUATE, f"import json as _json; print('<<' + _json.dumps({expression}) + '>>')")
-        assert "<<" in answer, answer
-        return json.loads(answer.split("<<", 1)[1].rsplit(">>", 1)[0])
-
-    def agree(self, expression: str, value: object) -> None:
-        """Wait until Python has heard: a widget sends its newest state when the kernel has taken the one before."""
-        for _ in range(200):
-            if self.python(expression) == value:
-                return
-            self.page.wait_for_timeout(50)
-        assert self.python(expression) == value
+    page.on("pageerror", keep)
+    yield
+    page.remove_listener("pageerror", keep)
+    assert [each for each in failed if each != SLOW_MACHINE and not re.fullmatch(but, each)] == [], failed
 
 
 _HAS_KERNEL = "() => window.jupyterapp?.shell.currentWidget?.context?.sessionContext?.session?.kernel"
-
-_EVALUATE = """
-async (code) => {
-  const kernel = window.jupyterapp.shell.currentWidget.context.sessionContext.session.kernel;
-  let text = "";
-  const future = kernel.requestExecute({ code });
-  future.onIOPub = (message) => {
-    if (message.header.msg_type === "stream") text += message.content.text;
-    if (message.header.msg_type === "error") text += message.content.traceback.join("\\n");
-  };
-  await future.done;
-  return text;
-}
-"""
-
-_RUN_CELL = """
-async (source) => {
-  const app = window.jupyterapp;
-  const notebook = app.shell.currentWidget.content;
-  notebook.activeCellIndex = notebook.widgets.length - 1;
-  await app.commands.execute("notebook:insert-cell-below");
-  notebook.activeCell.model.sharedModel.setSource(source);
-  await app.commands.execute("notebook:run-cell");
-}
-"""

@@ -2,144 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from browser.lab import BRIEFLY, Lab, Notebook, living_page
-from browser.views import DENSE, RELU, TANH, OnPage, X, notebook
-from playwright.sync_api import Browser, expect
+from browser.driver import Notebook, View
+from browser.views import DENSE, RELU, TANH, X
+from playwright.sync_api import expect
 
 SIGMOID, EXP = 4, 5
 "tanh became sigmoid and exp"
-
-
-@pytest.fixture(scope="module")
-def opened(lab: Lab, browser: Browser) -> Iterator[Notebook]:
-    """A notebook for all tests here; each makes a view of its own."""
-    with living_page(browser, 1400, 1000) as page:
-        yield notebook(lab, page)
+MARKS = ("kept", "changed", "removed", "added", "merged", "split")
 
 
 @pytest.fixture
-def view(opened: Notebook) -> OnPage:
-    return OnPage(opened, "wb.CompareView(BEFORE, AFTER)")
+def view(relax: Notebook) -> View:
+    return relax.show("wb.CompareView(BEFORE, AFTER)")
 
 
-def test_a_counter_goes_to_the_next_of_its_kind(view: OnPage) -> None:
+def selections(view: View, count: int, step: str) -> set[str]:
+    """The selections after each of some presses of a key, or clicks on a part."""
+    seen = set()
+    for _ in range(count):
+        if len(step) == 1:
+            view.press(step)
+        else:
+            view.part(step).click()
+        view.page.wait_for_timeout(150)
+        seen.add(str(view.python("view.selection")))
+    return seen
+
+
+def test_changes_are_walked_by_key_and_by_counter(view: View) -> None:
+    view.canvas().focus()
+    assert len(selections(view, 3, "n")) == 3
     counts = view.python("{k: n for k, n in view.changes.counts.items() if n and k != 'kept'}")
     assert len(counts) > 1
     for kind, count in counts.items():
-        chip = view.part(f"chip-{kind}")
-        expect(chip).to_contain_text(f"{count} {kind}")
-        seen = []
-        for _ in range(count):
-            chip.click()
-            view.page.wait_for_timeout(150)
-            seen.append(str(view.python("view.selection")))
-        assert len(set(seen)) == count
+        expect(view.part(f"chip-{kind}")).to_contain_text(f"{count} {kind}")
+        assert len(selections(view, count, f"chip-{kind}")) == count
         side = "before" if kind == "removed" else "after"
-        chosen = view.python(f"view.selection[{side!r}]")
         column = view.python(f"list(view.diff['{side}_mark'])")
-        names = ("kept", "changed", "removed", "added", "merged", "split")
-        assert [names[column[id]] for id in chosen] == [kind]
+        assert [MARKS[column[id]] for id in view.python(f"view.selection[{side!r}]")] == [kind]
+
+    view.press("Escape")
+    before = view.ink(RELU)
+    view.part("legend-toggle").click()
+    view.part("shown-mark:kept").click()
+    view.agree("view.muted", ["mark:kept"])
+    view.rest()
+    assert view.ink(RELU) < before / 2 < view.ink(TANH)
 
 
-def test_n_goes_through_every_change(view: OnPage) -> None:
-    view.canvas().focus()
-    seen = set()
-    for _ in range(3):
-        view.press("n")
-        view.page.wait_for_timeout(150)
-        seen.add(str(view.python("view.selection")))
-    assert len(seen) == 3
-
-
-def test_changed_only_shows_as_many_steps_around_as_are_asked_for(view: OnPage) -> None:
+def test_modes_show_the_changes_or_both_graphs_in_one(view: View) -> None:
     assert X in view.places()
     view.canvas().focus()
     view.press("c")
-    view.until(lambda: view.python("view.mode") == "changed")
+    view.agree("view.mode", "changed")
     view.rest()
     one = len(view.places(1))
     view.part("hops").select_option("0")
-    view.until(lambda: view.python("view.hops") == 0)
+    view.agree("view.hops", 0)
     view.until(lambda: len(view.places(1)) < one)
     assert RELU not in view.places()
     view.tell("view.hops = 7")
     view.until(lambda: RELU in view.places())
     expect(view.part("hops")).to_have_value("7")
-    view.tell("view.mode = 'split'")
-    expect(view.part("mode-split")).to_have_attribute("aria-pressed", "true", timeout=BRIEFLY)
 
-
-def test_to_show_what_changed_only_leaves_out_it_ends(opened: Notebook) -> None:
-    view = OnPage(opened, "wb.CompareView(BEFORE, AFTER, mode='changed', hops=0)")
-    assert X not in view.places()
+    # to show a node that is left out ends the mode
+    view.tell("view.hops = 0")
+    view.until(lambda: X not in view.places())
     view.tell(f"view.show([{X}], side='before')")
     view.until(lambda: X in view.places())
-    view.until(lambda: view.python("view.mode") == "split")
-    view.canvas().focus()
-    view.press("c")
-    view.until(lambda: X not in view.places())
+    view.agree("view.mode", "split")
+    expect(view.part("mode-split")).to_have_attribute("aria-pressed", "true")
 
+    view.tell("view.direction = 'right'")
+    view.until(lambda: view.places()[X][0] < view.places()[RELU][0])
+    view.rest()
+    before, after = (view.canvas(side).bounding_box() for side in (0, 1))
+    assert before
+    assert after
+    assert before["x"] == after["x"]
+    assert before["y"] + before["height"] < after["y"]
 
-def test_overlay_draws_both_in_one_pane(view: OnPage) -> None:
     view.part("mode-overlay").click()
     expect(view.part("canvas-overlay")).to_be_visible()
-    view.until(lambda: view.python("view.mode") == "overlay")
+    view.agree("view.mode", "overlay")
     view.rest()
     assert TANH in view.places(0)
     assert SIGMOID in view.places(1)
     assert view.root.locator("canvas.wb-canvas").count() == 1
 
 
-def test_both_panes_select_hover_and_move_together(view: OnPage) -> None:
+def test_both_panes_select_move_and_collapse_together(view: View) -> None:
     view.click(DENSE, side=1)
-    view.until(lambda: view.python("view.selection") == {"before": [DENSE], "after": [DENSE]})
-    x, y, _ = view.places()[RELU]
-    view.part("canvas-after").hover(position={"x": x, "y": y})
-    view.until(lambda: view.python("view.hovered") == {"before": [RELU], "after": [RELU]})
+    view.agree("view.selection", {"before": [DENSE], "after": [DENSE]})
+    view.hover(RELU, side=1)
+    view.agree("view.hovered", {"before": [RELU], "after": [RELU]})
     before = view.part("canvas-before").screenshot()
     view.page.mouse.wheel(0, -200)
     view.rest()
     assert view.part("canvas-before").screenshot() != before
     view.until(lambda: view.python("view.viewport.get('scale', 0)") > 0)
+    view.press("f")
+    view.rest()
 
-
-def test_collapsed_groups_have_pythons_ids_of_both_sides(view: OnPage) -> None:
     assert view.python("view.collapsed") == {"before": [], "after": []}
     view.tell("view.collapsed = {'after': [1]}")
     view.until(lambda: DENSE not in view.places())
     # one box that both sides have
-    view.until(lambda: view.python("view.collapsed") == {"before": [1], "after": [1]})
+    view.agree("view.collapsed", {"before": [1], "after": [1]})
     view.tell("view.collapsed = {}")
     view.until(lambda: DENSE in view.places())
     view.rest()
     view.click(DENSE)
     view.press("Enter")
-    view.until(lambda: view.python("view.collapsed") == {"before": [1], "after": [1]})
-    # what a person closed stays closed in other graphs
+    view.agree("view.collapsed", {"before": [1], "after": [1]})
+    # a group that the user closed stays closed in other graphs
     view.tell("view.compare(BEFORE, made('nn.dense', 'nn.relu', 'exp', 'add'))")
     view.rest()
     assert DENSE not in view.places()
     assert view.python("view.collapsed") == {"before": [1], "after": [1]}
-
-
-def test_the_legend_mutes_what_was_kept(view: OnPage) -> None:
-    before = view.ink(RELU)
-    view.part("legend-toggle").click()
-    view.part("shown-mark:kept").click()
-    view.until(lambda: view.python("view.muted") == ["mark:kept"])
-    view.rest()
-    assert view.ink(RELU) < before / 2 < view.ink(TANH)
-
-
-def test_where_the_data_flows_right_one_pane_is_over_the_other(view: OnPage) -> None:
-    view.tell("view.direction = 'right'")
-    view.until(lambda: view.places()[X][0] < view.places()[RELU][0])
-    view.rest()
-    before, after = (view.part(f"canvas-{side}").bounding_box() for side in ("before", "after"))
-    assert before
-    assert after
-    assert before["x"] == after["x"]
-    assert before["y"] + before["height"] < after["y"]

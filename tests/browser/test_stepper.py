@@ -1,4 +1,4 @@
-"""The stepper as a person uses it: in JupyterLab with the Relay kernel, and from disk with the network cut off."""
+"""The stepper in JupyterLab with the Relay kernel, and from disk with the network cut off."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser.lab import BRIEFLY, Lab, Notebook, living_page
-from browser.test_saved_html import Saved
+from browser.driver import Notebook, View
+from browser.saved import Saved, saved_page
 from playwright.sync_api import Browser, expect
 from widgets import hostile
 
@@ -25,137 +25,100 @@ cast = tvm.IRModule.from_expr(relay.Function([x], relay.cast(relay.cast(x, "uint
 """
 
 
-@pytest.fixture(scope="module")
-def notebook(lab: Lab, browser: Browser) -> Iterator[Notebook]:
-    """A page of its own with the Relay kernel."""
-    with living_page(browser) as page:
-        notebook = lab.open(page, "00_quickstart.ipynb")
-        notebook.run_cell("import workbench as wb\nw = wb.samples.load('parallel_cast')")
-        notebook.run_cell("t = wb.trace(w, 'SimplifyInference,EliminateCommonSubexpr,FoldConstant,FuseOps')")
-        yield notebook
-
-
-def show(notebook: Notebook, source: str) -> None:
-    views = notebook.page.locator(".wb-stepper").count()
-    notebook.run_cell(f"view = {source}\nview")
-    expect(notebook.page.locator(".wb-stepper")).to_have_count(views + 1, timeout=BRIEFLY)
-    expect(notebook.part("kernels-after")).not_to_be_empty(timeout=BRIEFLY)
+TRACE = "wb.trace(w, 'SimplifyInference,EliminateCommonSubexpr,FoldConstant,FuseOps')"
 
 
 @pytest.fixture
-def stepper(notebook: Notebook) -> Notebook:
-    show(notebook, "wb.PassStepper(t)")
-    return notebook
+def stepper(relay: Notebook) -> View:
+    relay.tell("w = wb.samples.load('parallel_cast')")
+    relay.tell(f"t = {TRACE}")
+    return shown(relay, "t")
 
 
-def test_keys_step_through_what_changed_and_python_follows(stepper: Notebook) -> None:
-    expect(stepper.part("kernels-before")).to_have_text("8", timeout=BRIEFLY)
+def shown(notebook: Notebook, trace: str) -> View:
+    view = notebook.show(f"wb.PassStepper({trace})")
+    expect(view.part("kernels-after")).not_to_be_empty()
+    return view
+
+
+def test_keys_slider_and_python_step(stepper: View) -> None:
+    expect(stepper.part("kernels-before")).to_have_text("8")
     stepper.agree("view.step", 1)
-    stepper.part("canvas-after").focus()
-    stepper.page.keyboard.press("j")
-    expect(stepper.part("kernels-after")).to_have_text("3", timeout=BRIEFLY)
+    stepper.canvas(1).focus()
+    stepper.press("j")
+    expect(stepper.part("kernels-after")).to_have_text("3")
     stepper.agree("t.steps[view.step].name", "FuseOps")
-    stepper.page.keyboard.press("k")
-    stepper.page.keyboard.press("k")
-    expect(stepper.page.locator(".wb-pane-title").last).to_have_text("after all passes", timeout=BRIEFLY)
+    stepper.press("k", "k")
+    expect(stepper.root.locator(".wb-pane-title").last).to_have_text("after all passes")
     stepper.agree("view.step", -1)
 
-
-def test_the_arrow_keys_move_the_slider_over_what_the_list_shows(stepper: Notebook) -> None:
     stepper.part("step-slider").focus()
-    stepper.page.keyboard.press("ArrowRight")
-    stepper.agree("view.step", 3)
+    stepper.press("ArrowRight")
+    stepper.agree("view.step", 1)
+    assert stepper.part("pass-0").is_hidden()
     stepper.part("hide-unchanged").click()
     stepper.agree("view.hide_unchanged", False)
     stepper.part("step-slider").focus()
-    stepper.page.keyboard.press("ArrowLeft")
-    stepper.agree("view.step", 2)
+    stepper.press("ArrowLeft")
+    stepper.agree("view.step", 0)
+
+    stepper.tell("view.step = 3")
+    expect(stepper.part("pass-0")).to_be_visible()
+    expect(stepper.part("pass-3")).to_have_attribute("aria-current", "step")
+    stepper.tell("view.selection = {'before': [], 'after': [3]}")
+    expect(stepper.part("ribbon")).to_be_visible()
 
 
-def test_python_steps_selects_and_hides(stepper: Notebook) -> None:
-    assert stepper.page.locator("[data-testid='pass-0']").last.is_hidden()
-    stepper.python("(setattr(view, 'hide_unchanged', False), setattr(view, 'step', 3))[0]")
-    expect(stepper.page.locator("[data-testid='pass-0']").last).to_be_visible(timeout=BRIEFLY)
-    expect(stepper.part("pass-3")).to_have_attribute("aria-current", "step", timeout=BRIEFLY)
-    stepper.python("setattr(view, 'selection', {'before': [], 'after': [3]})")
-    expect(stepper.part("ribbon")).to_be_visible(timeout=BRIEFLY)
-
-
-def test_the_filter_leaves_what_matches(stepper: Notebook) -> None:
-    stepper.part("filter").fill("fuse")
-    expect(stepper.part("pass-1")).to_be_hidden(timeout=BRIEFLY)
-    expect(stepper.part("pass-3")).to_be_visible(timeout=BRIEFLY)
-
-
-def test_two_pinned_steps_are_compared_and_the_code_says_so(stepper: Notebook) -> None:
+def test_two_pinned_steps_are_compared(stepper: View) -> None:
     stepper.part("pin-1").click(force=True)
     stepper.part("pin-3").click(force=True)
-    titles = stepper.page.locator(".wb-stepper").last.locator(".wb-pane-title")
-    expect(titles.first).to_have_text("A: after EliminateCommonSubexpr", timeout=BRIEFLY)
-    expect(titles.last).to_have_text("B: after FuseOps", timeout=BRIEFLY)
+    titles = stepper.root.locator(".wb-pane-title")
+    expect(titles.first).to_have_text("A: after EliminateCommonSubexpr")
+    expect(titles.last).to_have_text("B: after FuseOps")
     stepper.agree("[view.pinned, view.shows]", [[1, 3], "pinned"])
     stepper.part("tab-code").click()
-    expect(stepper.part("code")).to_contain_text("stepper.compare(1, 3)", timeout=BRIEFLY)
+    stepper.shows("code", "stepper.compare(1, 3)")
     stepper.part("compare-pins").click()
-    expect(titles.last).to_have_text("after EliminateCommonSubexpr", timeout=BRIEFLY)
-    stepper.python("view.compare(-1, 1)")
-    expect(titles.first).to_have_text("A: the start", timeout=BRIEFLY)
+    expect(titles.last).to_have_text("after EliminateCommonSubexpr")
+    stepper.tell("view.compare(-1, 1)")
+    expect(titles.first).to_have_text("A: the start")
 
 
-def test_text_and_picture_select_each_other(stepper: Notebook) -> None:
-    stepper.part("canvas-after").focus()
-    stepper.page.keyboard.press("d")
+def test_text_picture_and_history_select_nodes(stepper: View) -> None:
+    stepper.canvas(1).focus()
+    stepper.press("d")
     text = stepper.part("text-diff")
     row = text.locator(".wb-text-row").filter(has_text="cast").first
     row.locator(".wb-text-line").first.click()
-    expect(row).to_have_class(re.compile("wb-current"), timeout=BRIEFLY)
-    stepper.agree("len(view.selection['before'])", 1)
-    chosen = stepper.python("view.selection['before'][0]")
-    stepper.agree(f"t.steps[view.step].before.nodes[{chosen}].op", "cast")
-    line = stepper.python("next(n.line for n in t.steps[view.step].after.nodes if n.op == 'exp' or n.kind == 'op')")
-    node = stepper.python(f"next(n.id for n in t.steps[view.step].after.nodes if n.line == {line} and n.kind == 'op')")
-    stepper.python(f"setattr(view, 'selection', {{'before': [], 'after': [{node}]}})")
-    expect(text.locator(f".wb-current [data-line='1 {line - 1}']")).to_be_visible(timeout=BRIEFLY)
+    expect(row).to_have_class(re.compile("wb-current"))
+    stepper.agree("[t.steps[view.step].before.nodes[id].op for id in view.selection['before']]", ["cast"])
+    stepper.tell("after = t.steps[view.step].after.nodes; node = next(n for n in after if n.kind == 'op')")
+    stepper.tell("view.selection = {'before': [], 'after': [node.id]}")
+    line = stepper.python("node.line")
+    expect(text.locator(f".wb-current [data-line='1 {line - 1}']")).to_be_visible()
+
+    stepper.tell("view.step = 3")
+    expect(stepper.part("pass-3")).to_have_attribute("aria-current", "step")
+    stepper.tell("merged = next(a for many, a in t.steps[1].diff.merged); line = t.lineage(1, merged)")
+    stepper.tell("view.selection = {'before': [], 'after': [line.ends[0]]}")
+    stepper.part("ribbon-0").click()
+    expect(stepper.part("pass-1")).to_have_attribute("aria-current", "step")
+    stepper.agree("view.selection['before']", stepper.python("list(line.origins)"))
 
 
-def test_a_link_of_the_history_goes_to_its_step_with_the_node_selected(stepper: Notebook) -> None:
-    stepper.python("setattr(view, 'step', 3)")
-    expect(stepper.part("pass-3")).to_have_attribute("aria-current", "step", timeout=BRIEFLY)
-    merged = stepper.python("next(a for many, a in t.steps[1].diff.merged)")
-    end = stepper.python(f"t.lineage(1, {merged}).ends[0]")
-    stepper.python(f"setattr(view, 'selection', {{'before': [], 'after': [{end}]}})")
-    # every stepper has a ribbon; its links are those of the newest one only when that is there
-    expect(stepper.part("ribbon")).to_be_visible(timeout=BRIEFLY)
-    stepper.part("ribbon").locator("[data-testid='ribbon-0']").click()
-    expect(stepper.part("pass-1")).to_have_attribute("aria-current", "step", timeout=BRIEFLY)
-    origins = stepper.python(f"list(t.lineage(1, {merged}).origins)")
-    stepper.agree("view.selection['before']", origins)
+def test_pass_that_fails_and_pass_that_changes_the_answer_are_marked(relay: Notebook) -> None:
+    relay.run_cell("def broken(mod):\n    raise ValueError('this pass is <b>broken</b>')")
+    view = shown(relay, "wb.trace(wb.samples.load('parallel_cast'), ['EliminateCommonSubexpr', broken])")
+    view.shows("error", "this pass is <b>broken</b>")
+    expect(view.part("kernels-after")).to_have_text("6")
+    expect(view.root.locator(".wb-pass-error")).to_have_count(1)
 
-
-def test_a_pass_that_fails_is_red_and_leaves_the_last_good_picture(notebook: Notebook) -> None:
-    notebook.run_cell("def broken(mod):\n    raise ValueError('this pass is <b>broken</b>')")
-    show(notebook, "wb.PassStepper(wb.trace(w, ['EliminateCommonSubexpr', broken]))")
-    expect(notebook.part("error")).to_contain_text("this pass is <b>broken</b>", timeout=BRIEFLY)
-    expect(notebook.part("kernels-after")).to_have_text("6", timeout=BRIEFLY)
-    expect(notebook.page.locator(".wb-stepper").last.locator(".wb-pass-error")).to_have_count(1)
-
-
-def test_a_pass_that_changes_the_answer_is_found_on_request(notebook: Notebook) -> None:
-    notebook.run_cell(CAST)
-    show(notebook, "wb.PassStepper(wb.trace(wb.load(cast), 'FoldConstant,SimplifyExpr'))")
-    notebook.part("check").click()
-    expect(notebook.page.locator(".wb-stepper").last.locator(".wb-pass-error")).to_have_count(1, timeout=60_000)
-    expect(notebook.part("error")).to_contain_text("SimplifyExpr changed the answer", timeout=BRIEFLY)
-    assert notebook.python("[c['status'] for c in view.checks.values()]") == ["different"]
-
-
-def test_the_workbench_has_the_text_too(notebook: Notebook) -> None:
-    notebook.run_cell("bench = wb.Workbench(w, auto_measure=False)\nbench")
-    expect(notebook.part("kernels-after")).to_have_text("3", timeout=BRIEFLY)
-    notebook.part("canvas-after").focus()
-    notebook.page.keyboard.press("d")
-    expect(notebook.part("text-diff").locator(".wb-text-row").first).to_be_visible(timeout=BRIEFLY)
-    expect(notebook.part("text-diff")).to_contain_text("Primitive=1", timeout=BRIEFLY)
+    relay.run_cell(CAST)
+    view = shown(relay, "wb.trace(wb.load(cast), 'FoldConstant,SimplifyExpr')")
+    view.part("check").click()
+    expect(view.root.locator(".wb-pass-error")).to_have_count(1)
+    view.shows("error", "SimplifyExpr changed the outputs")
+    assert view.python("[c['status'] for c in view.checks.values()]") == ["different"]
 
 
 # -- from disk
@@ -197,36 +160,33 @@ def replayed() -> Trace:
 
 @pytest.fixture
 def saved(browser: Browser) -> Iterator[Saved]:
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
-    saved = Saved(context.new_page())
-    yield saved
-    assert saved.failed == []
-    assert [url for url in saved.asked if not url.startswith("blob:")] == []
-    context.close()
+    with saved_page(browser) as saved:
+        yield saved
 
 
-def test_a_saved_stepper_steps_pins_reads_and_follows_with_no_network(saved: Saved, tmp_path: Path) -> None:
+def test_saved_stepper(saved: Saved, tmp_path: Path) -> None:
     saved.open(wb.PassStepper(replayed()).save(tmp_path / "x.html"))
-    expect(saved.part("sizes-after")).to_contain_text("3 ops", timeout=BRIEFLY)
+    expect(saved.part("sizes-after")).to_contain_text("3 ops")
     assert ">tanh</text>" in saved.svg()
     saved.part("canvas-after").focus()
     saved.page.keyboard.press("j")
-    expect(saved.page.locator(".wb-pane-title").last).to_have_text("after Swap", timeout=BRIEFLY)
+    expect(saved.page.locator(".wb-pane-title").last).to_have_text("after Swap")
     assert ">sigmoid</text>" in saved.svg()
     saved.page.keyboard.press("d")
     changed = saved.part("text-diff").locator(".wb-text-changed, .wb-text-removed, .wb-text-added")
-    expect(changed.first).to_contain_text("tanh", timeout=BRIEFLY)
+    expect(changed.first).to_contain_text("tanh")
     saved.part("text-diff").locator("[data-line='1 1']").click()
-    expect(saved.part("ribbon")).to_contain_text("exp", timeout=BRIEFLY)
+    expect(saved.part("ribbon")).to_contain_text("exp")
     saved.part("pin-0").click(force=True)
     saved.part("pin-3").click(force=True)
-    expect(saved.page.locator(".wb-pane-title").last).to_have_text("B: after Drop", timeout=BRIEFLY)
-    expect(saved.part("sizes-after")).to_contain_text("1 op", timeout=BRIEFLY)
-    expect(saved.part("chip-removed")).to_contain_text("2", timeout=BRIEFLY)
+    expect(saved.page.locator(".wb-pane-title").last).to_have_text("B: after Drop")
+    expect(saved.part("sizes-after")).to_contain_text("1 op")
+    expect(saved.part("chip-removed")).to_contain_text("2")
     assert saved.page.locator("[data-testid='check']").count() == 0
 
 
-def test_nothing_that_a_module_says_becomes_markup(saved: Saved, tmp_path: Path) -> None:
+@pytest.mark.long
+def test_hostile_names_stay_text(saved: Saved, tmp_path: Path) -> None:
     text = "\n".join(hostile.NAMES)
     first, last = state(hostile.graph(), text), state(hostile.changed(), text.replace("bold", "<img src=x>"))
     steps = [Step(name[:200], first, last, "changed") for name in hostile.NAMES]
@@ -237,7 +197,7 @@ def test_nothing_that_a_module_says_becomes_markup(saved: Saved, tmp_path: Path)
     saved.part("tab-text").click()
     saved.part("text-unfold").click()
     saved.part("text-search").fill("script")
-    expect(saved.part("text-diff").locator(".wb-text-found")).to_have_count(1, timeout=BRIEFLY)
+    expect(saved.part("text-diff").locator(".wb-text-found")).to_have_count(1)
     saved.part("text-diff").locator(".wb-text-row").nth(2).click()
     assert saved.page.evaluate("window.broken") is None
     assert saved.page.locator("img, b, i, svg[onload]").count() == 0

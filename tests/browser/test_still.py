@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser.lab import BRIEFLY, Lab, Notebook, living_page
-from browser.views import PREPARE, TANH, OnPage
+from browser.driver import BRIEFLY, Notebook
+from browser.lab import Lab, living_page
+from browser.views import PREPARE, TANH
 from playwright.sync_api import Browser, Page, expect
 
 from workbench.widgets.still import MOST
 
 STILL = "[data-wb-still]"
-
-
-def written(path: Path, kernel: str = "python3") -> Path:
-    """Write an empty notebook."""
-    metadata = {"kernelspec": {"name": kernel, "display_name": kernel}}
-    path.write_text(json.dumps({"cells": [], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}))
-    return path
 
 
 def stills(notebook: dict[str, Any]) -> list[str]:
@@ -36,6 +32,15 @@ def in_page(notebook: Notebook) -> list[str]:
     return stills(notebook.page.evaluate("() => window.jupyterapp.shell.currentWidget.content.model.toJSON()"))
 
 
+PICTURE = re.compile(r'src="(data:image/[^"]+;base64,([^"]+))"')
+
+
+def pictures(notebook: Notebook) -> list[str]:
+    """The pictures that pages have sent; the first one of a small graph is Graphviz's, made in Python."""
+    found = [match.groups() for match in PICTURE.finditer("".join(in_page(notebook)))]
+    return [url for url, data in found if b"graphviz" not in base64.b64decode(data)]
+
+
 def save(notebook: Notebook) -> None:
     notebook.page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
 
@@ -47,7 +52,7 @@ def kernel_is_shut_down(notebook: Notebook) -> None:
 def has_picture(page: Page) -> None:
     """The picture is on the screen, and the widget's error is not."""
     picture = page.locator(f"{STILL} img").first
-    expect(picture).to_be_visible(timeout=BRIEFLY)
+    expect(picture).to_be_visible()
     assert picture.evaluate("image => image.complete && image.naturalWidth > 300")
     assert (picture.bounding_box() or {})["height"] > 200
     for words in ("Error displaying widget", "Loading widget"):
@@ -57,42 +62,40 @@ def has_picture(page: Page) -> None:
 @pytest.fixture(scope="module")
 def saved(lab: Lab, browser: Browser) -> Path:
     """A notebook with one widget, saved when the page had sent its picture; its kernel is gone."""
-    path = written(lab.folder / "still.ipynb")
+    path = lab.new("still")
     with living_page(browser, 1280, 800) as page:
         notebook = lab.open(page, path.name)
         notebook.run_cell(PREPARE)
-        view = OnPage(notebook, "wb.CompareView(BEFORE, AFTER)")
-        view.until(lambda: "Run the cell for the live view" in "".join(in_page(notebook)))
-        # Graphviz's first picture, and then the page's, which has the panes' titles
-        view.until(lambda: notebook.python("view._still.picture[:20]") == "data:image/svg+xml;b")
-        view.until(lambda: notebook.python("view._still.picture") in in_page(notebook)[0])
+        notebook.show("wb.CompareView(BEFORE, AFTER)")
+        notebook.until(lambda: pictures(notebook))
+        assert "Run the cell for the live view" in in_page(notebook)[0]
         save(notebook)
-        view.until(lambda: stills(json.loads(path.read_text())) == in_page(notebook))
+        notebook.until(lambda: stills(json.loads(path.read_text())) == in_page(notebook))
         kernel_is_shut_down(notebook)
     return path
 
 
 def test_live_view_hides_its_picture_and_keeps_it_new(lab: Lab, browser: Browser) -> None:
-    path = written(lab.folder / "living.ipynb")
+    path = lab.new("living")
     with living_page(browser, 1280, 800) as page:
         notebook = lab.open(page, path.name)
         notebook.run_cell(PREPARE)
-        view = OnPage(notebook, "wb.GraphView(BEFORE)")
-        view.until(lambda: notebook.python("view._still.picture") != "")
+        view = notebook.show("wb.GraphView(BEFORE)")
+        notebook.until(lambda: pictures(notebook))
         expect(page.locator(STILL)).to_be_hidden()
         expect(view.root).to_be_visible()
         first = in_page(notebook)
         page.wait_for_timeout(1500)
         assert in_page(notebook) == first, "a view at rest leaves the notebook as it is"
         view.click(TANH)
-        view.until(lambda: in_page(notebook) != first)
+        notebook.until(lambda: in_page(notebook) != first)
         assert len(in_page(notebook)) == 1
 
         # the kernel lives on, and so does the view when the page is loaded again
         save(notebook)
-        view.until(lambda: stills(json.loads(path.read_text())) == in_page(notebook))
+        notebook.until(lambda: stills(json.loads(path.read_text())) == in_page(notebook))
         page.reload()
-        expect(page.locator(".wb canvas.wb-canvas")).to_be_visible(timeout=BRIEFLY)
+        expect(page.locator(".wb canvas.wb-canvas")).to_be_visible()
         expect(page.locator(STILL)).to_be_hidden()
 
 
@@ -107,17 +110,14 @@ with out:
 """
 
 
-def test_view_inside_an_output_widget_is_shown(lab: Lab, browser: Browser) -> None:
+@pytest.mark.long
+def test_view_inside_an_output_widget_is_shown(relax: Notebook) -> None:
     """Only the picture itself is hidden, and neither the output around it nor the one before that."""
-    path = written(lab.folder / "wrapped.ipynb")
-    with living_page(browser, 1280, 800) as page:
-        notebook = lab.open(page, path.name)
-        notebook.run_cell(PREPARE)
-        notebook.run_cell(WRAPPED)
-        expect(page.locator(STILL)).to_be_attached(timeout=BRIEFLY)
-        expect(page.locator(".wb canvas.wb-canvas")).to_be_visible(timeout=BRIEFLY)
-        expect(page.get_by_text("a line before it", exact=True).last).to_be_visible()
-        expect(page.locator(STILL)).to_be_hidden()
+    relax.run_cell(WRAPPED)
+    expect(relax.page.locator(STILL)).to_be_attached()
+    expect(relax.page.locator(".wb canvas.wb-canvas")).to_be_visible()
+    expect(relax.page.get_by_text("a line before it", exact=True).last).to_be_visible()
+    expect(relax.page.locator(STILL)).to_be_hidden()
 
 
 MANY = """
@@ -126,42 +126,28 @@ row = [b.node("param", f"x{i}", name=f"x{i}", type="Tensor[(1, 16), float32]") f
 for depth in range(60):
     row = [b.node("op", "nn.relu", (value,), type="Tensor[(1, 16), float32]") for value in row]
 b.outputs = row
-from widgets import hostile
 """
 DECODED = """async (url) => { const image = new Image(); image.src = url; await image.decode(); return image.naturalWidth; }"""
 
 
-def test_picture_of_a_large_graph_is_small_and_one_of_hostile_names_is_valid(lab: Lab, browser: Browser) -> None:
-    path = written(lab.folder / "many.ipynb")
-    with living_page(browser, 1280, 800) as page:
-        notebook = lab.open(page, path.name)
-        notebook.run_cell(f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n{PREPARE}{MANY}")
-        for source, kind in [
-            ("wb.GraphView(b.build(), collapsed=[], viewport={'x': 5000, 'y': 3000, 'scale': 0.1})", "webp"),
-            ("wb.CompareView(hostile.graph(), hostile.changed(), titles=list(hostile.NAMES[:2]))", "svg+xml"),
-        ]:
-            view = OnPage(notebook, source)
-            view.until(lambda: notebook.python("view._still.picture") != "")
-            picture = notebook.python("view._still.picture")
-            assert picture.startswith(f"data:image/{kind};base64,")
-            assert len(picture) <= MOST
-            assert page.evaluate(DECODED, picture) > 300
-        assert page.evaluate("window.broken ?? null") is None
-
-
-def test_picture_is_shown_with_a_new_kernel(lab: Lab, browser: Browser, saved: Path) -> None:
-    page = browser.new_page(viewport={"width": 1280, "height": 800})
-    lab.open(page, saved.name)
-    page.wait_for_timeout(3000)  # JupyterLab looks for the model in the new kernel
-    has_picture(page)
-    page.close()
+@pytest.mark.long
+def test_picture_of_a_large_graph_is_small_and_one_of_hostile_names_is_valid(relax: Notebook) -> None:
+    relax.tell(MANY)
+    for count, source, kind in [
+        (1, "wb.GraphView(b.build(), collapsed=[], viewport={'x': 5000, 'y': 3000, 'scale': 0.1})", "webp"),
+        (2, "wb.CompareView(hostile.graph(), hostile.changed(), titles=list(hostile.NAMES[:2]))", "svg+xml"),
+    ]:
+        relax.show(source)
+        relax.until(lambda count=count: len(pictures(relax)) == count)
+        picture = pictures(relax)[-1]
+        assert picture.startswith(f"data:image/{kind};base64,")
+        assert len(picture) <= MOST
+        assert relax.page.evaluate(DECODED, picture) > 300
+    assert relax.page.evaluate("window.broken ?? null") is None
 
 
 def test_picture_is_shown_without_a_kernel(lab: Lab, browser: Browser, saved: Path) -> None:
-    content = json.loads(saved.read_text())
-    content["metadata"]["kernelspec"] = {"name": "gone", "display_name": "gone"}
-    path = saved.with_name("gone.ipynb")
-    path.write_text(json.dumps(content))
+    path = copied(saved, "gone", {"kernelspec": {"name": "gone", "display_name": "gone"}})
     subprocess.run([sys.executable, "-m", "jupyter", "trust", str(path)], check=True, capture_output=True)
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.goto(f"{lab.url}/lab/workspaces/gone/tree/{path.name}?token={lab.token}")
@@ -170,24 +156,33 @@ def test_picture_is_shown_without_a_kernel(lab: Lab, browser: Browser, saved: Pa
     page.close()
 
 
-def test_picture_is_shown_in_a_notebook_that_is_not_trusted(lab: Lab, browser: Browser, saved: Path) -> None:
-    content = json.loads(saved.read_text())
-    content["metadata"]["note"] = "another notebook for the server, which knows no signature of it"
-    path = saved.with_name("strange.ipynb")
-    path.write_text(json.dumps(content))
+@pytest.mark.long
+def test_picture_is_shown_with_a_new_kernel_without_trust_and_by_nbconvert(
+    lab: Lab, browser: Browser, saved: Path, tmp_path: Path
+) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 800})
-    lab.open(page, path.name)
+    lab.open(page, saved.name)
+    page.wait_for_timeout(3000)  # JupyterLab looks for the model in the new kernel
+    has_picture(page)
+
+    # a notebook that the server knows no signature of
+    lab.open(page, copied(saved, "strange", {"note": "another notebook"}).name)
     picture = page.locator(".jp-OutputArea-output img").first
-    expect(picture).to_be_visible(timeout=BRIEFLY)
+    expect(picture).to_be_visible()
     assert picture.evaluate("image => image.complete && image.naturalWidth > 300")
     expect(page.get_by_text("Error displaying widget")).to_have_count(0)
-    page.close()
 
-
-def test_picture_is_shown_in_html_of_nbconvert(browser: Browser, saved: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "nbconvert", "--to", "html", "--output-dir", str(tmp_path), str(saved)]
     subprocess.run(command, check=True, capture_output=True)
-    page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.goto((tmp_path / "still.html").as_uri())
     has_picture(page)
     page.close()
+
+
+def copied(saved: Path, name: str, metadata: dict[str, Any]) -> Path:
+    """Write the saved notebook with other metadata."""
+    content = json.loads(saved.read_text())
+    content["metadata"] |= metadata
+    path = saved.with_name(f"{name}.ipynb")
+    path.write_text(json.dumps(content))
+    return path

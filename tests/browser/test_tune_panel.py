@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-from browser.lab import BRIEFLY, Lab, Notebook
-from browser.views import notebook
-from playwright.sync_api import Browser, Page, expect
+from browser.driver import BRIEFLY, Notebook
+from browser.lab import Lab, nothing_fails
+from playwright.sync_api import Browser, Locator, expect
 
 # A search that would go on for minutes: what is pressed is pressed in time, however slow the machine is.
 MAKE = """
@@ -22,20 +20,9 @@ panel = wb.TunePanel(w, space, objective="kernels", budget=600, log="cast.jsonl"
 panel
 """
 SOME = re.compile(r"\b([2-9]|[1-9]\d+) candidates tried")
-LOST = re.compile(r"Cancell?ed( future for .*)?|Kernel message validation error: .*stream\.stderr.*")
+LOST = r"Cancell?ed( future for .*)?|Kernel message validation error: .*stream\.stderr.*"
 """What JupyterLab says of a kernel that is restarted: its own questions have no answer, and of the last messages one may be in
 pieces, since ipykernel sends from several threads at once when its own has ended."""
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A page in which nothing of ours may fail."""
-    page = browser.new_page(viewport={"width": 1600, "height": 1100})
-    failed: list[str] = []
-    page.on("pageerror", lambda error: failed.append(str(error)))
-    yield page
-    page.close()
-    assert [each for each in failed if not LOST.fullmatch(each)] == [], failed
 
 
 def logged(log: Path) -> list[str]:
@@ -53,45 +40,57 @@ def restart_and_run_again(opened: Notebook) -> None:
     opened.page.evaluate(command, "notebook:run-cell")
 
 
-def test_a_search_is_started_paused_gone_on_with_after_a_restart_and_applied(lab: Lab, page: Page) -> None:
-    opened = notebook(lab, page)
+def test_search_is_paused_resumed_after_a_restart_and_applied(lab: Lab, browser: Browser) -> None:
+    page = browser.new_page(viewport={"width": 1600, "height": 1100})
+    page.set_default_timeout(BRIEFLY)
+    with nothing_fails(page, but=LOST):
+        search(lab, lab.open(page, lab.new("tune").name))
+        page.close()
+
+
+def part(opened: Notebook, name: str) -> Locator:
+    """Return the newest element with that data-testid: the panel of the cell that ran last."""
+    return opened.page.locator(f"[data-testid='{name}']").last
+
+
+def search(lab: Lab, opened: Notebook) -> None:
     log = lab.folder / "cast.jsonl"
     opened.run_cell(MAKE)
-    start, state, counts = opened.part("act-tune-start"), opened.part("tune-state"), opened.part("tune-counts")
-    expect(state).to_have_text("Not begun", timeout=BRIEFLY)
+    start, state, counts = (part(opened, name) for name in ("act-tune-start", "tune-state", "tune-counts"))
+    expect(state).to_have_text("Not begun")
     expect(start).to_have_text("Start")
     start.click()
-    expect(counts).to_contain_text(SOME, timeout=BRIEFLY)
-    row = opened.part("tune-table").locator("tr").nth(1).element_handle()
-    opened.part("act-tune-pause").click()
-    expect(state).to_have_text("Paused", timeout=BRIEFLY)
+    expect(counts).to_contain_text(SOME)
+    row = part(opened, "tune-table").locator("tr").nth(1).element_handle()
+    part(opened, "act-tune-pause").click()
+    expect(state).to_have_text("Paused")
     expect(start).to_have_text("Resume")
     assert opened.python("1 + 1") == 2
     # the table has grown meanwhile, but not under the pointer
     assert row.evaluate("row => row.isConnected")
 
     restart_and_run_again(opened)
-    expect(start).to_have_text("Resume from the log", timeout=BRIEFLY)
+    expect(start).to_have_text("Resume from the log")
     before = logged(log)
     assert len(before) >= 2
     expect(counts).to_contain_text(f"{len(before)} of them from the log")
-    expect(opened.part("tune-table").locator("tr")).not_to_have_count(0)
+    expect(part(opened, "tune-table").locator("tr")).not_to_have_count(0)
     start.click()
-    expect(counts).not_to_contain_text(f"{len(before)} candidates tried", timeout=BRIEFLY)
-    opened.part("act-tune-stop").click()
-    expect(state).to_have_text("Stopped", timeout=BRIEFLY)
+    expect(counts).not_to_contain_text(f"{len(before)} candidates tried")
+    part(opened, "act-tune-stop").click()
+    expect(state).to_have_text("Stopped")
     after = logged(log)
     assert len(after) > len(before)
     assert after[: len(before)] == before
     assert len(after) == len(set(after)) == opened.python("len(panel.run.trials)")
 
-    opened.part("act-tune-apply").click()
-    expect(opened.part("tune-applied")).to_contain_text("panel.applied has", timeout=BRIEFLY)
+    part(opened, "act-tune-apply").click()
+    expect(part(opened, "tune-applied")).to_contain_text("panel.applied has")
     kernels = opened.python("[panel.applied.graph.kernel_count, panel.result.best.values['kernels']]")
     assert kernels[0] == kernels[1]
-    expect(opened.part("tune-best")).to_contain_text(f"kernels {kernels[1]}")
-    row = opened.part("tune-table").locator("tr").nth(3)
+    expect(part(opened, "tune-best")).to_contain_text(f"kernels {kernels[1]}")
+    row = part(opened, "tune-table").locator("tr").nth(3)
     number = row.locator("th").text_content()
     row.get_by_role("button").click()
     expect(opened.page.locator(".wb-tune h4")).to_contain_text(f"Candidate {number}:")
-    expect(opened.part("tune-curve").locator("img:visible")).to_have_count(1)
+    expect(part(opened, "tune-curve").locator("img:visible")).to_have_count(1)

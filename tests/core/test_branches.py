@@ -80,7 +80,7 @@ def test_a_call_that_lacks_an_argument_is_told_by_name():
     data = builder.node("param", "data", type=T)
     for _ in range(3):
         builder.node("op", "nn.dense", [data], type=T)
-    with pytest.raises(WorkbenchError, match=r"nn\.dense \(node 1\) has 1 inputs and takes 2"):
+    with pytest.raises(WorkbenchError, match=r"nn\.dense \(node 1\) has 1 input and takes 2"):
         parallel_branches(builder.build())
 
 

@@ -13,7 +13,7 @@ from workbench.graph.model import Graph, GraphBuilder
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
 
-COMMANDS = ("trace", "show", "kernels", "measure", "export", "install-relay", "doctor")
+COMMANDS = ("trace", "show", "kernels", "measure", "remarks", "export", "install-relay", "wheelhouse", "doctor")
 
 
 def state(op: str) -> State:
@@ -38,7 +38,7 @@ def test_help_teaches_and_ends_well(arguments: list[str], capsys: pytest.Capture
     said = capsys.readouterr().out
     assert "usage: tvm-workbench" in said
     if arguments == ["--help"]:
-        assert all(f"tvm-workbench {name}" in said for name in COMMANDS[:5]), "an example of each"
+        assert all(f"tvm-workbench {name}" in said for name in COMMANDS[:6]), "an example of each"
         assert "exit status" in said
 
 

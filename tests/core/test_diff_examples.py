@@ -176,3 +176,16 @@ def test_parameter_does_not_merge_into_its_namesake():
     found = diff(namesakes("y0", "y1"), builder.build())
     assert not found.merged
     assert found.removed in ((1,), (2,))
+
+
+def test_renamed_and_reordered_siblings_keep_their_weights():
+    def siblings(op: str, order: str) -> Graph:
+        params = [(name, None, "") for name in ("x", "w1", "w2", "w3")]
+        # more nodes than are searched fully
+        ends = [(f"e{i}", f"own_{op}", f"m{i}") for i in order] + [(f"f{i}", f"own_{op}", f"e{i}") for i in order]
+        return graph(*params, *((f"m{i}", op, f"x w{i}") for i in order), *ends, ("out", "add", "f1 f2 f3"))
+
+    before, after = siblings("relax.matmul", "123"), siblings("batch_matmul", "231")
+    for one, other in ((before, after), (after, before)):
+        pairs = [(one.inputs[b], other.inputs[a]) for b, a in diff(one, other).changed]
+        assert {(ours[1], theirs[1]) for ours, theirs in pairs if len(ours) == 2} == {(1, 1), (2, 2), (3, 3)}

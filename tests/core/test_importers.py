@@ -289,7 +289,7 @@ def test_source_that_cannot_be_a_path_or_a_text_is_a_load_error(source: Any) -> 
 
 @pytest.mark.parametrize("suffix", [".pt", ".pth", ".pt2", ".PT"])
 def test_files_of_pytorch_are_not_opened_and_the_message_says_why_and_what_instead(tmp_path: Path, suffix: str) -> None:
-    with pytest.raises(LoadError, match=r"may run code of whoever made it.*wb\.load\(torch\.export\.load"):
+    with pytest.raises(LoadError, match=r"may run its author's code.*wb\.load\(torch\.export\.load"):
         wb.load(tmp_path / f"absent{suffix}")
 
 

@@ -30,7 +30,7 @@ def race() -> Race:
 
 
 def counts() -> Counts:
-    return Counts(3, 2, 0, 0, 128, {}, "llvm", "failed", HOSTILE)
+    return Counts(3, 2, 0, 0, 128, {}, None, "llvm", "failed", HOSTILE)
 
 
 @pytest.mark.parametrize("result", [trace(), kernels(), race(), counts()], ids=lambda result: type(result).__name__)

@@ -272,6 +272,13 @@ def test_there_is_no_module_without_a_tvm_and_that_is_said():
         _ = one(RUN).module
 
 
+def test_an_unknown_operator_is_named_with_its_place_and_the_nearest_name():
+    notes = wb.load("def @main(%x: Tensor[(2, 3), float32]) {\n  nn.relux(%x)\n}").notes
+    assert "line 2, column 3: TVM 0.17 has no operator nn.relux; did you mean nn.relu or nn.prelu?" in notes
+    own = wb.load("def @main(%x: Tensor[(2, 3), float32]) { our_company.gemm(%x) }").notes
+    assert not any("has no operator" in note for note in own)
+
+
 def test_a_text_that_was_cut_off_is_said_to_end_there():
     with pytest.raises(ParseError, match=r"found: the end of the text, after %1 = exp\(%0$"):
         wb.load("def @main(%x: int8) {\n  %0 = exp(%x);\n  %1 = exp(%0")

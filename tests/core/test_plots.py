@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from workbench.colours import DARK, LIGHT, family
@@ -22,6 +23,7 @@ from workbench.plots import (
     cpu_gpu,
     handovers,
     kernel_count,
+    kernel_errors,
     kernel_times,
     launch_overhead,
     roofline,
@@ -30,6 +32,7 @@ from workbench.plots import (
     waterfall,
 )  # fmt: skip
 from workbench.plots.style import to_both, to_svg
+from workbench.widgets.blocks import NARROW
 
 HOSTILE = ["$x$ $", "<script>alert(1)</script>", "a_b^c{", "\\frac{", "", "n" * 3000, "A\nB", "%s", "_hidden", "日本"]
 
@@ -70,6 +73,28 @@ def test_the_title_is_the_finding(ax):
     assert "opt 3: 3 kernels" in kernel_count(rows(), ax=ax).get_title(loc="left")
     title = runtime(rows(), ax=Figure().subplots()).get_title(loc="left")
     assert title == "opt 0: 50 µs, opt 3: 100 µs; not raced, so no difference is claimed"
+
+
+PAIR = rows(["opt 3 passes -EliminateCommonSubexpr", "opt 3"]).assign(kernels_sum_us=30.0, launches=3)
+WITHOUT = pd.DataFrame(
+    [
+        {"direction": d, "pass": p, "kernels": 3, "status": "counted"}
+        for d, p in (("control", ""), ("without", "A" * 20))
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("plot", "data"),
+    [(runtime, PAIR), (runtime, PAIR.assign(q3_us=[50, 5000])), (launch_overhead, PAIR), (ablation, WITHOUT)],
+)
+def test_label_of_the_axis_is_within_a_figure_of_the_page(plot, data):
+    figure = Figure(figsize=(NARROW, 3), layout="constrained")
+    ax = plot(data, ax=figure.subplots())
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    label = ax.xaxis.label.get_window_extent(canvas.get_renderer())
+    assert 0 <= label.x0 < label.x1 <= figure.bbox.width
 
 
 @pytest.mark.parametrize(("microseconds", "unit"), [(0.2, "ns"), (3.0, "µs"), (3e3, "ms"), (3e6, "s")])
@@ -128,7 +153,16 @@ def two_devices(cuda=True):
     return pd.DataFrame([cpu, gpu if cuda else none])
 
 
+COMPARED = pd.DataFrame(
+    [
+        {"index": 0, "kernel": "$fused$_conv", "own": 1e-7, "inherited": None, "whole": 1e-7, "same": True},
+        {"index": 1, "kernel": "fused_dense", "own": None, "inherited": None, "whole": None, "same": None},
+        {"index": 2, "kernel": "fused_add", "own": 0.25, "inherited": 1e-7, "whole": 0.25, "same": False},
+        {"index": 3, "kernel": "fused_softmax", "own": 0.0, "inherited": 0.25, "whole": float("inf"), "same": True},
+    ]
+)
 DRAWN = {
+    kernel_errors: COMPARED,
     kernel_count: rows(),
     runtime: rows(),
     waterfall: FALLS,
@@ -263,7 +297,7 @@ def test_launch_overhead_is_the_difference_and_never_less_than_none():
 def test_a_roofline_says_how_near_the_longest_kernel_comes_and_what_it_left_out():
     assert title(roofline, TIMED_KERNELS, ceilings=CEILINGS).startswith("nn_dense_add reaches 50% of its ceiling")
     assert "ceilings were not measured" in title(roofline, TIMED_KERNELS)
-    assert any("1 kernels with unknown" in text for text in words(roofline, TIMED_KERNELS))
+    assert any("1 kernel with unknown" in text for text in words(roofline, TIMED_KERNELS))
 
 
 def test_handovers_leave_out_the_programs_own_inputs_and_outputs():
@@ -316,7 +350,7 @@ def test_a_search_is_drawn_with_its_best_so_far_and_what_may_not_win(ax, theme):
     ("tried", "said"),
     [
         ((), "nothing tried yet"),
-        ((("failed", None),), "1 candidates tried, none may win"),
+        ((("failed", None),), "1 candidate tried, none may win"),
         ((("ok", 5),), "5 kernels by default; nothing else was tried yet"),
         ((("ok", 5), ("ok", 5)), "5 kernels by default; none of 2 candidates has fewer"),
     ],
@@ -349,3 +383,11 @@ def test_a_title_says_of_which_value_it_speaks_for_a_search_may_have_other_objec
     better = searched(("ok", 40), ("ok", 20), ("ok", 30)).rename(columns={"kernels": value})
     tuning_progress(better, ax=ax, value=value)
     assert ax.get_title(loc="left").startswith(found)
+
+
+def test_wrong_kernel_is_named_over_the_errors():
+    ax = kernel_errors(COMPARED, ax=Figure().subplots())
+    assert ax.get_yscale() == "log"
+    assert ax.get_title(loc="left") == "1 of 3 kernels with an error of its own, the first fused_add"
+    assert [text.get_text() for text in ax.texts] == ["fused_add", "1 kernel not compared"]
+    assert "no error" in title(kernel_errors, COMPARED[:1])

@@ -182,6 +182,25 @@ def test_what_is_no_log_is_refused_and_left_as_it_is(evaluated, tmp_path, text):
     assert path.read_text() == text
 
 
+def test_a_run_that_is_starting_can_be_waited_for(evaluated, monkeypatch):
+    run, start, ended = made(), threading.Thread.start, []
+
+    def start_beside_a_waiting_thread(thread):
+        if thread.name == type(run).__name__:
+            waiting = threading.Thread(target=lambda: ended.append(run.wait(10)), name="waiting")
+            start(waiting)
+            waiting.join(0.05)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_beside_a_waiting_thread)
+    run.start()
+    assert run.wait(10)
+    for thread in threading.enumerate():
+        if thread.name == "waiting":
+            thread.join(10)
+    assert ended == [True]
+
+
 def test_it_can_be_paused_resumed_and_stopped_from_another_thread(evaluated):
     run, reached, go = made(), threading.Event(), threading.Event()
 

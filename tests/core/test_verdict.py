@@ -175,3 +175,9 @@ def test_race_with_wrong_outputs_has_no_factor() -> None:
     race = Race("a", "b", "llvm", 2.0, 1.9, 2.1, (1.0,), (0.5,), note="the outputs of b differ", wrong=("b",))
     assert race.answer == "no"
     assert str(race) == "b: wrong: the outputs of b differ"
+
+
+def test_an_interval_within_the_neutral_two_percent_excludes_slower():
+    assert Ratio(1.0, 0.985, 1.2).excludes_slower
+    assert not Ratio(1.0, 0.975, 1.2).excludes_slower
+    assert not Ratio(1.0, 0.0, float("inf")).excludes_slower

@@ -21,6 +21,8 @@ import numpy as np
 from mutations import mutate_bytes, mutate_json, mutate_text
 
 import workbench as wb
+from workbench.debugging.remarks.remark import Remark, Source
+from workbench.debugging.remarks.result import Remarks
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.pipeline.step import State, Step
@@ -418,6 +420,31 @@ def read_onnx(data: bytes) -> None:
     assert wb.load(written(data, "m.onnx")).graph.nodes is not None
 
 
+def remark_files() -> list[bytes]:
+    passed = Remark(
+        "passed",
+        "FuseOps",
+        "fused",
+        "exp joins add",
+        "main",
+        ("exp", "add"),
+        (1, 2),
+        "layer/0",
+        Source("a.py", 3, 1),
+        64,
+    )
+    missed = Remark("missed", "FuseOps", "level", "é stays \x1b", operators=("é",), change="opt_level were 1")
+    made = Remarks((passed, missed))
+    return [made.write(FOLDER / name).read_bytes() for name in ("seed.opt.yaml", "seed.jsonl")]
+
+
+def read_remarks(data: bytes) -> None:
+    found = Remarks.open(written(data, "m.opt.yaml"))
+    assert Remarks.open(found.write(FOLDER / "again.jsonl")) == found
+    assert not found.lost(found)
+    str(found)
+
+
 FORMATS = {
     "graph JSON": Format(lambda: [graph().to_json().encode()], mutate_json, read_graph),
     "trace": Format(traces, mutate_packed, read_trace),
@@ -425,6 +452,7 @@ FORMATS = {
     "parameters": Format(params, mutate_bytes, read_params),
     "trial log": Format(lambda: [tune_log()], mutate_lines, read_log),
     "store": Format(lambda: [store()], mutate_store, read_store),
+    "remarks": Format(remark_files, mutate_text, read_remarks),
     "tracker's answers": Format(answers, mutate_frame, read_tracker),
     "pasted Relay text": Format(pastes, mutate_text, read_text),
     "text": Format(texts, mutate_text, read_text),

@@ -8,7 +8,7 @@ import nbformat
 import pytest
 from index import PICTURES, SIZE
 from PIL import Image
-from running import FOLDER, is_stored
+from running import FOLDER
 
 NOTEBOOKS = sorted(path.stem for path in FOLDER.glob("*.ipynb"))
 INDEX = (FOLDER / "README.md").read_text(encoding="utf-8")
@@ -39,4 +39,3 @@ def test_its_picture_is_there_and_small(name: str) -> None:
 
 def test_no_picture_is_of_a_notebook_that_there_is_not() -> None:
     assert sorted(path.stem for path in PICTURES.glob("*.png")) == NOTEBOOKS
-    assert any(map(is_stored, FOLDER.glob("*.ipynb")))

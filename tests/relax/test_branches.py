@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 import tvm
+from breadth import seeds
 from parallel_programs import Convolutions, Program
 from tvm import relax
 
@@ -131,12 +132,12 @@ def random_programs(seeds, tell):
 
 
 def test_over_random_programs(tell):
-    random_programs(range(60), tell)
+    random_programs(range(20), tell)
 
 
 @pytest.mark.long
 def test_over_many_random_programs(tell):
-    random_programs(range(1000, 3600), tell)
+    random_programs(seeds(1000), tell)
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -223,12 +224,12 @@ def changes(seeds, tell):
 
 
 def test_what_combining_changes_is_what_tvm_makes_of_it(tell):
-    changes(range(12), tell)
+    changes(range(6), tell)
 
 
 @pytest.mark.long
 def test_what_combining_changes_is_what_tvm_makes_of_many(tell):
-    changes(range(5000, 5150), tell)
+    changes(seeds(60), tell)
 
 
 def equal(seeds, tell):
@@ -249,12 +250,12 @@ def equal(seeds, tell):
 
 
 def test_equal_branches_are_those_that_tvm_merges(tell):
-    equal(range(40), tell)
+    equal(range(12), tell)
 
 
 @pytest.mark.long
 def test_equal_branches_of_many_programs_are_those_that_tvm_merges(tell):
-    equal(range(7000, 8000), tell)
+    equal(seeds(400), tell)
 
 
 def convolutions(seeds, tell):
@@ -277,9 +278,9 @@ def convolutions(seeds, tell):
 
 
 def test_convolutions_are_combined_as_predicted(tell):
-    convolutions(range(25), tell)
+    convolutions(range(10), tell)
 
 
 @pytest.mark.long
 def test_convolutions_of_many_programs_are_combined_as_predicted(tell):
-    convolutions(range(2000, 3000), tell)
+    convolutions(seeds(400), tell)

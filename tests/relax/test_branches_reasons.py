@@ -115,7 +115,22 @@ def scalar_bias(emit):
 
 
 VECTOR = var("v", 8)
+HALF = relax.Var("h", relax.TensorType((8, 5), "float16"))
+ROW, TABLE = var("row", 1, 3), var("table", 4, 5)
+
+
+def two_types(emit):
+    return [emit(op.matmul(X, each, out_dtype="float32")) for each in (A, HALF)]
+
+
+def sums(*pairs):
+    """A body with the sum of X times each weight and its addend."""
+    return lambda emit: [emit(op.add(emit(op.matmul(X, weight)), added)) for weight, added in pairs]
+
+
 HAZARDS = {
+    "weight-dtype": ([X, A, HALF], two_types),
+    "bias-shapes": ([X, A, B, ROW, TABLE], sums((A, ROW), (B, TABLE))),
     "sibling-dependency": ([X, A, B], dependent),
     "left-vector": ([VECTOR, A, B], product(VECTOR, A, B)),
     "weight-vector": ([X, VECTOR, P8 := var("p8", 8)], product(X, VECTOR, P8)),
@@ -140,14 +155,22 @@ def test_a_constant_first_factor_makes_the_pass_raise():
     assert all(group.kind == "hazard" for group in groups if group.passes == MATMUL)
 
 
-def test_a_bias_of_other_widths_gives_other_shapes_or_values():
-    one, five, a, b = var("one", 8, 1), var("five", 8, 5), var("a5", 5), var("b1", 1)
+ONE, FIVE = var("one", 8, 1), var("five", 8, 5)
+WRONG = {
+    "bias-width": ((ONE, var("a5", 5)), (FIVE, var("b1", 1))),
+    "bias-rank": ((A, var("a3", 2, 4, 3)), (B, var("b3", 2, 4, 5))),
+}
 
-    def body(emit):
-        return [emit(op.add(emit(op.matmul(X, one)), a)), emit(op.add(emit(op.matmul(X, five)), b))]
 
-    (group,) = alike("bias-width", [X, one, five, a, b], body)
+@pytest.mark.parametrize("code", WRONG)
+def test_a_hazard_is_predicted_where_the_outputs_have_other_shapes(code):
+    pairs = WRONG[code]
+    params, body = [X, *(each for pair in pairs for each in pair)], sums(*pairs)
+    (group,) = alike(code, params, body)
     assert group.kind == "hazard"
+    after = wb.trace(load(params, body), MATMUL).result
+    with pytest.raises(wb.WorkbenchError, match="the outputs are not of one kind"):
+        wb.compare_outputs(load(params, body), wb.load(after))
 
 
 def test_two_branches_where_three_are_asked_for_are_combined_all_the_same():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tvm
+from breadth import breadth
 from tvm import relax
 
 import workbench as wb
@@ -54,7 +55,7 @@ def called(built: build.RelaxBuilt) -> list[str]:
 
 
 @pytest.mark.parametrize("config", [PLAIN, {**PLAIN, "opt_level": 0}, {**PLAIN, "disabled": ["FuseOps"]}])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", breadth(NAMES, "parallel_cast"))
 def test_rows_are_the_calls_that_are_made_and_kernels_of_the_optimized_picture(name: str, config: dict) -> None:
     built = build.compiled(sample(name), "llvm", config)
     assert isinstance(built, build.RelaxBuilt)

@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 import tvm
+from breadth import seeds
 from tvm import relax
 
 import workbench as wb
@@ -115,7 +116,7 @@ def test_every_pass_on_every_kind_of_chain(tell):
     tell(f"Relax chains: {len(every)} passes on {len(CASES)} kinds of chain; {len(FOLDS)} are shortened, as predicted")
 
 
-def test_a_layout_that_only_looks_undone_is_dropped_all_the_same_and_gives_other_values():
+def test_unsafe_layout_fold_gives_other_values():
     steps = layout(0, 2, 3, 1), layout(0, 2, 3, 1)
     w = load((1, 4, 4, 4), *steps)
     (chain,) = wb.constant_chains(w.graph)
@@ -172,12 +173,12 @@ def agree(seeds, tell):
 
 
 def test_random_chains_fold_as_predicted(tell):
-    agree(range(30), tell)
+    agree(range(12), tell)
 
 
 @pytest.mark.long
 def test_many_random_chains_fold_as_predicted(tell):
-    agree(range(1000, 3000), tell)
+    agree(seeds(800), tell)
 
 
 def test_the_samples_chains_are_told_with_a_reason():

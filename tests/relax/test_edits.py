@@ -7,6 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from breadth import breadth
 from relax.test_from_relay import run_all
 from relax.test_fusion import Program
 
@@ -67,7 +68,7 @@ def test_a_cut_before_legalizing_lasts_through_the_compilers_pipeline() -> None:
     assert wb.compare_outputs(w, cut).same
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", breadth(range(30), *range(6)))
 def test_what_is_cut_in_a_random_program_is_apart_and_foretold(seed: int) -> None:
     random = Random(seed)
     w = wb.load(Program(random, 12).module())
@@ -85,7 +86,7 @@ def test_what_is_cut_in_a_random_program_is_apart_and_foretold(seed: int) -> Non
     assert outputs(cut) == pytest.approx(outputs(w), rel=1e-4, abs=1e-5, nan_ok=True)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", breadth(range(30), *range(6)))
 def test_what_is_forced_in_a_random_program_is_one_kernel(seed: int) -> None:
     random = Random(seed)
     w = wb.load(Program(random, 12).module())

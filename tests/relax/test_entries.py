@@ -127,9 +127,7 @@ def test_missing_entry_and_missing_size_are_named():
 
 def test_generated_code_names_the_function():
     loaded = wb.load(Steps().export_tvm(BOTH), entry="decode", name="model")
-    assert (
-        "model (the module with its function decode as main) after 1 passes" in wb.trace(loaded, "LegalizeOps").code()
-    )
+    assert "model (the module with its function decode as main) after 1 pass" in wb.trace(loaded, "LegalizeOps").code()
 
 
 def test_entry_keeps_the_modules_tables():

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tvm
+from breadth import breadth
 from relax.relays_numbers import OPERATORS, SAMPLES, SMALL
 from tvm import relax
 
@@ -31,7 +32,7 @@ def run_all(workload: wb.Workload, inputs: Mapping[str, np.ndarray]) -> list[np.
     return [result.numpy()] if hasattr(result, "numpy") else [field.numpy() for field in result]
 
 
-@pytest.mark.parametrize("name", OPERATORS.texts)
+@pytest.mark.parametrize("name", breadth(OPERATORS.texts, *list(OPERATORS.texts)[::3]))
 def test_an_operator_computes_what_relays_does(name: str) -> None:
     found = run(wb.to_relax(wb.load(OPERATORS.texts[name])), OPERATORS.inputs(name))
     expected = OPERATORS.output(name)
@@ -40,7 +41,7 @@ def test_an_operator_computes_what_relays_does(name: str) -> None:
     np.testing.assert_allclose(found, expected, rtol=2e-3 if name.startswith("fast_") else 2e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", wb.samples.names("relax"))
+@pytest.mark.parametrize("name", breadth(wb.samples.names("relax"), "attention", "branches", "mlp"))
 def test_a_sample_computes_what_relays_does(name: str) -> None:
     params = wb.samples.load(name, **SMALL.get(name, {})).params
     translated = wb.to_relax(wb.load(SAMPLES.texts[name]), params)

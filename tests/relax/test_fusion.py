@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import tvm
+from breadth import seeds
 from merging_programs import Merging
 from small_samples import TWO_LAYERS
 from tvm import relax
@@ -167,12 +168,12 @@ def test_every_sample(sizes, tell):
 
 
 def test_random_programs(tell):
-    compare(((seed, Program(Random(seed), 8).module()) for seed in range(40)), tell)
+    compare(((seed, Program(Random(seed), 8).module()) for seed in range(15)), tell)
 
 
 @pytest.mark.long
 def test_2000_random_programs(tell):
-    compare(((seed, Program(Random(seed), 12).module()) for seed in range(100, 2100)), tell)
+    compare(((seed, Program(Random(seed), 12).module()) for seed in seeds(800)), tell)
 
 
 def test_what_merging_leaves_is_an_alias_and_holds_what_it_names():
@@ -243,12 +244,12 @@ def nested(seeds: range, tell: Any) -> None:
 
 @pytest.mark.skipif(hasattr(relax, "TensorStructInfo"), reason="TVM 0.25 types a value of a match_cast otherwise")
 def test_arms_and_local_functions(tell):
-    nested(range(30), tell)
+    nested(range(4), tell)
 
 
 @pytest.mark.long
 def test_arms_and_local_functions_of_many_programs(tell):
-    nested(range(2000, 2300), tell)
+    nested(seeds(120), tell)
 
 
 def test_shared_variable_makes_the_pass_raise():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from page_driver import Page
+
 import workbench as wb
 from workbench.widgets.blocks import Block
 
@@ -18,8 +20,7 @@ def test_the_passes_that_find_the_kinds_are_offered_and_then_it_fuses() -> None:
     view = wb.FusionInspector(wb.samples.load("attention"))
     assert "No kinds are known" in texts(view.panels["card"])
     apart = view.kernels
-    view._handle_custom_msg({"type": "act", "what": "before", "arg": KINDS}, [])
-    assert view.wait(60)
+    Page(view).click_action("before", KINDS)
     assert view.before == KINDS
     assert view.kernels < apart
     assert view.workload is not None
@@ -32,8 +33,7 @@ def test_a_cut_is_one_kernel_more_and_is_measured_with_the_same_outputs() -> Non
     split = next(n for n in view.fused.graph.ops if n.op == "relu")
     view.selection = [view.fused.graph.inputs[split.id][0], split.id]
     apart = view.kernels + 1
-    view._handle_custom_msg({"type": "act", "what": "cut", "arg": ""}, [])
-    assert view.wait(60)
+    Page(view).click_action("cut")
     assert view.kernels == apart
     view.tab = "edits"
     view.measure()

@@ -32,7 +32,7 @@ def test_every_sample(tell) -> None:
 
 
 def test_random_programs(tell) -> None:
-    compare([Program(Random(seed), 8).module() for seed in range(25)], tell)
+    compare([Program(Random(seed), 8).module() for seed in range(10)], tell)
 
 
 UNUSUAL = {

@@ -71,7 +71,7 @@ def test_the_walk_finds_the_calls_that_tvm_finds(module: tvm.IRModule) -> None:
 
 
 @given(modules())
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=15)
 def test_printed_text_reads_back_to_the_same_graph(module: tvm.IRModule) -> None:
     read = wb.load(module.script(show_meta=True))
     assert DIALECT.frontend.same(read.module, module)
@@ -79,7 +79,7 @@ def test_printed_text_reads_back_to_the_same_graph(module: tvm.IRModule) -> None
 
 
 @given(modules())
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=20)
 def test_fusing_only_groups(module: tvm.IRModule) -> None:
     trace = wb.trace(
         wb.load(module), "DeadCodeElimination,LegalizeOps,AnnotateTIROpPattern,FuseOps{fuse_opt_level=2},FuseTIR"

@@ -14,6 +14,8 @@ import workbench as wb
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.compiler import build
 
+LARGE = ("bert", "conv_bias_batch_norm", "resnet18")
+
 
 def output(name: str, inputs: dict[str, np.ndarray], opt_level: int) -> np.ndarray:
     workload = wb.samples.load(name, **SMALL.get(name, {}))
@@ -27,8 +29,8 @@ def output(name: str, inputs: dict[str, np.ndarray], opt_level: int) -> np.ndarr
 @pytest.mark.parametrize(
     ("name", "opt_level"),
     [
-        # folding the constants of resnet18's twenty normalisations, compiled each, is what the smaller ones show
-        pytest.param(name, level, marks=[pytest.mark.long] if (name, level) == ("resnet18", 3) else [])
+        # folding compiles each constant expression, so that convolutions with normalisations take long
+        pytest.param(name, level, marks=[pytest.mark.long] if name in LARGE or level == 0 else [])
         for name in wb.samples.names("relax")
         for level in (0, 3)
     ],

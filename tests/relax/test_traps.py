@@ -28,7 +28,7 @@ def test_batch_norm_in_training_mode_is_told_when_it_is_loaded() -> None:
     assert normalised(training=False).notes == []
 
 
-def test_what_is_told_is_so() -> None:
+def test_decompose_uses_moving_statistics() -> None:
     before = normalised()
     after = wb.trace(before, "DecomposeOpsForInference").result
     assert not wb.compare_outputs(before, wb.load(after)).same

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 import tvm
 from branch_programs import Program
+from breadth import breadth, seeds
 from tvm import relay
 
 import workbench as wb
@@ -127,7 +128,7 @@ def count(tally, name, groups):
     tally.groups[name.partition("{")[0]] += len(groups)
 
 
-@pytest.mark.parametrize("least", [2, 3])
+@pytest.mark.parametrize("least", breadth([2, 3], 2))
 def test_over_all_samples(least, tell):
     tally = Tally()
     for name, options in SMALL.items():
@@ -147,12 +148,12 @@ def random_programs(seeds, tell, every=1):
 
 
 def test_over_random_programs(tell):
-    random_programs(range(120), tell)
+    random_programs(range(20), tell)
 
 
 @pytest.mark.long
 def test_over_many_random_programs(tell):
-    random_programs(range(1000, 6000), tell, every=11)
+    random_programs(seeds(2000), tell, every=11)
 
 
 def outputs_kept(seeds, tell):
@@ -172,12 +173,12 @@ def outputs_kept(seeds, tell):
 
 
 def test_outputs_are_kept_where_no_hazard_is_predicted(tell):
-    outputs_kept(range(20, 24), tell)
+    outputs_kept(range(20, 22), tell)
 
 
 @pytest.mark.long
 def test_outputs_of_many_programs_are_kept_where_no_hazard_is_predicted(tell):
-    outputs_kept(range(6000, 6400), tell)
+    outputs_kept(seeds(150), tell)
 
 
 def test_wide_dense_joins_the_last_axis_where_a_bias_adds_one_in_front() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from breadth import breadth
 from hypothesis import given, settings
 from test_structure import SMALL, modules
 from tvm import relay
@@ -149,7 +150,9 @@ def test_random_regions_are_outlined_and_written_out_again(sample):
         assert len(wb.load(back).graph.ops) == len(w.graph.ops)
 
 
-@pytest.mark.parametrize("name", ["mlp", "attention", "conv_bias_batch_norm", "parallel_cast", "branches"])
+@pytest.mark.parametrize(
+    "name", breadth(["mlp", "attention", "conv_bias_batch_norm", "parallel_cast", "branches"], "mlp", "parallel_cast")
+)
 def test_a_forced_and_a_cut_program_build_and_give_the_same(name):
     sample = wb.samples.load(name, **SMALL[name])
     w = wb.Workload(wb.trace(sample, "SimplifyInference").result, sample.params, name, "relay")

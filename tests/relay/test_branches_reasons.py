@@ -185,6 +185,8 @@ def dense(make, units=4):
 
 M = var("m", 2, 3, 8)
 PACKED = var("p", 1, 1, 8, 8, 4)
+BYTES, PIXELS = var("q", 4, 8, dtype="uint8"), var("r", 1, 4, 8, 8, dtype="uint8")
+SIGNS = ("int8", "uint8")
 DENSE, WIDE, CONV, MATMUL = (
     "CombineParallelDense",
     "CombineParallelDense,to_batch=False",
@@ -258,6 +260,25 @@ HAZARDS = {
         "channel-moved",
         RAISES,
     ),
+    "columns of wide dense grow": (dense(lambda x, i: relay.repeat(x, 2, 1)), WIDE, "columns-moved", RAISES),
+    "columns of batch_matmul grow": (
+        [relay.repeat(relay.nn.batch_matmul(M, var(f"w{i}", 2, 4, 8)), 2, 2) for i in range(2)],
+        MATMUL,
+        "columns-moved",
+        RAISES,
+    ),
+    "dense with weights of two types": (
+        [relay.nn.dense(BYTES, var(f"w_{kind}", 4, 8, dtype=kind), out_dtype="int32") for kind in SIGNS],
+        DENSE,
+        "weight-dtype",
+        RAISES,
+    ),
+    "conv2d with weights of two types": (
+        [conv(PIXELS, f"w_{kind}", dtype=kind, out_dtype="int32") for kind in SIGNS],
+        CONV,
+        "weight-dtype",
+        RAISES,
+    ),
     "layer_norm behind one": (
         [relay.nn.layer_norm(conv(name="a"), var("g", 8), var("h", 8)), conv(name="b")],
         CONV,
@@ -311,7 +332,7 @@ with tvm.transform.PassContext(opt_level=4):
 
 
 @pytest.mark.parametrize(("batch", "name"), [(True, DENSE), (False, WIDE)])
-def test_siblings_that_need_each_other_end_the_process_and_that_is_predicted(batch, name):
+def test_sibling_dependency_ends_the_process(batch, name):
     x = var("x", 4, 8)
     first = relay.nn.dense(x, var("w0", 4, 8))
     second = relay.nn.dense(x, relay.add(var("w1", 4, 8), relay.sum(first)))

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
 import workbench as wb
-
-
-@pytest.mark.parametrize(("opt_level", "calls"), [(0, 8), (1, 5), (2, 5), (3, 3)])
-def test_two_casts_at_each_level(opt_level, calls):
-    assert wb.kernels(wb.samples.load("parallel_cast"), opt_level=opt_level).calls == calls
 
 
 def test_two_casts_without_common_subexpressions_are_five_and_the_finder_says_three():

@@ -73,8 +73,8 @@ def last_step(sample: str, bound: bool, name: str) -> Step:
 
 
 def case(sample: str, bound: bool):
-    """Folding what resnet18's twenty normalisations make of constants is the same again, twenty compilations long."""
-    again = (pytest.mark.long,) if bound and sample == "resnet18" else ()
+    """Folding compiles each constant expression: resnet18 and bound convolutions take longest."""
+    again = (pytest.mark.long,) if sample == "resnet18" or (bound and sample == "conv_bias_batch_norm") else ()
     return pytest.param((sample, bound), id=f"{sample}-{'bound' if bound else 'unbound'}", marks=again)
 
 

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 import tvm
+from breadth import seeds
 from fusion_programs import Program, marked
 from tvm import relay
 
@@ -138,12 +139,12 @@ def all_changes_work(seeds: range, tell) -> None:
 
 
 def test_every_change_that_cards_of_random_programs_offer_works(tell):
-    all_changes_work(range(100), tell)
+    all_changes_work(range(40), tell)
 
 
 @pytest.mark.long
-def test_so_do_those_of_1000_more(tell):
-    all_changes_work(range(1000, 2000), tell)
+def test_every_change_of_many_cards_works(tell):
+    all_changes_work(seeds(400), tell)
 
 
 def test_with_the_rival_split_out_the_other_complex_operator_fuses():

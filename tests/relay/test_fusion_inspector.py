@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from page_driver import Page
 
 import workbench as wb
 from workbench.analysis.legality import IllegalEdit
@@ -22,11 +23,6 @@ def built(view: wb.FusionInspector) -> int:
     return wb.trace(view.workload, "FuseOps").end.graph.kernel_count
 
 
-def act(view: wb.FusionInspector, what: str, arg: str = "") -> None:
-    view._handle_custom_msg({"type": "act", "what": what, "arg": arg}, [])
-    assert view.wait(60)
-
-
 def test_a_cut_is_one_kernel_more_and_undo_takes_it_back(view: wb.FusionInspector) -> None:
     assert built(view) == view.kernels == 5
     view.cut(LEFT, LEFT_RELU)
@@ -41,7 +37,7 @@ def test_a_cut_is_one_kernel_more_and_undo_takes_it_back(view: wb.FusionInspecto
 
 def test_the_selection_stays_with_its_nodes_when_a_cut_numbers_them_anew(view: wb.FusionInspector) -> None:
     view.selection = [RIGHT, RIGHT_RELU]
-    act(view, "cut")
+    Page(view).click_action("cut")
     nodes = view.fused.graph.nodes
     assert [nodes[n].op for n in view.selection] == ["cast", "nn.relu"]
     assert view.selection[1] == view.selection[0] + 2
@@ -52,10 +48,10 @@ def test_edits_on_edits_and_one_taken_from_the_middle(view: wb.FusionInspector) 
     view.cut(RIGHT, RIGHT_RELU)
     view.cut(LEFT, LEFT_RELU)
     assert built(view) == view.kernels == 7
-    act(view, "drop", "0")
+    Page(view).click_action("drop", "0")
     assert len(view.edits) == 1
     assert built(view) == view.kernels == 6
-    act(view, "clear")
+    Page(view).click_action("clear")
     assert view.kernels == 5
 
 
@@ -76,7 +72,7 @@ def test_what_cannot_be_is_refused_before_it_is_tried(view: wb.FusionInspector) 
         view.force([LEFT, RIGHT])
     assert (view.edits, view.kernels) == ([], 5)
     view.selection = [LEFT, RIGHT]
-    act(view, "force")
+    Page(view).click_action("force")
     assert "kernel gives one result" in view.status["error"]["text"]
     offered = {block["act"]: block["off"] for block in view.panels["card"] if block["t"] == "act"}
     assert "no edge goes from" in offered["cut"]
@@ -97,7 +93,7 @@ def test_a_boundary_that_a_change_moves(view: wb.FusionInspector) -> None:
     view.selection = [dense, add]
     assert view.wait(30)
     changes = next(block for block in view.panels["card"] if block.get("name") == "changes")["rows"]
-    act(view, "change", changes[0]["arg"])
+    Page(view).click_action("change", changes[0]["arg"])
     report = view.report
     mine = next(n.id for n in view.fused.graph.nodes if n.op == "add")
     assert any(report.group_of(n.id) is report.group_of(mine) for n in view.fused.graph.nodes if n.op == "nn.dense")
@@ -107,7 +103,7 @@ def test_a_boundary_that_a_change_moves(view: wb.FusionInspector) -> None:
 def test_passes_run_first_where_fusion_would_fail() -> None:
     view = wb.FusionInspector(wb.samples.load("bert", layers=1))
     assert view.report.failure
-    act(view, "before", "SimplifyInference")
+    Page(view).click_action("before", "SimplifyInference")
     assert not view.report.failure
     assert built(view) == view.kernels
     with pytest.raises(WorkbenchError):
@@ -155,10 +151,10 @@ def test_the_depth_is_the_builds_too(view: wb.FusionInspector) -> None:
 
 def test_a_cut_says_what_it_holds_apart_and_is_not_offered_where_it_does_nothing(view: wb.FusionInspector) -> None:
     view.selection = [LEFT, LEFT_RELU]
-    act(view, "cut")
+    Page(view).click_action("cut")
     assert "A cut keeps cast (node 2) and nn.relu (node 4) apart." in str(view.panels["card"])
-    act(view, "undo")
+    Page(view).click_action("undo")
     view.selection = [LEFT_RELU, 5]
-    act(view, "cut")
+    Page(view).click_action("cut")
     assert "two kernels already" in view.status["error"]["text"]
     assert view.edits == []

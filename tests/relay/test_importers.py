@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tvm
+from breadth import breadth
 from tvm import relay
 from tvm.relay.frontend.common import fold_constant
 
@@ -22,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from onnx_models import bert, convolutions, dense
 
 
-@pytest.mark.parametrize("opt_level", [0, 3])
+@pytest.mark.parametrize("opt_level", breadth([0, 3], 3))
 @pytest.mark.parametrize("sample", ["mlp", "attention"])
 def test_an_executor_graph_shows_each_call_of_the_build(
     sample: str, opt_level: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -61,6 +61,7 @@ def test_they_are_listed_beside_tvms_and_marked():
         "CutFusion",
         "ForceFusion",
         "OutlineRegion",
+        "ExtractRegion",
         "MergeIdenticalKernels",
         "CombineParallelOps{op='nn.dense',min_num_branches=9}",
     ],
@@ -280,3 +281,12 @@ def test_what_cannot_be_done_rightly_is_refused_in_words(options, said):
         CombineParallelOps(**options)
     with pytest.raises(PipelineError, match=said):
         dialect("relay").passes.make("CombineParallelOps", options)
+
+
+def test_cut_counts_a_shared_scalar_once():
+    c = relay.const(np.float32(0.5))
+    w = workload(relay.exp(relay.add(relay.multiply(variable("x", 4, 8), c), c)))
+    add = next(node.id for node in w.graph.ops if node.op == "add")
+    after = result(wb.cut(w, (add, add + 1)), FUSED)
+    kernels = [{after.graph.nodes[id].op for id in kernel.nodes} for kernel in wb.explain_fusion(after).kernels]
+    assert after.graph.kernel_count == 2, kernels

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tvm
+from breadth import breadth
 from tvm import relay
 
 import workbench as wb
@@ -34,7 +35,9 @@ def test_a_clip_that_forgets_the_rounding_is_caught() -> None:
     assert 0.5 < found.max_absolute < 1
 
 
-@pytest.mark.parametrize("sample", ["parallel_cast", "attention", "conv_bias_batch_norm", "branches", "mlp"])
+@pytest.mark.parametrize(
+    "sample", breadth(["parallel_cast", "attention", "conv_bias_batch_norm", "branches", "mlp"], "parallel_cast", "mlp")
+)
 def test_what_the_compiler_does_to_a_sample_keeps_its_answer(sample: str) -> None:
     w = wb.samples.load(sample)
     preset = next(preset for preset in dialect("relay").passes.presets() if preset.name == "opt 3, weights bound")

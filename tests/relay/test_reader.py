@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 import tvm
+from breadth import breadth
 from tvm import relay
 from tvm.relay.prelude import Prelude
 
@@ -351,7 +352,7 @@ for _ in range(20_000):
 graph = wb.load(relay.Function([x], y)).graph
 assert len(graph.ops) == 20_000
 text = "def @main(%x: Tensor[(2), float32]) { " + "exp(" * 20_000 + "%x" + ")" * 20_000 + " }"
-for deep in (text, "(" * 50_000, "fn (%x: int8) { " * 20_000, "if (True) { " * 20_000, "let %x = " * 20_000):
+for deep in (text, "(" * 50_000, *FORMS):
     try:
         wb.load(deep)
     except wb.WorkbenchError as error:
@@ -359,10 +360,14 @@ for deep in (text, "(" * 50_000, "fn (%x: int8) { " * 20_000, "if (True) { " * 2
 """
 
 
-def test_depth_does_not_end_the_process():
-    done = subprocess.run([sys.executable, "-c", DEEP], capture_output=True, text=True, timeout=300, check=False)
+@pytest.mark.parametrize(
+    "forms", breadth([(), ("fn (%x: int8) { ", "if (True) { ", "let %x = ")], ()), ids=["calls", "blocks"]
+)
+def test_depth_does_not_end_the_process(forms):
+    program = DEEP.replace("*FORMS", "".join(f"{form!r} * 20_000, " for form in forms))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.split() == ["TooDeep", "ParseError", "ParseError", "ParseError", "ParseError"]
+    assert done.stdout.split() == ["TooDeep", *["ParseError"] * (1 + len(forms))]
 
 
 def test_20000_lets_read():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import tvm
+from small_samples import SMALL
 from tvm import relay
 
 import workbench as wb
@@ -79,10 +80,14 @@ def test_a_pass_that_fails_is_a_step_with_its_error_and_the_rest_runs(cast, brok
 
 
 def test_a_tvm_pass_that_fails_is_a_step_too():
-    x = relay.var("x", shape=(2, 3))
-    workload = wb.load(relay.Function([x], relay.exp(x)))
-    trace = wb.trace(workload, "FuseOps,FuseOps,InferType")
-    assert len(trace.steps) == 3
+    bert = wb.samples.load("bert", **SMALL["bert"])
+    trace = wb.trace(bert, "EliminateCommonSubexpr,FuseOps{fuse_opt_level=2},InferType")
+    assert statuses(trace)[1:] == ["error", "same"]
+    failed = trace.steps[1]
+    assert trace.failed is failed
+    # FuseOps has no pattern for layer_norm before SimplifyInference
+    assert "TOpPattern" in failed.error
+    assert failed.after == failed.before == trace.end.graph
 
 
 def test_pass_objects_and_functions_are_passes(cast):

@@ -1,4 +1,4 @@
-"""A colour that several files declare is the same in each: style.css, the page's painter, plots and Graphviz pictures."""
+"""workbench/colours.py is the one source of the page's colours; test_page_types.py holds the generated file to it."""
 
 from __future__ import annotations
 
@@ -6,41 +6,20 @@ import re
 from pathlib import Path
 
 from workbench import colours
-from workbench.graph import export
 
-JS = Path(__file__).parents[2] / "js"
-MARKS = ("changed", "removed", "added", "merged")
-
-
-def variables(selector: str) -> dict[str, str]:
-    """The colour variables of style.css under a selector; a theme's own value stands behind the comma of `var(...)`."""
-    block = re.search(re.escape(selector) + r" \{(.*?)\n\}", (JS / "style.css").read_text(), re.DOTALL)
-    assert block is not None
-    found = re.findall(r"--wb-([\w-]+): (?:var\([^,]+, )?(#\w+)", block[1])
-    return {name: value.lower() for name, value in found}
+ROOT = Path(__file__).parents[2]
+SOURCES = {"workbench/colours.py", "js/render/colours.ts"}
+KINDS = {".ts", ".tsx", ".css", ".mjs", ".py"}
+BUILT = {"node_modules", "static", ".test", ".types"}
 
 
-def table(file: str, name: str) -> dict[str, str]:
-    """The strings of a constant object in a TypeScript file."""
-    block = re.search(rf"{name}[^=]*= \{{(.*?)\}};", (JS / file).read_text(), re.DOTALL)
-    assert block is not None
-    return {key: value.lower() for key, value in re.findall(r'(\w+): "(#\w+)"', block[1])}
+def copies(file: Path) -> set[str]:
+    """Return the colours of the page that a file has as literals."""
+    values = {shade.lower() for table in (colours.PAGE, colours.DTYPES) for pair in table.values() for shade in pair}
+    return values & set(re.findall(r"#[0-9a-f]{6}", file.read_text().lower()))
 
 
-def test_paper_has_the_light_colours_of_the_page() -> None:
-    css, paper = variables(".wb"), table("render/paper.ts", "PAPER")
-    names = {"background": "background", "surface": "surface", "box": "box", "boxLine": "box-line", "ink": "ink", "dim": "dim",
-             "edge": "edge", "groupLine": "group-line", "kernelLine": "kernel-line", "accent": "accent", "orange": "orange", "sky": "sky"}  # fmt: skip
-    assert {name: paper[name] for name in names} == {name: css[variable] for name, variable in names.items()}
-    marks = re.search(r"mark: \[(.*?)\]", (JS / "render/paper.ts").read_text())
-    assert marks is not None
-    assert re.findall(r"#\w+", marks[1])[1:5] == [css[mark] for mark in MARKS]
-
-
-def test_graphviz_marks_have_the_colours_of_the_page() -> None:
-    css = variables(".wb")
-    assert [export.MARKS[mark]["color"].lower() for mark in MARKS] == [css[mark] for mark in MARKS]
-
-
-def test_data_types_have_the_colours_of_the_page() -> None:
-    assert {name: value.lower() for name, value in colours.DTYPES.items()} == table("render/dtypes.ts", "LIGHT")
+def test_no_other_file_repeats_a_colour() -> None:
+    files = [file.relative_to(ROOT) for folder in ("js", "workbench") for file in (ROOT / folder).rglob("*")]
+    sources = [file for file in files if file.suffix in KINDS and BUILT.isdisjoint(file.parts)]
+    assert {str(file) for file in sources if copies(ROOT / file)} == SOURCES

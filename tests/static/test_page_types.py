@@ -17,6 +17,7 @@ WIDGETS = (
     "PassStepper",
     "FusionInspector",
     "PatternInspector",
+    "MemoryView",
     "Predict",
     "TunePanel",
     "Workbench",

@@ -10,7 +10,21 @@ import workbench
 
 MOST_PARAMETERS = 7
 PUBLIC = {
-    *("ablate", "count", "kernels", "measure", "prepared_schedules", "race", "report", "trace_build", "tune"),
+    *(
+        "ablate",
+        "bisect",
+        "count",
+        "kernel_errors",
+        "kernels",
+        "measure",
+        "memory",
+        "prepared_schedules",
+        "race",
+        "reduce",
+        "report",
+        "trace_build",
+        "tune",
+    ),
     *("tune_schedules", "waterfall"),
 }
 "functions of the public interface"

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from page_driver import Page
 from widgets import hostile
 
 import workbench as wb
+from workbench.analysis.fusion.boundaries import between
 from workbench.analysis.fusion.kernel_graph import boundaries, handed_bytes, kernel_graph
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, GraphBuilder
+from workbench.measurement.boundaries.cost import BoundaryCost
+from workbench.measurement.boundaries.costs import BoundaryCosts
 
 TENSOR = "Tensor[(1, 16), float32]"
 X, WEIGHT, DENSE, ROOT, TANH, SIGMOID, PRODUCT, TOTAL, OUT = range(9)
@@ -41,16 +46,6 @@ def view(graph: Graph) -> wb.FusionInspector:
 
 def said(view: wb.FusionInspector, panel: str = "card") -> str:
     return json.dumps(view.panels[panel], ensure_ascii=False)
-
-
-def act(view: wb.FusionInspector, what: str, arg: str = "") -> None:
-    view._handle_custom_msg({"type": "act", "what": what, "arg": arg}, [])
-    assert view.wait(30)
-
-
-def enter(view: wb.FusionInspector, name: str, value: str) -> None:
-    view._handle_custom_msg({"type": "set", "name": name, "value": value}, [])
-    assert view.wait(30)
 
 
 def test_kernels_to_be_are_boxes_and_ids_stay(graph: Graph, view: wb.FusionInspector) -> None:
@@ -120,9 +115,9 @@ def test_a_region_is_shaded_to_its_post_dominator_and_steps_outward(graph: Graph
     assert view.marks == {"wash": [ROOT, TANH, SIGMOID, PRODUCT], "entry": ROOT, "exit": PRODUCT}
     assert "single entry, single exit" in said(view)
     view.selection = [PRODUCT]
-    act(view, "region")
+    Page(view).click_action("region")
     assert (view.region, view.marks["exit"]) == (PRODUCT, OUT)
-    act(view, "unregion")
+    Page(view).click_action("unregion")
     assert (view.region, view.marks) == (-1, {})
     with pytest.raises(WorkbenchError, match="no region begins there"):
         view.region = OUT
@@ -140,14 +135,14 @@ def test_what_enters_a_region_from_outside_is_listed(graph: Graph) -> None:
 
 
 def test_settings_run_the_mirror_again_at_once(view: wb.FusionInspector) -> None:
-    enter(view, "opt_level", "0")
+    Page(view).set("opt_level", "0")
     assert view.kernels == 7
-    enter(view, "opt_level", "2")
-    enter(view, "max_depth", "1")
+    Page(view).set("opt_level", "2")
+    Page(view).set("max_depth", "1")
     assert view.kernels == len(wb.explain_fusion(view.fused.graph, max_depth=1).kernels) > 3
     assert view.undo()
     assert view.kernels == 3
-    enter(view, "target", "opencl")
+    Page(view).set("target", "opencl")
     assert view.report.settings.max_function_args == 128
 
 
@@ -172,8 +167,7 @@ def test_what_cannot_be_done_is_said_and_everything_stays(view: wb.FusionInspect
     view.selection = [PRODUCT, TOTAL]
     assert view.wait(30)
     before = (view.graph, view.selection, view.edits, view.settings, view.kernels)
-    view._handle_custom_msg(what, [])
-    assert view.wait(30)
+    Page(view).send(**what)
     assert view.status["error"]["text"]
     assert "Error" not in view.status["error"]["text"]
     assert (view.graph, view.selection, view.edits, view.settings, view.kernels) == before
@@ -202,16 +196,16 @@ def test_what_there_is_not_is_refused_in_a_sentence(view: wb.FusionInspector, na
 def test_the_player_steps_and_filters(view: wb.FusionInspector) -> None:
     view.tab = "player"
     assert len(view.decisions) == len(view.report.frames)
-    act(view, "on")
+    Page(view).click_action("on")
     assert view.frame == 1
     assert view.marks["entry"] == view.decisions[1].node
-    enter(view, "not_fused", "true")
+    Page(view).set("not_fused", "true")
     assert view.frame == 0
     assert view.decisions == view.report.find(fused=False)
-    enter(view, "reason", "reduction")
+    Page(view).set("reason", "reduction")
     assert [d.node for d in view.decisions] == [TOTAL, TOTAL]
     assert [d.phase for d in view.decisions] == [0, 1]
-    enter(view, "op", "nn.dense")
+    Page(view).set("op", "nn.dense")
     assert view.decisions == ()
     assert "No decision is like that" in said(view, "tab")
 
@@ -230,7 +224,7 @@ def test_branches_have_letters_and_chains_are_listed(view: wb.FusionInspector) -
     view = wb.FusionInspector(b.build(), tab="branches")
     assert view.wait(30)
     assert view.marks["signs"] == [(casts[0], "a", "orange", False), (casts[1], "a", "orange", False)]
-    act(view, "branch", "0")
+    Page(view).click_action("branch", "0")
     assert view.selection == casts
     assert "not tried: needs TVM" in said(view, "tab")
     view.tab = "chains"
@@ -252,7 +246,14 @@ def test_the_code_makes_the_same(graph: Graph) -> None:
     assert "selection=[6, 7]" in code
     assert "max_depth=3" in code
     assert f"== {view.kernels}" in code
-    assert compile(code, "code", "exec")
+    # a graph alone takes the place of the workload
+    names: dict[str, Any] = {"w": graph}
+    exec(code.replace("w = wb.load(module, params)", "").replace("w.graph", "w"), names)
+    # both try the changes in the background
+    assert view.wait(30)
+    assert names["view"].wait(30)
+    assert names["view"].panels["card"] == view.panels["card"]
+    assert len(names["report"].kernels) == view.kernels
 
 
 def test_hostile_names_come_as_text_and_are_drawn() -> None:
@@ -283,11 +284,71 @@ def test_empty_and_wrong_sources() -> None:
 def test_quick_clicks_are_all_done_and_of_a_slider_the_newest(view: wb.FusionInspector) -> None:
     view.tab = "player"
     assert len(view.decisions) > 4
+    page = Page(view)
     for _ in range(4):
-        view._handle_custom_msg({"type": "act", "what": "on", "arg": ""}, [])
+        page.press("on")
     assert view.wait(30)
     assert view.frame == 4
     for value in ("3", "2", "5"):
-        view._handle_custom_msg({"type": "set", "name": "min_branches", "value": value}, [])
+        page.post({"type": "set", "name": "min_branches", "value": value})
     assert view.wait(30)
     assert view.min_branches == 5
+
+
+# -- the costs of boundaries
+
+
+def shown_costs(view: wb.FusionInspector) -> str:
+    view.tab = "costs"
+    assert view.wait()
+    return said(view, "tab")
+
+
+def test_the_tab_of_costs_lists_the_dearest_boundaries_and_colours_them(view: wb.FusionInspector) -> None:
+    text = shown_costs(view)
+    (listed,) = [block["rows"] for block in view.panels["tab"] if block["t"] == "rows"]
+    assert [row["nodes"] for row in listed] == [[PRODUCT, TOTAL], [PRODUCT, OUT], [TOTAL, OUT]]
+    assert "cannot be one kernel" in listed[0]["small"]
+    assert "Bytes and launches only" in text
+    assert view.marks["edges"] == {
+        "title": "Written and read",
+        "unit": "bytes",
+        "edges": [(PRODUCT, TOTAL, 64.0), (PRODUCT, OUT, 64.0), (TOTAL, OUT, 8.0)],
+    }
+
+
+def test_a_selected_boundary_has_its_cost_and_the_reason_why_it_cannot_be_tried(view: wb.FusionInspector) -> None:
+    shown_costs(view)
+    (button,) = [block for block in view.panels["tab"] if block["t"] == "act"]
+    assert (button["label"], button["act"]) == ("Try the merge", "try")
+    assert button["off"].startswith("a graph alone cannot be run")
+    view.selection = [TOTAL, OUT]
+    assert view.wait()
+    assert "The boundary costs 8 bytes written and read, and 1 launch." in said(view, "tab")
+    view.selection = [ROOT - 1, ROOT]
+    assert view.wait()
+    assert "A cut here costs 128 bytes" in said(view, "tab")
+    with pytest.raises(WorkbenchError, match="graph alone"):
+        view.try_boundary()
+
+
+def test_costs_of_a_program_that_does_not_fuse_give_the_reason() -> None:
+    b = GraphBuilder("unready", "relay")
+    x = b.node("param", "x", type=TENSOR)
+    b.outputs = [b.node("op", "nn.batch_norm", [x], type=TENSOR)]
+    assert "SimplifyInference" in shown_costs(wb.FusionInspector(b.build()))
+
+
+def test_a_prediction_is_shown_where_the_calibration_supports_it(
+    view: wb.FusionInspector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def predicted(report: Any, *_: object, **__: object) -> BoundaryCosts:
+        rows = [BoundaryCost(each, (1e-6, 2e-6), "9 of 10") for each in between(report)]
+        return BoundaryCosts(tuple(rows), "llvm")
+
+    monkeypatch.setattr("workbench.widgets.fusion.costs.costs_of", predicted)
+    text = shown_costs(view)
+    assert "predicted 1 µs to 2 µs" in text
+    assert "Bytes and launches only" not in text
+    assert view.marks["edges"]["unit"] == "µs"
+    assert {value for *_, value in view.marks["edges"]["edges"]} == {1.5}

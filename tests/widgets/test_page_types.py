@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from page_driver import Page
 from widgets.conforming import misfits, misfits_of
 
 import workbench as wb
@@ -25,17 +26,18 @@ def graph() -> Graph:
 
 def test_a_value_of_another_type_is_found() -> None:
     assert misfits({"what": "x", "fraction": None}, page_types.Busy, "busy") == ["busy.since is missing"]
-    assert misfits({"error": {"title": "x", "text": 3}}, page_types.Status, "status") == ["status.error.text = 3"]
+    assert misfits({"error": {"title": "x", "text": 3, "at": 0.0}}, page_types.Status, "status") == [
+        "status.error.text = 3"
+    ]
     assert misfits([{"t": "p", "text": "x"}], list[page_types.Block], "card") != []
 
 
-@pytest.mark.parametrize("tab", ["edits", "branches", "chains", "player", "code"])
+@pytest.mark.parametrize("tab", ["edits", "costs", "branches", "chains", "player", "code"])
 @pytest.mark.parametrize("selection", [[], [1], [3, 4]], ids=str)
 def test_the_page_of_a_fusion_inspector(graph: Graph, tab: str, selection: list[int]) -> None:
     view = wb.FusionInspector(graph, tab=tab, selection=selection, region=0)
     assert view.wait(30)
-    view._handle_custom_msg({"type": "act", "what": "cut", "arg": ""}, [])
-    assert view.wait(30)
+    Page(view).click_action("cut")
     assert view.status["error"]
     assert misfits_of(view) == []
 
@@ -53,7 +55,9 @@ def test_what_a_pass_stepper_shows_and_sends(graph: Graph) -> None:
     view = wb.PassStepper(Trace("sample", "relay", (Step("Pass", start, end, "changed", 0.1),), start, 3))
     assert misfits_of(view) == []
     wishes = [("state", 0), ("facts", 1), ("text", 0), ("diff", 0, 1), ("counts", 0, 1), ("lineage", 0, 1)]
-    sent = [view._states.message(wish) for wish in wishes]
+    page = Page(view)
+    page.send("want", items=[list(wish) for wish in wishes])
+    sent = page.messages
     assert {message["type"] for message in sent} == {wish[0] for wish in wishes}
     assert [misfits(message, page_types.ToPage, message["type"]) for message in sent] == [[] for _ in sent]
 

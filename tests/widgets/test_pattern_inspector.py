@@ -6,6 +6,8 @@ from typing import Any
 
 import hostile
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from page_driver import Page
 
 import workbench as wb
 from workbench.analysis.patterns.pattern import PatternError
@@ -34,12 +36,6 @@ def masked() -> Graph:
     more = b.node("op", "multiply", (both, grown))
     b.outputs = [b.node("op", "transpose", (more,))]
     return b.build()
-
-
-def asked(view: wb.PatternInspector, kind: str, **fields: str) -> None:
-    """As the page asks."""
-    view._handle_custom_msg({"type": kind, **fields}, [])
-    assert view.wait(30)
 
 
 def block(view: wb.PatternInspector, name: str, panel: str = "card") -> Block:
@@ -106,13 +102,13 @@ def test_what_cannot_be_read_is_said_beside_the_pattern_and_the_last_result_stay
     view = wb.PatternInspector(masked(), REGION)
     before = view.findings
     for text in ("is_op(", "__import__('os')", 'is_op("exp").nonsense()', "x" * 30_000):
-        asked(view, "set", name="pattern", value=text)
+        Page(view).set("pattern", text)
         (said,) = block(view, "problem")["rows"]
         assert said["sign"] == "!"
         assert said["text"]
         assert (view.pattern, view.findings) == (REGION, before)
         assert view.panels["card"][0]["value"] == REGION
-    asked(view, "set", name="pattern", value='is_op("exp")(None)')
+    Page(view).set("pattern", 'is_op("exp")(None)')
     assert not any(each.get("name") == "problem" for each in view.panels["card"])
     assert [each.root for each in view.findings] == [EXP]
     with pytest.raises(PatternError):
@@ -126,7 +122,7 @@ def test_a_pattern_that_is_no_text_becomes_its_text_and_none_is_none() -> None:
     view.pattern = parse('is_op("exp")(None)')
     assert isinstance(view.pattern, str)
     assert str(parse(view.pattern)) == str(parse('is_op("exp")(None)'))
-    asked(view, "set", name="pattern", value="  \n")
+    Page(view).set("pattern", "  \n")
     assert (view.report, view.place) == (None, -1)
     view.pattern = 'is_op("nn.conv2d")(None)'
     assert view.findings == ()
@@ -135,18 +131,18 @@ def test_a_pattern_that_is_no_text_becomes_its_text_and_none_is_none() -> None:
 
 def test_the_next_one_the_one_before_and_the_one_at_a_node() -> None:
     view = wb.PatternInspector(masked(), 'is_op("exp")(wildcard()) | is_op("tanh")(wildcard())')
-    asked(view, "act", what="on", arg="")
+    Page(view).click_action("on")
     assert view.place == 1
     assert (view.selection, view.marks["at"]) == ([TANH], [TANH])
     for _ in range(9):
-        asked(view, "act", what="back", arg="")
+        Page(view).click_action("back")
     assert view.place == 0
     view.selection = [TANH]
     assert view.place == 1
-    asked(view, "act", what="show", arg="0")
+    Page(view).click_action("show", "0")
     assert view.place == 0
     for arg in ("-1", "99", "x", ""):
-        asked(view, "act", what="show", arg=arg)
+        Page(view).click_action("show", arg)
         assert view.place in range(len(view.findings))
 
 
@@ -155,11 +151,11 @@ def test_a_pattern_for_the_selection_is_shown_copied_and_used() -> None:
     assert view.panels["tab"][0]["off"]
     view.selection = [EXP, TANH, ADD]
     assert not view.panels["tab"][0]["off"]
-    asked(view, "act", what="suggest", arg="")
+    Page(view).click_action("suggest")
     assert view.suggested is not None
     assert set(view.suggested.nodes) == {EXP, TANH, ADD}
     assert block(view, "suggested", "tab")["text"] == view.suggested.script
-    asked(view, "act", what="use", arg="")
+    Page(view).click_action("use")
     assert view.pattern == view.suggested.code
     assert view.report is not None
     (match,) = view.report.matches
@@ -175,12 +171,12 @@ def test_what_cannot_be_done_is_a_sentence_and_nothing_changes() -> None:
         ("fly", "fly"),
         ("suggest", ""),
     ):
-        asked(view, "act", what=what, arg="")
+        Page(view).click_action(what)
         assert says in view.status["error"]["text"]
         assert (view.pattern, view.place, view.findings) == before
-    asked(view, "set", name="height", value="3")
+    Page(view).set("height", "3")
     assert "height" in view.status["error"]["text"]
-    view._handle_custom_msg({"type": "act", "what": 3}, [])
+    Page(view).send("act", what=3)
     assert "it takes a str" in view.status["error"]["text"]
     for name, value in (("selection", [99]), ("place", 99), ("collapsed", [99])):
         with pytest.raises(WorkbenchError):
@@ -196,3 +192,13 @@ def test_any_name_is_text_and_a_saved_page_keeps_what_is_said(tmp_path: Any) -> 
     page = view.save(tmp_path / "page.html").read_text(errors="replace")
     assert "<script>window.broken" not in page
     assert "<img src=x" not in page
+
+
+def test_notebook_shows_a_pattern_error_as_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    shell = InteractiveShell.instance()
+    shell.user_ns["show"] = lambda: wb.PatternInspector(masked(), "add")
+    shell.run_cell("show()")
+    InteractiveShell.clear_instance()
+    shown = capsys.readouterr().out
+    assert 'is_op("add")' in shown
+    assert "Traceback" not in shown

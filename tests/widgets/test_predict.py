@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
+from page_driver import Page
 
 import workbench as wb
 from workbench.errors import WorkbenchError
@@ -24,15 +25,14 @@ class Counted:
 
 def says(view, guess):
     """What the page sends when a reader answers."""
-    view._handle_custom_msg({"type": "reveal", "guess": guess}, [])
-    assert view.wait(10)
+    Page(view).send("reveal", guess=guess)
     return view.shown
 
 
 def test_nothing_is_found_before_somebody_asks():
     answer = Counted(3)
     view = wb.Predict("How many?", answer)
-    view._repr_mimebundle_()
+    Page(view).still()
     assert answer.calls == 0
     assert view.shown == {"stage": "asked"}
     assert view.said == ""
@@ -104,7 +104,7 @@ def test_two_who_ask_at_once_wait_for_one_answer():
         return 5
 
     view = wb.Predict("How many?", answer)
-    view._handle_custom_msg({"type": "reveal", "guess": "5"}, [])
+    Page(view).post({"type": "reveal", "guess": "5"})
     assert begun.wait(10)
     assert view.shown == {"stage": "busy"}
     go.set()
@@ -116,11 +116,11 @@ def test_two_who_ask_at_once_wait_for_one_answer():
 
 def test_a_saved_notebook_has_the_question_and_the_answer_behind_a_click():
     view = wb.Predict("Is <b> a tag?", Counted(1), unit="kernels", because="a < b")
-    before = view._repr_mimebundle_()[0]["text/html"]
+    before = Page(view).still()
     assert "Is &lt;b&gt; a tag?" in before
     assert "1 kernel" not in before
     assert view.answer == 1
-    after = view._repr_mimebundle_()[0]["text/html"]
+    after = Page(view).still()
     assert "<details><summary>" in after
     assert "1 kernel. a &lt; b" in after
 
@@ -135,5 +135,5 @@ def test_a_question_is_not_saved_as_a_picture(tmp_path):
 def test_a_message_that_lacks_its_guess_is_refused(message):
     view = wb.Predict("How many?", Counted(3))
     with pytest.raises(WorkbenchError):
-        view._receive(None, message, [])
+        Page(view).post(message)
     assert view.shown == {"stage": "asked"}

@@ -235,10 +235,11 @@ def test_a_failed_save_leaves_the_file_that_was_there(tmp_path: Path, monkeypatc
     assert path.read_text() == "before"
 
 
-def test_a_node_that_fails_says_why(tmp_path: Path) -> None:
-    broken = tmp_path / "broken.js"
-    broken.write_text("export function svg() { throw new Error('no such column') }")
+def test_failing_node_gives_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = tmp_path / "broken.mjs"
+    broken.write_text("throw new Error('no such column')")
+    monkeypatch.setattr(pictures, "PICTURES", broken)
     node = pictures.find_node()
     assert node
     with pytest.raises(WorkbenchError, match="could not draw the picture: Error: no such column"):
-        pictures.by_layout({}, ".svg", broken, node)
+        pictures.by_layout({}, ".svg", node)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import re
-from base64 import b64decode
 from pathlib import Path
 
 import pytest
 import traitlets
+from page_driver import Page
+from widgets.saved import saved_answers
 
 import workbench as wb
 from workbench.errors import WorkbenchError
@@ -17,6 +16,8 @@ from workbench.graph.model import Graph, GraphBuilder
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
 from workbench.widgets.payload import packed
+from workbench.widgets.saved_page import to_json
+from workbench.widgets.stepper import saved_trace
 from workbench.widgets.stepper.trace_states import States, lines
 
 
@@ -56,17 +57,14 @@ def trace() -> Trace:
 
 
 @pytest.fixture
-def stepper(trace, monkeypatch):
-    made = wb.PassStepper(trace)
-    made.sent = []
-    monkeypatch.setattr(made, "send", lambda content, buffers=None: made.sent.append((content, buffers)))
-    return made
+def stepper(trace):
+    return wb.PassStepper(trace)
 
 
 def ask(stepper, *items):
-    stepper._handle_custom_msg({"type": "want", "items": [list(item) for item in items]}, [])
-    assert stepper.wait(10)
-    return stepper.sent
+    page = Page(stepper)
+    page.send("want", items=[list(item) for item in items])
+    return page.received
 
 
 def test_states_are_numbered_in_the_order_in_which_they_arose(trace):
@@ -144,18 +142,15 @@ def test_what_there_is_not_is_answered_in_words(stepper, item):
 
 @pytest.mark.parametrize("items", [5, [5], ["state"], [[None]], [[["state"]]]])
 def test_a_message_of_another_form_is_answered_in_words(stepper, items):
-    stepper._handle_custom_msg({"type": "want", "items": items}, [])
+    Page(stepper).send("want", items=items)
     assert stepper.status["error"]["text"]
 
 
-def test_a_state_that_is_lost_leaves_the_others(trace, monkeypatch):
+def test_a_state_that_is_lost_leaves_the_others(trace):
     gone = broken_state()
     broken = Trace("t", "relay", (Step("P", trace.start, gone, "changed"),), trace.start, 3)
     stepper = wb.PassStepper(broken)
-    sent = []
-    monkeypatch.setattr(stepper, "send", lambda content, _buffers=None: sent.append(content))
-    stepper._handle_custom_msg({"type": "want", "items": [["state", 1], ["state", 0]]}, [])
-    assert stepper.wait(10)
+    sent = [message for message, _ in ask(stepper, ("state", 1), ("state", 0))]
     assert [message["type"] for message in sent] == ["lost", "state"]
     assert "has ended" in sent[0]["text"]
 
@@ -172,20 +167,43 @@ def test_a_nodes_history_is_what_lineage_says(stepper):
 def test_a_trace_without_modules_cannot_be_checked_and_says_so(stepper):
     with pytest.raises(WorkbenchError, match="run it again"):
         stepper.check()
-    stepper._handle_custom_msg({"type": "check"}, [])
+    Page(stepper).send("check")
     assert "run it again" in stepper.status["error"]["text"]
 
 
-def test_a_saved_page_has_every_state_inside(stepper, tmp_path: Path):
-    page = stepper.save(tmp_path / "x.html").read_text()
-    found = re.search(r'<script type="application/json" id="traits">(.*?)</script>', page)
-    assert found
-    traits = json.loads(found[1])
-    messages = json.loads(gzip.decompress(b64decode(traits["pool"])))
-    assert sorted(m["state"] for m in messages if m["type"] == "state") == [0, 1, 2]
-    assert {(m["before"], m["after"]) for m in messages if m["type"] == "diff"} == {(0, 1), (1, 2), (0, 2)}
-    assert "before" not in traits
-    assert traits["step"] == 4
+def test_a_saved_page_has_every_answer_of_the_live_one(stepper, tmp_path: Path):
+    answers = saved_answers(stepper.save(tmp_path / "x.html"))
+    states = States(stepper.trace)
+    wishes = [(kind, n) for kind in ("state", "facts", "text") for n in range(len(states))]
+    wishes += [("diff", *pair) for pair in [(0, 1), (0, 2), (1, 2)]]
+    for wish in wishes:
+        live = json.loads(to_json(states.message(wish)))
+        assert answers[",".join(map(str, wish))] == live
+    for state in range(len(states)):
+        for node, number in enumerate(answers[f"lineages,{state}"]):
+            assert answers[f"lineage,{number}"] == states.lineage(state, node)["places"]
+
+
+def test_a_saved_page_keeps_a_pair_that_is_pinned_backwards(stepper, tmp_path: Path):
+    stepper.compare(3, 2)
+    assert "diff,2,1" in saved_answers(stepper.save(tmp_path / "x.html"))
+
+
+def test_too_many_pairs_are_left_out_with_the_reason(stepper, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(saved_trace, "PAIR_NODES", 10)
+    monkeypatch.setattr(saved_trace, "PLACES", 10)
+    stepper.compare(-1, 3)
+    answers = saved_answers(stepper.save(tmp_path / "x.html"))
+    assert sorted(key for key in answers if key.startswith("diff")) == ["diff,0,1", "diff,0,2", "diff,1,2"]
+    assert not [key for key in answers if key.startswith("lineage")]
+    assert "too large" in saved_trace.ABSENT["lineage"]
+
+
+def test_a_lost_state_is_saved_as_its_reason(trace, tmp_path: Path):
+    broken = Trace("t", "relay", (Step("P", trace.start, broken_state(), "changed"),), trace.start, 3)
+    answers = saved_answers(wb.PassStepper(broken, step=-1).save(tmp_path / "x.html"))
+    assert answers["state,0"]["type"] == "state"
+    assert "has ended" in answers["state,1"]["text"]
 
 
 def test_a_picture_is_of_the_step_that_is_shown(stepper, tmp_path: Path):
@@ -197,11 +215,10 @@ def test_a_picture_is_of_the_step_that_is_shown(stepper, tmp_path: Path):
 
 def test_a_notebook_without_a_kernel_shows_the_passes_and_fetches_no_graph(trace, stepper):
     gone = Trace("<b>t</b>", "relay", (Step("<i>P</i>", trace.start, broken_state(), "changed"),), trace.start, 3)
-    shown = wb.PassStepper(gone)._repr_mimebundle_()
-    assert shown
-    assert "&lt;b&gt;t&lt;/b&gt;: 1 passes, 1 changed something" in shown[0]["text/html"]
-    assert "<li>&lt;i&gt;P&lt;/i&gt;: 0.0 ms</li>" in shown[0]["text/html"]
-    assert "<li>Broken: it broke</li>" in stepper._still.html()
+    shown = Page(wb.PassStepper(gone)).still()
+    assert "&lt;b&gt;t&lt;/b&gt;: 1 pass, 1 changed something" in shown
+    assert "<li>&lt;i&gt;P&lt;/i&gt;: 0.0 ms</li>" in shown
+    assert "<li>Broken: it broke</li>" in Page(stepper).still()
 
 
 def test_lines_of_a_graph_that_was_not_read_from_text_are_found_by_name():

@@ -9,6 +9,7 @@ import subprocess
 from typing import Any
 
 import pytest
+from page_driver import Page
 from widgets import hostile
 from widgets.test_saving import Elements, plain, views, words
 
@@ -32,7 +33,7 @@ def displayed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict[str, Any], dic
 
 
 def page_sends(view: View, picture: object) -> None:
-    view._still.receive(view, {"type": "still", "picture": picture}, [])
+    Page(view).send("still", picture=picture)
 
 
 def picture_in(markup: str) -> str | None:
@@ -47,8 +48,13 @@ def test_cell_has_the_view_and_then_the_picture(displayed) -> None:
     assert live[WIDGET]["model_id"] == view.model_id
     assert live["text/html"] == "", "a page that shows no widgets shows the picture only"
     assert list(still) == ["text/html"]
-    assert how == {"metadata": {OUTPUT: True}, "raw": True, "display_id": view._still_id, "update": False}
-    assert f'data-wb-still="{view._still_id}"' in still["text/html"]
+    assert how == {
+        "metadata": {OUTPUT: True},
+        "raw": True,
+        "display_id": Page(view).trait("_still_id"),
+        "update": False,
+    }
+    assert f'data-wb-still="{Page(view).trait("_still_id")}"' in still["text/html"]
 
 
 def test_picture_of_the_page_is_kept(displayed) -> None:
@@ -59,7 +65,7 @@ def test_picture_of_the_page_is_kept(displayed) -> None:
     assert len(displayed) == 3, "an update without news would make the notebook unsaved"
     data, how = displayed[-1]
     assert picture_in(data["text/html"]) == PICTURE
-    assert (how["update"], how["display_id"]) == (True, view._still_id)
+    assert (how["update"], how["display_id"]) == (True, Page(view).trait("_still_id"))
     assert "Run the cell for the live view" in data["text/html"]
     view._ipython_display_()
     assert picture_in(displayed[-1][0]["text/html"]) == PICTURE
@@ -94,7 +100,7 @@ def test_other_texts_than_pictures_are_dropped(displayed, picture: object) -> No
 @pytest.mark.parametrize("kind", ["graph", "compare"])
 def test_small_graph_has_a_picture_at_once(kind: str) -> None:
     for view in views(kind):
-        markup = view._still.html()
+        markup = Page(view).still()
         picture = picture_in(markup)
         assert picture
         assert len(picture) <= MOST
@@ -104,7 +110,7 @@ def test_small_graph_has_a_picture_at_once(kind: str) -> None:
 
 def test_larger_graph_has_words_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "run", None)
-    made = GraphView(plain(STILL_NODES + 1))._still.html()
+    made = Page(GraphView(plain(STILL_NODES + 1))).still()
     assert f"plain: {STILL_NODES + 1} nodes" in made
     assert picture_in(made) is None
 
@@ -113,9 +119,7 @@ def test_larger_graph_has_words_at_first(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_names_are_text(name: str) -> None:
     evil = GraphView(hostile.graph())
     evil.model = Graph(plain(STILL_NODES + 1).nodes, name=name)
-    kept = evil._repr_mimebundle_()
-    assert kept is not None
-    assert [tag for tag, _ in Elements(kept[0]["text/html"]).found] == ["div", "style", "p"]
+    assert [tag for tag, _ in Elements(Page(evil).still()).found] == ["div", "style", "p"]
 
 
 def test_every_widget_has_a_still(displayed) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import json
 
 import pytest
 import traitlets
+from page_driver import Page
 
 import workbench as wb
 from workbench.errors import WorkbenchError
 from workbench.graph.model import GraphBuilder
+from workbench.measurement.kernels import Kernels
+from workbench.pipeline.config import Config
 from workbench.widgets.payload import encode_graph
 
 
@@ -71,11 +74,10 @@ def test_an_overlay_can_be_put_on_and_taken_away(view):
     assert view.overlay_state == {}
 
 
-def test_show_sends_the_nodes_to_the_page(view, monkeypatch):
-    sent = []
-    monkeypatch.setattr(view, "send", sent.append)
+def test_show_sends_the_nodes_to_the_page(view):
+    page = Page(view)
     view.show(iter([2]))
-    assert sent == [{"type": "show", "ids": [2]}]
+    assert page.messages == [{"type": "show", "ids": [2]}]
 
 
 def test_a_height_too_small_to_see_anything_is_refused(view):
@@ -145,12 +147,11 @@ def test_a_compare_view_opens_as_it_was_asked_to():
     assert view.direction == "right"
 
 
-def test_a_comparison_shows_nodes_of_the_sides_that_it_has(monkeypatch):
+def test_a_comparison_shows_nodes_of_the_sides_that_it_has():
     view = wb.CompareView(chain("relu"), chain("exp"))
-    sent = []
-    monkeypatch.setattr(view, "send", sent.append)
+    page = Page(view)
     view.show([1], side="before")
-    assert sent == [{"type": "show", "side": "before", "ids": [1]}]
+    assert page.messages == [{"type": "show", "side": "before", "ids": [1]}]
     with pytest.raises(WorkbenchError, match="'before' and 'after'"):
         view.show([1], side="left")
 
@@ -166,7 +167,7 @@ def kernel_graph():
     common = {"noop": False, "bytes_written": 4, "launches": 1}
     fused = {**common, "index": 0, "nodes": [1, 2], "bytes_read": 6, "flops": None}
     alone = {**common, "index": 1, "nodes": [3], "bytes_read": 1, "flops": 8}
-    return SimpleNamespace(graph=b.build(), rows=(fused, alone))
+    return Kernels((fused, alone), "llvm", Config(), 0.0, answer={"graph": json.loads(b.build().to_json())})
 
 
 def test_a_kernel_has_its_value_where_the_graph_shows_it():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from page_driver import Page
 from workbench_widget.driving import PIPELINE
 
 import workbench as wb
@@ -22,8 +23,13 @@ def cast(dialect):
 
 @pytest.fixture
 def bench(cast, dialect):
-    made = wb.Workbench(cast, PIPELINE[dialect], auto_measure=False)
+    made = wb.Workbench(cast, PIPELINE[dialect], auto_measure=False, budget=0.1)
     assert made.wait()
     yield made
     made.cancel()
     made.close()
+
+
+@pytest.fixture
+def page(bench):
+    return Page(bench)

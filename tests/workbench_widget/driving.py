@@ -1,6 +1,8 @@
-"""What the tests of the Workbench's Python side share: the pipelines, and the page's own door."""
+"""Pipelines and passes for the tests of the Workbench's Python side."""
 
 from __future__ import annotations
+
+from typing import Any
 
 MERGE = "EliminateCommonSubexpr"
 PIPELINE = {
@@ -9,15 +11,16 @@ PIPELINE = {
 }
 
 
-def says(bench, **message):
-    """A message of the page, through the door that the page uses; waits for what it starts."""
-    bench._handle_custom_msg(message, [])
-    assert bench.wait()
-
-
 def statuses(bench):
     return [row["status"] for row in bench.state["passes"]]
 
 
 def names(bench):
     return [step.name for step in bench.pipeline]
+
+
+def run_code(bench) -> dict[str, Any]:
+    """Run the code that a Workbench shows, as a user does with the module and the parameters at hand; return its names."""
+    names: dict[str, Any] = {"module": bench.workload.module, "params": bench.workload.params}
+    exec(bench.state["code"], names)
+    return names

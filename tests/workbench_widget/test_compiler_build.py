@@ -6,12 +6,15 @@ import threading
 from types import SimpleNamespace
 
 import pytest
-from workbench_widget.driving import MERGE, says
+from page_driver import Page
+from workbench_widget.driving import MERGE
 
 import workbench as wb
 from workbench.errors import WorkbenchError
 from workbench.widgets.workbench import compiler_build
 from workbench.widgets.workbench.compiler_build import CompilerBuild
+
+pytestmark = pytest.mark.one_dialect
 
 
 @pytest.fixture
@@ -78,9 +81,9 @@ def test_without_parameters_the_first_preset_is_shown(cast, dialect):
 
 def test_the_builds_count_is_beside_the_pipelines(opened, conv):
     assert opened.state["build"] == {"kernels": wb.count(conv).calls, "opt_level": 3}
-    says(opened, type="mode", value="context")
+    Page(opened).send("mode", value="context")
     assert opened.state["build"] == {}
-    says(opened, type="mode", value="pipeline")
+    Page(opened).send("mode", value="pipeline")
     assert opened.state["build"]["kernels"] == wb.count(conv).calls
 
 
@@ -134,7 +137,7 @@ def test_a_cancelled_list_is_not_awaited(conv, dialect, monkeypatch):
 
 
 def test_passes_of_the_build_that_are_not_here_are_listed(opened, conv, dialect):
-    says(opened, type="build")
+    Page(opened).send("build")
     why = opened.state["build"]["why"]
     changed = {step.name for step in wb.trace_build(conv, whole=False).steps if step.changed and step.depth == 0}
     shown = {step.name for step in opened.pipeline if step.enabled}
@@ -159,16 +162,16 @@ def test_unbound_parameters_are_named(conv, dialect):
     bench.close()
 
 
-def test_a_race_of_two_rows_is_the_headline_and_the_plots_title(bench):
-    says(bench, type="measure")
+def test_a_race_of_two_rows_is_the_headline_and_the_plots_title(bench, page):
+    page.send("measure")
     assert bench.state["headline"]["rival"] == ""
     assert "faster" not in bench.state["headline"]["text"]
     bench.toggle(MERGE)
-    says(bench, type="measure")
+    page.send("measure")
     rows = [row["config"] for row in bench.state["rows"]]
     assert bench.state["headline"]["rival"] == rows[0]
     assert bench.state["headline"]["text"].endswith("not raced, so no difference is claimed")
-    says(bench, type="race")
+    page.send("race")
     assert bench.state["error"] is None
     found = bench.state["headline"]
     assert found["raced"]
@@ -178,14 +181,14 @@ def test_a_race_of_two_rows_is_the_headline_and_the_plots_title(bench):
     assert "".join(title.split()) == "".join(found["text"].split())
 
 
-def test_a_race_needs_two_rows_that_ran(bench):
-    says(bench, type="race")
+def test_a_race_needs_two_rows_that_ran(bench, page):
+    page.send("race")
     assert "two configurations" in bench.state["error"]["text"]
 
 
 def test_a_failed_row_has_its_sentence_in_row_headline_and_plots(cast, dialect, facts):
     bench = wb.Workbench(cast, MERGE, auto_measure=False, target="llvm -mtriple=foo-bar")
-    says(bench, type="measure")
+    Page(bench).send("measure")
     (row,) = bench.state["rows"]
     assert row["said"] == f"{facts.bad_triple}: {row['message']}"
     assert facts.bad_triple in bench.state["headline"]["text"]
@@ -194,15 +197,15 @@ def test_a_failed_row_has_its_sentence_in_row_headline_and_plots(cast, dialect, 
     bench.close()
 
 
-def test_one_pair_has_one_answer_in_measure_and_ablation(bench):
+def test_one_pair_has_one_answer_in_measure_and_ablation(bench, page):
     """The newest race of a pair is the one that both tabs speak of."""
-    says(bench, type="measure")
+    page.send("measure")
     bench.toggle(MERGE)
-    says(bench, type="measure")
+    page.send("measure")
     bench.toggle(MERGE)
-    says(bench, type="tab", name="ablation")
-    says(bench, type="act", what="ablation-time", arg="")
-    row = next(row for row in bench._panels["ablation"].rows if row["pass"] == MERGE)
+    page.send("tab", name="ablation")
+    page.send("act", what="ablation-time", arg="")
+    row = next(row for row in bench.panels["ablation"].rows if row["pass"] == MERGE)
     names = [row["config"] for row in bench.state["rows"]]
     (found,) = bench.session.measurements.races
     assert {found.a, found.b} == set(names)
@@ -210,13 +213,13 @@ def test_one_pair_has_one_answer_in_measure_and_ablation(bench):
     assert found.ratio == row["ratio"]
     told = {"yes": "slower", "no": "not slower"}.get(found.answer, "can't tell")
     assert row["verdict"] == told
-    says(bench, type="race")
+    page.send("race")
     assert bench.state["error"] is None
-    row = next(row for row in bench._panels["ablation"].rows if row["pass"] == MERGE)
+    row = next(row for row in bench.panels["ablation"].rows if row["pass"] == MERGE)
     assert "ratio" not in row
     table = next(each for each in bench.ablation_tab if each.get("name") == "ablation-table")
     assert any("raced again in the Measure tab" in line for line in table["rows"])
-    panel = bench._panels["ablation"]
+    panel = bench.panels["ablation"]
     assert "ratio" not in panel.kept([{"ratio": 1.0}] * len(panel.rows))[panel.rows.index(row)]
-    says(bench, type="tab", name="ablation")
+    page.send("tab", name="ablation")
     assert "so far" in next(each for each in bench.ablation_tab if each.get("name") == "ablation-headline")["text"]

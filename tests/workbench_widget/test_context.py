@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from workbench_widget.driving import MERGE, says
+from workbench_widget.driving import MERGE, run_code
 
 from workbench.widgets.workbench import drawing
 
 
-def test_the_compilers_own_pipeline_is_shown_and_switched(bench, dialect):
-    says(bench, type="mode", value="context")
+def test_the_compilers_own_pipeline_is_shown_and_switched(bench, dialect, page):
+    page.send("mode", value="context")
     assert bench.state["error"] is None
     assert bench.state["counts"]["after_kernels"] > 0
     name = next(t["name"] for t in bench.state["context"]["toggles"] if not t["locked"] and t["enabled"])
-    says(bench, type="toggle_context", name=name, enabled=False)
+    page.send("toggle_context", name=name, enabled=False)
     assert bench.state["context"]["disabled"] == [name]
     assert bench.state["error"] is None
     bench.toggle(name)
@@ -21,9 +21,9 @@ def test_the_compilers_own_pipeline_is_shown_and_switched(bench, dialect):
     assert bench.state["context"]["disabled"] == []
 
 
-def test_the_steps_of_one_mode_are_not_those_of_the_other(bench):
-    says(bench, type="step", index=1)
-    says(bench, type="mode", value="context")
+def test_the_steps_of_one_mode_are_not_those_of_the_other(bench, page):
+    page.send("step", index=1)
+    page.send("mode", value="context")
     assert bench.state["step"] == -1
     assert bench.titles == ["before", "after"]
 
@@ -48,19 +48,19 @@ def test_a_list_that_comes_late_does_not_overwrite_a_newer_one(bench, monkeypatc
     assert seen == sorted(seen)
 
 
-def test_a_locked_pass_is_refused_with_its_reason(bench):
-    says(bench, type="mode", value="context")
+def test_a_locked_pass_is_refused_with_its_reason(bench, page):
+    page.send("mode", value="context")
     locked = next(t for t in bench.state["context"]["toggles"] if t["locked"])
-    says(bench, type="toggle_context", name=locked["name"], enabled=False)
+    page.send("toggle_context", name=locked["name"], enabled=False)
     assert locked["reason"] in bench.state["error"]["text"]
     assert bench.state["context"]["disabled"] == []
 
 
-def test_other_opt_levels_are_other_choices(bench):
-    says(bench, type="mode", value="context")
-    says(bench, type="opt_level", value=0)
+def test_other_opt_levels_are_other_choices(bench, page):
+    page.send("mode", value="context")
+    page.send("opt_level", value=0)
     assert bench.state["context"]["opt_level"] == 0
-    says(bench, type="undo")
+    page.send("undo")
     assert bench.state["context"]["opt_level"] == 3
 
 
@@ -69,39 +69,39 @@ def depth(dialect):
     return f"{dialect}.FuseOps.max_depth"
 
 
-def test_a_config_key_reaches_the_compiler_and_the_measured_configuration(bench, depth):
-    says(bench, type="mode", value="context")
+def test_a_config_key_reaches_the_compiler_and_the_measured_configuration(bench, depth, page):
+    page.send("mode", value="context")
     fused = bench.kernels
-    says(bench, type="setting", name=depth, text="1")
+    page.send("setting", name=depth, text="1")
     assert bench.state["context"]["options"] == {depth: "1"}
     assert bench.state["refused"] is None
     assert dict(bench.trace.build["options"]) == {depth: 1}
     assert bench.choice.config(()).options == {depth: 1}
     assert bench.kernels > fused
     assert depth in bench.state["code"]
-    compile(bench.state["code"], "code", "exec")
-    says(bench, type="setting", name=depth, text="")
+    assert run_code(bench)["k"].calls == bench.kernels
+    page.send("setting", name=depth, text="")
     assert bench.state["context"]["options"] == {}
 
 
 @pytest.mark.parametrize("text", ["deep", "1.5", "True", "[1]"])
-def test_a_wrong_config_value_is_answered_beside_its_field(bench, depth, text):
-    says(bench, type="mode", value="context")
+def test_a_wrong_config_value_is_answered_beside_its_field(bench, depth, text, page):
+    page.send("mode", value="context")
     before = bench.seq
-    says(bench, type="setting", name=depth, text=text)
+    page.send("setting", name=depth, text=text)
     assert bench.state["refused"]["field"] == depth
     assert bench.state["refused"]["text"]
     assert bench.choice.options == {}
     assert bench.seq == before
 
 
-def test_what_tvm_itself_refuses_is_told_in_its_words(bench, dialect):
+def test_what_tvm_itself_refuses_is_told_in_its_words(bench, dialect, page):
     import tvm
 
-    says(bench, type="mode", value="context")
+    page.send("mode", value="context")
     name = next(str(name) for name in tvm.transform.PassContext.list_configs() if name.endswith(".UnrollLoop"))
-    says(bench, type="setting", name=name, text="{'no_such_field': 1}")
+    page.send("setting", name=name, text="{'no_such_field': 1}")
     assert "no_such_field" in bench.state["refused"]["text"]
-    says(bench, type="setting", name="no.such.key", text="1")
+    page.send("setting", name="no.such.key", text="1")
     assert "no.such.key" in bench.state["refused"]["text"]
     assert bench.choice.options == {}

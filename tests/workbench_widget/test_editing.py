@@ -6,10 +6,13 @@ import dataclasses
 import json
 
 import pytest
-from workbench_widget.driving import MERGE, PIPELINE, names, says, statuses
+from page_driver import Page
+from workbench_widget.driving import MERGE, PIPELINE, names, statuses
 
 import workbench as wb
 from workbench.errors import UnknownName, WorkbenchError
+
+pytestmark = pytest.mark.one_dialect
 
 
 def test_the_catalogue_has_every_pass_with_its_options_and_reasons(bench, dialect):
@@ -22,77 +25,78 @@ def test_the_catalogue_has_every_pass_with_its_options_and_reasons(bench, dialec
     assert any(entry["locked"] for entry in passes.values())
 
 
-def test_adding_duplicating_and_removing_a_pass_can_each_be_undone(bench):
+def test_adding_duplicating_and_removing_a_pass_can_each_be_undone(bench, page):
     before = names(bench)
-    says(bench, type="add", name="FoldConstant", index=0)
+    page.send("add", name="FoldConstant", index=0)
     assert names(bench) == ["FoldConstant", *before]
-    says(bench, type="duplicate", index=1)
+    page.send("duplicate", index=1)
     assert names(bench) == ["FoldConstant", MERGE, *before]
-    says(bench, type="remove", index=0)
+    page.send("remove", index=0)
     assert names(bench) == [MERGE, *before]
     assert bench.state["error"] is None
     for _ in range(3):
-        says(bench, type="undo")
+        page.send("undo")
     assert names(bench) == before
 
 
-def test_a_pass_that_only_python_can_make_is_refused_with_its_reason(bench):
+def test_a_pass_that_only_python_can_make_is_refused_with_its_reason(bench, page):
     reasoned = next(entry for entry in bench.catalog["passes"] if entry["reason"])
     before = names(bench)
-    says(bench, type="add", name=reasoned["name"], index=0)
+    page.send("add", name=reasoned["name"], index=0)
     assert reasoned["reason"] in bench.state["error"]["text"]
     assert names(bench) == before
 
 
-def test_a_pass_that_lacks_an_option_is_added_switched_off_and_says_what_it_needs(bench, dialect, monkeypatch):
+def test_a_pass_that_lacks_an_option_is_added_switched_off_and_says_what_it_needs(bench, dialect, monkeypatch, page):
     infos = (info for info in wb.passes(dialect) if info.example)
     info = next(info for info in infos if any(option.required and option.type == "str" for option in info.options))
     ((field, value),) = info.example.items()
     catalog = bench.session.catalog
     infos = {**catalog.infos, info.name: dataclasses.replace(info, example={})}
     bench.session.catalog = dataclasses.replace(catalog, infos=infos)
-    says(bench, type="add", name=info.name, index=0)
+    page.send("add", name=info.name, index=0)
     assert statuses(bench)[0] == "off"
     needs = bench.state["refused"]
     assert (needs["form"], needs["field"]) == ("pass 0", field)
     assert "needs" in needs["text"]
-    says(bench, type="option", index=0, name=field, text=value)
+    page.send("option", index=0, name=field, text=value)
     assert bench.state["refused"] is None
     assert bench.state["passes"][0]["options"][field] == value
 
 
-def test_an_option_is_set_by_its_type_and_an_empty_field_is_its_default(bench):
+def test_an_option_is_set_by_its_type_and_an_empty_field_is_its_default(bench, page):
     fuse = len(bench.pipeline) - 1
-    says(bench, type="option", index=fuse, name="fuse_opt_level", text="0")
+    page.send("option", index=fuse, name="fuse_opt_level", text="0")
     assert bench.pipeline[fuse].options == {"fuse_opt_level": 0}
     unfused = bench.kernels
-    says(bench, type="option", index=fuse, name="fuse_opt_level", text=" ")
+    page.send("option", index=fuse, name="fuse_opt_level", text=" ")
     assert bench.pipeline[fuse].options == {}
     assert bench.kernels < unfused
 
 
 @pytest.mark.parametrize("text", ["many", "2.5", "True", "[", "__import__('os')", "9" * 30])
-def test_a_wrong_value_is_answered_beside_its_field_and_the_picture_stays(bench, text):
+def test_a_wrong_value_is_answered_beside_its_field_and_the_picture_stays(bench, text, page):
     fuse, before, seq = len(bench.pipeline) - 1, str(bench.pipeline), bench.seq
-    says(bench, type="option", index=fuse, name="fuse_opt_level", text=text)
+    page.send("option", index=fuse, name="fuse_opt_level", text=text)
     refused = bench.state["refused"]
     assert (refused["form"], refused["field"]) == (f"pass {fuse}", "fuse_opt_level")
     assert refused["text"]
     assert (str(bench.pipeline), bench.seq) == (before, seq)
     assert bench.state["error"] is None
-    says(bench, type="toggle", index=0, enabled=False)
+    page.send("toggle", index=0, enabled=False)
     assert bench.state["refused"] is None
 
 
-def test_a_preset_of_ones_own_outlives_the_workbench_and_can_be_deleted(bench, cast, config_home):
+def test_a_preset_of_ones_own_outlives_the_workbench_and_can_be_deleted(bench, cast, config_home, page):
     bench.toggle(MERGE)
-    says(bench, type="save_preset", name="no merging")
-    assert bench.state["presets"][-1] == {"name": "no merging", "doc": "yours", "own": True}
+    page.send("save_preset", name="no merging")
+    own = {"name": "no merging", "doc": "yours", "own": True, "active": True, "opt_level": 3}
+    assert bench.state["presets"][-1] == own
     wanted = bench.choice
     other = wb.Workbench(cast, "FoldConstant", auto_measure=False)
-    says(other, type="preset", name="no merging")
+    Page(other).send("preset", name="no merging")
     assert other.choice == wanted
-    says(other, type="delete_preset", name="no merging")
+    Page(other).send("delete_preset", name="no merging")
     assert "no merging" not in other.presets
     with pytest.raises(UnknownName, match="preset"):
         other.use_preset("no merging")
@@ -100,9 +104,34 @@ def test_a_preset_of_ones_own_outlives_the_workbench_and_can_be_deleted(bench, c
     assert [path.name for path in config_home.iterdir()] == ["presets.json"]
 
 
+def active(bench):
+    return [preset["name"] for preset in bench.state["presets"] if preset["active"]]
+
+
+def test_active_preset_is_marked(bench, page):
+    assert active(bench) == []
+    first = bench.presets[0]
+    page.send("preset", name=first)
+    assert active(bench) == [first]
+    page.send("toggle", index=0, enabled=False)
+    assert active(bench) == []
+    page.send("toggle", index=0, enabled=True)
+    assert active(bench) == [first]
+    page.send("mode", value="context")
+    assert active(bench) == ["compiler, opt level 3"]
+
+
+def test_a_row_has_its_passes_in_full_beside_a_short_name(bench, page):
+    page.send("preset", name=bench.presets[0])
+    page.send("measure")
+    (row,) = bench.state["rows"]
+    assert row["config"] == f"{bench.presets[0]} passes"
+    assert row["whole"] == f"{bench.pipeline}, opt level 3"
+
+
 @pytest.mark.parametrize("name", ["", "   ", "compiler, opt level 3"])
-def test_a_preset_without_a_name_of_its_own_is_refused_beside_the_field(bench, name, config_home):
-    says(bench, type="save_preset", name=name)
+def test_a_preset_without_a_name_of_its_own_is_refused_beside_the_field(bench, name, config_home, page):
+    page.send("save_preset", name=name)
     assert bench.state["refused"]["form"] == "preset"
     assert not config_home.exists()
 

@@ -1,50 +1,57 @@
-"""What each pass would do here, and which one changed the answer."""
+"""The effect of each pass here, and the pass that changed the outputs."""
 
 from __future__ import annotations
 
-from workbench_widget.driving import MERGE, names, says, statuses
+import pytest
+from page_driver import Page
+from workbench_widget.driving import MERGE, names, statuses
 
 import workbench as wb
+from workbench.widgets.workbench import exploration
+
+pytestmark = pytest.mark.one_dialect
 
 
-def test_exploring_lists_what_every_pass_would_do_and_a_row_can_be_previewed_and_added(bench, dialect):
-    bench.session.exploration._found[wb.Pipeline(), 3] = wb.explore(bench.workload, [MERGE, "FoldConstant"])
-    says(bench, type="explore", index=-1)
+def test_exploring_lists_what_every_pass_would_do_and_a_row_can_be_previewed_and_added(bench, page, monkeypatch):
+    monkeypatch.setattr(
+        exploration, "explore", lambda workload, **at: wb.explore(workload, [MERGE, "FoldConstant"], **at)
+    )
+    page.send("explore", index=-1)
     found = bench.exploration
     assert (found["total"], found["running"], found["error"]) == (2, False, "")
     row = next(row for row in found["rows"] if row["name"] == MERGE)
     assert row["status"] == "changed"
     assert row["nodes"] < 0
-    says(bench, type="preview", name=MERGE)
+    page.send("preview", name=MERGE)
     assert bench.state["preview"] == MERGE
     assert bench.titles[1] == f"after {MERGE} (preview)"
-    says(bench, type="add", name=MERGE, index=0)
+    page.send("add", name=MERGE, index=0)
     assert bench.state["preview"] is None
     assert names(bench)[:2] == [MERGE, MERGE]
 
 
-def test_a_preview_of_what_was_not_found_to_change_anything_is_refused(bench):
-    says(bench, type="preview", name=MERGE)
+def test_a_preview_of_what_was_not_found_to_change_anything_is_refused(bench, page):
+    page.send("preview", name=MERGE)
     assert "explore first" in bench.state["error"]["text"]
 
 
-def test_exploring_can_be_given_up_and_goes_on_where_it_stopped(bench):
-    bench._handle_custom_msg({"type": "explore", "index": 0}, [])
-    bench._handle_custom_msg({"type": "cancel"}, [])
+def test_exploring_can_be_given_up_and_goes_on_where_it_stopped(bench, page):
+    page.post({"type": "explore", "index": 0})
+    page.post({"type": "cancel"})
     assert bench.wait()
     stopped = bench.exploration
     assert not stopped["running"]
     assert len(stopped["rows"]) < stopped["total"]
 
 
-def test_after_a_python_function_nothing_can_be_explored_and_that_is_said(bench):
+def test_after_a_python_function_nothing_can_be_explored_and_that_is_said(bench, page):
     bench.pipeline = wb.Pipeline([lambda module: module])
-    says(bench, type="explore", index=0)
+    page.send("explore", index=0)
     assert "function" in bench.state["error"]["text"]
 
 
-def test_checking_marks_the_steps_that_changed_something(bench):
-    says(bench, type="check")
+def test_checking_marks_the_steps_that_changed_something(bench, page):
+    page.send("check")
     changed = {str(i) for i, status in enumerate(statuses(bench)) if status == "changed"}
     assert set(bench.checks) == changed
     assert {check["status"] for check in bench.checks.values()} == {"same"}
@@ -72,7 +79,7 @@ class Module:
 }
 
 
-def test_a_step_that_changed_the_answer_says_so_and_its_first_node_is_selected(dialect):
+def test_a_step_that_changed_the_answer_says_so_and_its_first_node_is_selected(dialect, monkeypatch):
     other = wb.load(PROGRAM[dialect].format(op="tanh"))
 
     def wrong(module):
@@ -80,10 +87,15 @@ def test_a_step_that_changed_the_answer_says_so_and_its_first_node_is_selected(d
 
     bench = wb.Workbench(wb.load(PROGRAM[dialect].format(op="exp")), [wrong], auto_measure=False)
     assert bench.wait()
-    says(bench, type="check")
+    Page(bench).send("check")
     check = bench.checks["0"]
     assert check["status"] == "different", check
     assert "differ" in check["text"]
-    says(bench, type="step", index=0)
+    sent: list[set[str]] = []
+    monkeypatch.setattr(bench, "send_state", lambda key=None: sent.append(set(key or ())))
+    Page(bench).send("step", index=0)
     assert bench.selection == {"before": [check["first"][0]], "after": [check["first"][1]]}
+    together = [names for names in sent if "selection" in names]
+    assert len(together) == 1
+    assert {"seq", "titles"} <= together[0], "a selection is of the picture that it comes with"
     bench.close()

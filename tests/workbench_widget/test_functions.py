@@ -2,13 +2,16 @@
 
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from dialect_facts import FACTS
-from workbench_widget.driving import says
+from page_driver import Page
 
 import workbench as wb
 from workbench.pipeline.config import Config
+
+pytestmark = pytest.mark.one_dialect
 
 
 @pytest.fixture
@@ -20,16 +23,21 @@ def steps(dialect):
     made.close()
 
 
+@pytest.fixture
+def page(steps):
+    return Page(steps)
+
+
 def test_first_function_is_shown_and_others_are_offered(steps):
     assert (steps.state["entries"], steps.state["entry"]) == (["first", "second"], "first")
     assert steps.state["counts"]["before_kernels"] == 2
     assert steps.state["build"]["kernels"] == wb.count(steps.workload).calls
 
 
-def test_chosen_function_is_drawn_and_measured(steps):
+def test_chosen_function_is_drawn_and_measured(steps, page):
     steps.measure()
     assert steps.wait()
-    says(steps, type="entry", name="second")
+    page.send("entry", name="second")
     assert (steps.state["entry"], steps.state["rows"], steps.state["error"]) == ("second", [], None)
     assert steps.state["counts"]["before_kernels"] == 1
     assert steps.state["build"]["kernels"] == 1
@@ -38,14 +46,14 @@ def test_chosen_function_is_drawn_and_measured(steps):
     assert [(row["status"], row["kernels"]) for row in steps.state["rows"]] == [("ok", 1)]
 
 
-def test_tabs_of_the_other_function_are_made_anew(steps):
-    says(steps, type="tab", name="kernels")
-    says(steps, type="set", name="kernels-overlay", value="bytes")
+def test_tabs_of_the_other_function_are_made_anew(steps, page):
+    page.send("tab", name="kernels")
+    page.send("set", name="kernels-overlay", value="bytes")
     assert steps.overlay_state
     first = table_rows(steps.kernels_tab)
-    says(steps, type="tab", name="ablation")
-    says(steps, type="tab", name="kernels")
-    says(steps, type="entry", name="second")
+    page.send("tab", name="ablation")
+    page.send("tab", name="kernels")
+    page.send("entry", name="second")
     assert steps.overlay_state == {}
     assert steps.ablation_tab == []
     assert table_rows(steps.kernels_tab) != first, "the open tab is filled for the new function"
@@ -53,11 +61,12 @@ def test_tabs_of_the_other_function_are_made_anew(steps):
 
 
 def test_results_of_the_function_before_are_not_shown(steps):
-    old, old_panel = steps.session, steps._panels["kernels"]
+    old, old_panel = steps.session, steps.panels["kernels"]
     steps.use_entry("second")
     assert steps.wait()
     state = steps.state
-    old.exploration._push(rows=[{"name": "late"}])
+    old.exploration.now = SimpleNamespace(rows=[], total=7, cancel=lambda: None)
+    old.exploration.cancel()
     old.measurements.keep_race(Config(name="a"), Config(name="b"), None)
     old.reports.busy("rows")({"what": "late", "fraction": None, "since": 0.0})
     old_panel.show()
@@ -88,8 +97,8 @@ def table_rows(blocks):
     return [row for block in blocks for row in block.get("rows", ())]
 
 
-def test_unknown_function_changes_nothing(steps):
-    says(steps, type="entry", name="third")
+def test_unknown_function_changes_nothing(steps, page):
+    page.send("entry", name="third")
     assert "known: first, second" in steps.state["error"]["text"]
     assert steps.state["entry"] == "first"
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-import time
-
 import pytest
-from workbench_widget.driving import MERGE, PIPELINE, says
+from page_driver import Page
+from workbench_widget.driving import MERGE, PIPELINE
 
 import workbench as wb
 from workbench.errors import UnknownName
 from workbench.measurement.row import Row
 from workbench.pipeline.config import Config
 from workbench.widgets.workbench.measurements import Measurements
+
+pytestmark = pytest.mark.one_dialect
 
 
 def test_each_configuration_tried_is_a_row_once_and_the_plots_fill(cast, dialect):
@@ -29,19 +29,19 @@ def test_each_configuration_tried_is_a_row_once_and_the_plots_fill(cast, dialect
     assert [plot["name"] for plot in bench.plots] == ["plot-kernels", "plot-runtime"]
     assert all(svg.startswith("<?xml") for plot in bench.plots for svg in plot["svg"])
     assert "samples" in bench.rows
-    bench._handle_custom_msg({"type": "clear_rows"}, [])
+    Page(bench).send("clear_rows")
     assert bench.state["rows"] == []
     bench.close()
 
 
-def test_measuring_again_keeps_one_row(bench):
-    says(bench, type="measure")
-    says(bench, type="measure")
+def test_measuring_again_keeps_one_row(bench, page):
+    page.send("measure")
+    page.send("measure")
     assert [row["status"] for row in bench.state["rows"]] == ["ok"]
 
 
-def test_a_measurement_asked_for_at_once_after_a_toggle_measures_what_is_chosen(bench):
-    says(bench, type="measure")
+def test_a_measurement_asked_for_at_once_after_a_toggle_measures_what_is_chosen(bench, page):
+    page.send("measure")
     bench.toggle(MERGE)
     bench.measure()
     assert bench.wait()
@@ -65,30 +65,9 @@ def test_a_configuration_whose_turn_never_came_is_measured_when_it_is_chosen_aga
     bench.close()
 
 
-def test_of_two_threads_that_tell_of_rows_the_newer_news_is_shown_last(bench, monkeypatch):
-    assert bench.wait()
-    shown = []
-
-    def slow(rows=(), **_):
-        for each in rows:
-            time.sleep(0.3 if each["status"] == "running" else 0)
-            shown.append(each["status"])
-
-    rows = {wb.Config(): Row("a", "llvm", "llvm", "", "running")}
-    monkeypatch.setattr(bench.session.measurements, "all", lambda: dict(rows))
-    monkeypatch.setattr(bench.session._page, "push", slow)
-    other = threading.Thread(target=bench.session.show_rows)
-    other.start()
-    time.sleep(0.1)
-    rows[wb.Config()] = Row("a", "llvm", "llvm", "", "ok")
-    bench.session.show_rows()
-    other.join()
-    assert shown == ["running", "ok"]
-
-
-def test_cancel_leaves_nothing_pending(bench):
-    bench._handle_custom_msg({"type": "measure"}, [])
-    bench._handle_custom_msg({"type": "cancel"}, [])
+def test_cancel_leaves_nothing_pending(bench, page):
+    page.post({"type": "measure"})
+    page.post({"type": "cancel"})
     assert bench.wait()
     assert bench.state["busy"] is None
     assert not {row["status"] for row in bench.state["rows"]} & {"pending", "running"}
@@ -97,7 +76,7 @@ def test_cancel_leaves_nothing_pending(bench):
 
 def test_a_build_that_fails_or_ends_its_process_is_a_row_that_says_so(cast, dialect, facts):
     bench = wb.Workbench(cast, PIPELINE[dialect], auto_measure=False, target="llvm -mtriple=foo-bar")
-    says(bench, type="measure")
+    Page(bench).send("measure")
     (row,) = bench.state["rows"]
     assert row["status"] == facts.bad_triple
     assert row["message"]
@@ -110,7 +89,7 @@ def block(bench, tab, name):
 
 
 def opened(bench, tab):
-    says(bench, type="tab", name=tab)
+    Page(bench).send("tab", name=tab)
     return bench
 
 
@@ -128,59 +107,59 @@ def test_a_tab_is_made_when_somebody_looks(bench):
         bench.open_tab("waterfal")
 
 
-def test_a_line_of_the_kernels_selects_its_nodes_and_selected_nodes_mark_their_line(bench):
+def test_a_line_of_the_kernels_selects_its_nodes_and_selected_nodes_mark_their_line(bench, page):
     opened(bench, "kernels")
     kernel = block(bench, "kernels", "kernels-table")["args"][1]
-    says(bench, type="act", what="kernels-row", arg=kernel)
+    page.send("act", what="kernels-row", arg=kernel)
     chosen = bench.selection["after"]
     assert chosen
     assert block(bench, "kernels", "kernels-table")["marked"] == [1]
-    says(bench, type="act", what="kernels-sort", arg="0")
-    says(bench, type="act", what="kernels-row", arg=kernel)
+    page.send("act", what="kernels-sort", arg="0")
+    page.send("act", what="kernels-row", arg=kernel)
     assert bench.selection["after"] == chosen
 
 
 @pytest.mark.parametrize("arg", ["", "99999", "-1", "x"])
 @pytest.mark.parametrize("what", ["kernels-row", "kernels-sort"])
-def test_an_argument_that_is_not_in_the_table_changes_nothing(bench, what, arg):
+def test_an_argument_that_is_not_in_the_table_changes_nothing(bench, what, arg, page):
     opened(bench, "kernels")
     before = bench.kernels_tab
-    says(bench, type="act", what=what, arg=arg)
+    page.send("act", what=what, arg=arg)
     assert (bench.kernels_tab, bench.selection["after"], bench.state["error"]) == (before, [], None)
 
 
-def test_kernels_are_sorted_and_found_by_what_is_typed(bench):
+def test_kernels_are_sorted_and_found_by_what_is_typed(bench, page):
     opened(bench, "kernels")
     everything = block(bench, "kernels", "kernels-table")["rows"][1:]
-    says(bench, type="act", what="kernels-sort", arg="0")
+    page.send("act", what="kernels-sort", arg="0")
     assert block(bench, "kernels", "kernels-table")["rows"][1:] == everything[::-1]
-    says(bench, type="set", name="kernels-filter", value="RELU")
+    page.send("set", name="kernels-filter", value="RELU")
     found = block(bench, "kernels", "kernels-table")["rows"][1:]
     assert found
     assert len(found) < len(everything)
     assert all("relu" in " ".join(row) for row in found)
 
 
-def test_bytes_lie_on_the_graph_and_go_with_another_choice(bench):
+def test_bytes_lie_on_the_graph_and_go_with_another_choice(bench, page):
     opened(bench, "kernels")
-    says(bench, type="set", name="kernels-overlay", value="bytes")
+    page.send("set", name="kernels-overlay", value="bytes")
     after = bench.overlay_state["after"]
     assert len(after.get("groups", {})) + len(after["values"]) == bench.kernels
-    says(bench, type="set", name="kernels-overlay", value="us")
+    page.send("set", name="kernels-overlay", value="us")
     assert bench.overlay_state == {}
     assert "when the kernels were timed" in block(bench, "kernels", "kernels-summary")["text"]
 
 
-def test_timed_kernels_have_a_time_and_a_share_in_table_plot_and_graph(bench):
+def test_timed_kernels_have_a_time_and_a_share_in_table_plot_and_graph(bench, page):
     opened(bench, "kernels")
-    says(bench, type="set", name="kernels-overlay", value="us")
-    says(bench, type="act", what="kernels-time", arg="")
+    page.send("set", name="kernels-overlay", value="us")
+    page.send("act", what="kernels-time", arg="")
     rows = block(bench, "kernels", "kernels-table")["rows"][1:]
     assert all(row[-2].endswith("s") and row[-1].endswith("%") for row in rows)
     assert "of the kernels' time" in block(bench, "kernels", "plot-kernels-tab")["text"]
     assert bench.overlay_state["unit"] == "µs"
     for plot in ("kernel", "handovers", "overhead", "roofline"):
-        says(bench, type="set", name="kernels-plot", value=plot)
+        page.send("set", name="kernels-plot", value=plot)
         assert block(bench, "kernels", "plot-kernels-tab")["svg"]
 
 
@@ -196,13 +175,13 @@ def test_the_waterfall_is_counted_at_once_and_follows_what_is_chosen(bench, cast
     assert int(rows[-1][1]) == bench.kernels
 
 
-def test_the_ablation_counts_without_each_pass_that_changes_something(bench):
+def test_the_ablation_counts_without_each_pass_that_changes_something(bench, page):
     whole = bench.kernels
     opened(bench, "ablation")
     rows = {row[0]: row for row in block(bench, "ablation", "ablation-table")["rows"][1:]}
     assert int(rows["all passes, twice"][1]) == whole
     assert int(rows[f"without {MERGE}"][1]) > whole
-    says(bench, type="mode", value="context")
+    page.send("mode", value="context")
     compilers = {row[0] for row in block(bench, "ablation", "ablation-table")["rows"]}
     assert "all passes, twice" in compilers != set(rows)
 
@@ -216,11 +195,12 @@ def test_what_a_tab_cannot_do_is_said_in_it(cast, dialect):
     bench.close()
 
 
-def test_rival_is_another_build(bench):
+def test_rival_is_another_build(bench, monkeypatch):
     """A race of equal builds gives no answer."""
     one, same, other = Config(name="a", pipeline="A"), Config(name="b", pipeline="A,-B"), Config(name="c", pipeline="B")
     measures = Measurements(bench.workload, "llvm", 0.1, lambda: None, print, print)
-    measures._rows = {config: Row("", "", "", "", "ok") for config in (one, same)}
+    rows = {config: Row("", "", "", "", "ok") for config in (one, same)}
+    monkeypatch.setattr(measures, "all", lambda: rows)
     assert measures.rival(same) is None
-    measures._rows[other] = Row("", "", "", "", "ok")
+    rows[other] = Row("", "", "", "", "ok")
     assert measures.rival(same) == other

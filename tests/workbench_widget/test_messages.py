@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 import pytest
-from workbench_widget.driving import says
+
+pytestmark = pytest.mark.one_dialect
 
 MALFORMED = [
     {},
@@ -53,11 +54,10 @@ MALFORMED = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:Exception in callback")
 @pytest.mark.parametrize("message", [*MALFORMED, [], "text", None, 3], ids=str)
-def test_a_malformed_message_changes_nothing_and_raises_nothing(bench, message, caplog):
+def test_a_malformed_message_changes_nothing_and_raises_nothing(bench, message, caplog, page):
     before, seq = str(bench.pipeline), bench.seq
-    bench._receive(bench, message, [])
+    page.post(message)
     assert bench.wait()
     assert str(bench.pipeline) == before
     assert bench.choice.opt_level == 3
@@ -65,5 +65,5 @@ def test_a_malformed_message_changes_nothing_and_raises_nothing(bench, message, 
     error = bench.state["error"]
     assert error is None or error["title"] == "That cannot be done"
     assert -1 <= bench.state["step"] < len(bench.pipeline)
-    says(bench, type="step", index=0)
+    page.send("step", index=0)
     assert bench.state["step"] == 0, "it goes on working"

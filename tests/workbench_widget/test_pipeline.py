@@ -6,7 +6,8 @@ import shutil
 import time
 
 import pytest
-from workbench_widget.driving import MERGE, says, statuses
+from widgets.saved import saved_values
+from workbench_widget.driving import MERGE, PIPELINE, run_code, statuses
 
 import workbench as wb
 from workbench.errors import UnknownName, WorkbenchError
@@ -21,45 +22,52 @@ def test_it_opens_with_the_whole_pipeline_before_and_after(bench, cast):
     assert [row["name"] for row in bench.state["passes"]] == [step.name for step in bench.pipeline]
 
 
-def test_toggling_from_python_and_from_the_page_do_the_same(bench):
+def test_save_right_after_construction_writes_the_picture(cast, dialect, tmp_path):
+    bench = wb.Workbench(cast, PIPELINE[dialect], auto_measure=False)
+    values = saved_values(bench.save(tmp_path / "x.html"))
+    assert values["after"]["node"]["kind"]
+    assert bench.wait(60)
+
+
+def test_toggling_from_python_and_from_the_page_do_the_same(bench, page):
     merged = bench.kernels
     bench.toggle(MERGE)
     assert bench.kernels > merged
     assert bench.state["passes"][0]["status"] == "off"
-    says(bench, type="toggle", index=0, enabled=True)
+    page.send("toggle", index=0, enabled=True)
     assert bench.kernels == merged
     assert bench.seq == 3
 
 
-def test_undo_and_redo_go_through_what_was_chosen(bench):
+def test_undo_and_redo_go_through_what_was_chosen(bench, page):
     first = str(bench.pipeline)
-    says(bench, type="toggle", index=0, enabled=False)
+    page.send("toggle", index=0, enabled=False)
     second = str(bench.pipeline)
-    says(bench, type="undo")
+    page.send("undo")
     assert bench.state["pipeline_text"] == first
-    says(bench, type="redo")
+    page.send("redo")
     assert bench.state["pipeline_text"] == second
-    says(bench, type="redo")
+    page.send("redo")
     assert bench.state["pipeline_text"] == second
 
 
-def test_a_step_shows_one_pass_and_minus_one_the_whole(bench):
+def test_a_step_shows_one_pass_and_minus_one_the_whole(bench, page):
     whole = bench.state["counts"]
-    says(bench, type="step", index=0)
+    page.send("step", index=0)
     assert bench.titles == [f"before {MERGE}", f"after {MERGE}"]
     assert bench.state["step"] == 0
-    says(bench, type="step", index=-1)
+    page.send("step", index=-1)
     assert bench.state["counts"] == whole
 
 
-def test_moving_a_pass_changes_the_order(bench):
-    says(bench, type="move", index=0, to=1)
+def test_moving_a_pass_changes_the_order(bench, page):
+    page.send("move", index=0, to=1)
     assert bench.pipeline[1].name == MERGE
 
 
-def test_a_preset_replaces_the_pipeline(bench):
+def test_a_preset_replaces_the_pipeline(bench, page):
     name = bench.state["presets"][0]["name"]
-    says(bench, type="preset", name=name)
+    page.send("preset", name=name)
     assert len(bench.pipeline) > 2
     assert bench.state["error"] is None
 
@@ -70,21 +78,28 @@ def test_the_pipeline_can_be_assigned_as_text(bench):
     assert statuses(bench) == ["changed"]
 
 
-def test_a_step_chosen_while_passes_run_does_not_lose_the_choice(bench):
+def test_a_step_chosen_while_passes_run_does_not_lose_the_choice(bench, page):
     def slow(module):
         time.sleep(0.3)
         return module
 
     bench.pipeline = wb.Pipeline([slow, MERGE])
-    says(bench, type="step", index=1)
+    page.send("step", index=1)
     assert statuses(bench) == ["same", "changed"]
     assert bench.titles == [f"before {MERGE}", f"after {MERGE}"]
 
 
-def test_the_code_it_shows_is_python(bench):
-    compile(bench.state["code"], "code", "exec")
-    says(bench, type="mode", value="context")
-    compile(bench.state["code"], "code", "exec")
+def test_code_gives_what_is_shown(bench, page):
+    names = run_code(bench)
+    assert wb.diff(names["t"].end.graph, bench.trace.end.graph).empty
+    assert list(names["df"]["kernels"]) == [bench.kernels]
+    page.send("mode", value="context")
+    names = run_code(bench)
+    # the code's trace is that of a whole build, which goes on after the graph that is shown
+    last = bench.trace.steps[-1].name
+    shown = next(step for step in reversed(names["t"].steps) if step.name == last)
+    assert wb.diff(shown.after, bench.trace.end.graph).empty
+    assert names["k"].calls == bench.kernels
 
 
 def test_a_pass_that_fails_is_shown_in_its_place_and_the_rest_stands(bench):
@@ -98,7 +113,7 @@ def test_a_pass_that_fails_is_shown_in_its_place_and_the_rest_stands(bench):
     assert bench.state["counts"]["merged"] >= 1
 
 
-def test_a_pipeline_that_cannot_run_keeps_the_last_picture_and_says_why(bench):
+def test_a_pipeline_that_cannot_run_keeps_the_last_picture_and_says_why(bench, page):
     before, counts = bench.after, bench.state["counts"]
     bench.pipeline = "NoSuchPass"
     assert bench.wait()
@@ -107,7 +122,7 @@ def test_a_pipeline_that_cannot_run_keeps_the_last_picture_and_says_why(bench):
     assert bench.state["counts"] == counts
     with pytest.raises(WorkbenchError, match="NoSuchPass"):
         bench.trace  # noqa: B018
-    says(bench, type="undo")
+    page.send("undo")
     assert bench.state["error"] is None
 
 
@@ -137,7 +152,7 @@ def test_of_many_toggles_the_newest_is_shown(bench):
 
 
 @pytest.mark.skipif(not shutil.which("dot"), reason="needs Graphviz")
-def test_still_has_a_picture_though_no_page_draws_one(bench, monkeypatch):
+def test_still_has_a_picture_though_no_page_draws_one(bench, monkeypatch, page):
     shown = []
     monkeypatch.setattr("IPython.display.display", lambda data, **how: shown.append(data["text/html"]))
     bench._ipython_display_()
@@ -147,7 +162,7 @@ def test_still_has_a_picture_though_no_page_draws_one(bench, monkeypatch):
     assert "<img src=" in shown[-1]
     assert shown[-1] != was
     count = len(shown)
-    bench._still.receive(bench, {"type": "still", "picture": "data:image/png;base64,AAAA"}, [])
+    page.post({"type": "still", "picture": "data:image/png;base64,AAAA"})
     bench.toggle(MERGE)
     assert bench.wait()
     assert [markup.count("data:image/png;base64,AAAA") for markup in shown[count:]] == [1], "the page draws its own"

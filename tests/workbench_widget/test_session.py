@@ -8,16 +8,20 @@ import threading
 import time
 
 import pytest
+from page_driver import Page
 from workbench_widget.driving import MERGE, PIPELINE
 
 import workbench as wb
 from workbench.errors import WorkbenchError
+from workbench.measurement.row import Row
 from workbench.pipeline.run import Runner
 from workbench.widgets.background import Background
 from workbench.widgets.history import History
 from workbench.widgets.workbench.drawing import Setup
 from workbench.widgets.workbench.pass_list import Catalog, Choice
 from workbench.widgets.workbench.session import Session
+
+pytestmark = pytest.mark.one_dialect
 
 
 class RecordedPage:
@@ -32,7 +36,7 @@ class RecordedPage:
     def show(self, **traits):
         self.traits.update(traits)
 
-    def draw(self, picture):
+    def draw(self, picture, selection=None):
         self.pictures.append(picture)
 
     def retitle(self, old, new):
@@ -125,8 +129,29 @@ def test_progress_of_one_part_does_not_hide_that_of_another(session, page):
     assert page.state["busy"] is None
 
 
+def test_of_two_threads_that_show_rows_the_newer_rows_are_shown_last(session, page, monkeypatch):
+    assert session.wait(60)
+    shown = []
+
+    def slow(rows=(), **_):
+        for each in rows:
+            time.sleep(0.3 if each["status"] == "running" else 0)
+            shown.append(each["status"])
+
+    rows = {wb.Config(): Row("a", "llvm", "llvm", "", "running")}
+    monkeypatch.setattr(session.measurements, "all", lambda: dict(rows))
+    monkeypatch.setattr(page, "push", slow)
+    other = threading.Thread(target=session.show_rows)
+    other.start()
+    time.sleep(0.1)
+    rows[wb.Config()] = Row("a", "llvm", "llvm", "", "ok")
+    session.show_rows()
+    other.join()
+    assert shown == ["running", "ok"]
+
+
 def test_control_of_an_unknown_tab_is_refused(bench):
-    bench._handle_custom_msg({"type": "act", "what": "kernel-time", "arg": ""}, [])
+    Page(bench).click_action("kernel-time")
     assert "kernels" in bench.state["error"]["text"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
+from workbench.wording import counted
 
 _TWO = {
     "relay": (
@@ -34,5 +35,5 @@ def check_arguments(graph: Graph) -> None:
         given, wanted = len(graph.inputs[node.id]), counts.get(node.op)
         if wanted is not None and given != wanted:
             raise WorkbenchError(
-                f"{node.op} (node {node.id}) has {given} inputs and takes {wanted}; load the graph from a module that TVM accepts"
+                f"{node.op} (node {node.id}) has {counted(given, 'input')} and takes {wanted}; load the graph from a module that TVM accepts"
             )

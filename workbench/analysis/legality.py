@@ -20,6 +20,9 @@ COMPLICATED = 3
 "CommReduce and above"
 _MAKES_KERNELS = {"relay": "SimplifyInference (or the qnn passes)", "relax": "LegalizeOps,AnnotateTIROpPattern"}
 _FUSED = ("primitive", "external", "composite")
+"kinds of groups that are called in place"
+CUT = "annotation.stop_fusion"
+"the operator that keeps two kernels apart in Relay"
 _SCALARS = ("int32", "int64", "float32", "float64", "bool")
 "scalar constants of these types are written into a kernel; all others are its arguments"
 
@@ -60,8 +63,8 @@ def region(graph: Graph, nodes: Iterable[int]) -> Selection:
             raise IllegalEdit(
                 f"{describe(graph, i)} is a {graph.nodes[i].kind}, and only operators, tuples and their fields can be put in a function"
             )
-        if graph.nodes[i].op == "annotation.stop_fusion":
-            raise IllegalEdit(f"a cut ({describe(graph, i)}) lies inside the selection; take the cut away first")
+        if graph.nodes[i].op == CUT:
+            raise IllegalEdit(f"a cut ({describe(graph, i)}) is inside the selection; take the cut away first")
     inside = _completed(graph, set(ops), group)
     _check_convex(graph, inside)
     return Selection(tuple(sorted(inside)), _inputs(graph, inside), _outputs(graph, inside), group)

@@ -71,6 +71,16 @@ def nbytes(type: str) -> int:
     return sum(field.nbytes for field in tensors(type)) if whole is None else whole.nbytes
 
 
+def size_of(type: str) -> int | None:
+    """Return the bytes of a value of this type, the sum for a tuple; None where a shape is not known.
+
+    >>> size_of("(Tensor[(2), int8], Tensor[(3), int8])"), size_of("Tensor[(2, ?), int8]")
+    (5, None)
+    """
+    found = tensors(type)
+    return sum(each.nbytes for each in found) if found and all(each.known for each in found) else None
+
+
 def _read(found: re.Match[str]) -> Tensor:
     shape, dtype = found.group(1, 2) if found.group(2) else found.group(3, 4)
     parts = [part.strip() for part in shape.split(",") if part.strip()]

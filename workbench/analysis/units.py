@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.analysis import cost
+from workbench.analysis.tensors import Tensor, tensor
 from workbench.graph.model import Graph
 
 
@@ -70,7 +71,9 @@ def linked(graph: Graph, rows: Sequence[Mapping[str, Any]]) -> list[Unit | None]
 
 
 def _gives(graph: Graph, unit: Unit) -> list[tuple[int, ...] | None]:
-    return cost.shapes(graph.nodes[unit.output].type)
+    type = graph.nodes[unit.output].type
+    # the type of a scalar is only its data type
+    return [()] if tensor(type) == Tensor((), type) else cost.shapes(type)
 
 
 def _shape(text: str) -> tuple[int, ...] | None:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.dialects import registry
-from workbench.errors import LoadError
+from workbench.errors import LoadError, WorkbenchError
 from workbench.graph.after import After
 from workbench.graph.model import Graph
+from workbench.wording import counted
 
 SAFE_DEPTH = 5000
 """Operators in a chain that TVM's recursive passes take. Of chains tried, 5,000 ran and 20,000 ended the process."""
@@ -61,7 +62,14 @@ class Preset:
 
 @dataclass(eq=False)
 class Workload:
-    """A program with its parameters, a name and a dialect."""
+    """A program with its parameters, a name and a dialect.
+
+    Examples
+    --------
+    >>> w = wb.load("def @main(%x: Tensor[(1, 8), float32]) { exp(%x) }", name="one")
+    >>> w.name, w.dialect, len(w.graph.ops)
+    ('one', 'relay', 1)
+    """
 
     module: Any
     "the IRModule"
@@ -138,7 +146,20 @@ class Workload:
 
     def __repr__(self) -> str:
         noted = f", {len(self.notes)} in .notes" if self.notes else ""
-        return f"Workload({self.name!r}, {self.dialect}, {len(self.params)} parameters{noted})"
+        return f"Workload({self.name!r}, {self.dialect}, {counted(len(self.params), 'parameter')}{noted})"
+
+
+def workload_of(source: object, asked: str) -> Workload:
+    """Return the Workload; `asked` is the function that the user called.
+
+    Raises
+    ------
+    WorkbenchError
+        The source is not a Workload.
+    """
+    if not isinstance(source, Workload):
+        raise WorkbenchError(f"{asked} takes a Workload, not {type(source).__name__}; wb.load makes one of a module")
+    return source
 
 
 class GraphOnly(Workload):

@@ -6,7 +6,7 @@ and each is imported, with its TVM, on first use. TVM's own objects go in and ou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from workbench.analysis.patterns.report import PatternReport
     from workbench.dialects.base import PassInfo, Preset, Workload
     from workbench.dialects.compiler.counted import Program
+    from workbench.dialects.compiler.planned import Planned
+    from workbench.dialects.compiler.run_calls import RanCall
     from workbench.graph.model import Graph
 
 
@@ -130,6 +132,10 @@ class Frontend(Protocol):
         """Return whether two modules are structurally equal."""
         ...
 
+    def source(self, module: Any) -> tuple[str, dict[str, np.ndarray]]:
+        """Return Python that makes `mod` with TVM alone, and the values of the constants that are parameters of its `main`."""
+        ...
+
     def dump(self, workload: Workload, folder: Path) -> None:
         """Write module and parameters into a folder, for another process of the same dialect."""
         ...
@@ -218,6 +224,10 @@ class Compiler(Protocol):
         """Return the counts of `wb.count`, from the graph-level passes alone."""
         ...
 
+    def plan(self, workload: Workload, target: str, config: Mapping[str, Any]) -> Planned:
+        """Return the memory plan of a build, from the graph-level passes alone."""
+        ...
+
     def fingerprint(self, workload: Workload, target: str, config: Mapping[str, Any]) -> str:
         """Return TVM's structural hash of the module that code is generated for, as 16 hexadecimal digits."""
         ...
@@ -245,6 +255,10 @@ class Built(Protocol):
 
     def program(self) -> Program:
         """The calls of one run, in execution order."""
+        ...
+
+    def peak_bytes(self) -> int | None:
+        """The most bytes that the executor holds at once, parameters and constants apart; None if unknown."""
         ...
 
     def module(self) -> Any:
@@ -303,6 +317,10 @@ class Running(Protocol):
 
     def kernels(self, budget: float) -> list[KernelTime]:
         """Time each call, in execution order, in about `budget` seconds; calls that run nothing may be left out."""
+        ...
+
+    def calls(self) -> Iterator[RanCall]:
+        """Run once and yield each call of a compiled function after it ran; the run waits until the next one is taken."""
         ...
 
 
@@ -371,6 +389,17 @@ class Tuning(Protocol):
 
 
 @dataclass(frozen=True)
+class ScriptText:
+    """Python text of a dialect for a script that runs a program."""
+
+    imports: str
+    bind: str
+    "the statement that makes the parameters in `constants` constants of `mod`"
+    outputs: str
+    "the function that returns the outputs of a module, built under a PassContext"
+
+
+@dataclass(frozen=True)
 class CodeText:
     """Python text of a dialect, from which `Trace.code` and `Workbench.code` are composed. It needs no TVM."""
 
@@ -391,6 +420,7 @@ class CodeText:
     "returns the expression that makes one of TVM's passes"
     target: Callable[[str], str]
     "returns the expression of a target"
+    script: ScriptText
     config: Mapping[str, Any] = field(default_factory=dict)
     "PassContext config of the build"
 

@@ -17,6 +17,7 @@ from workbench.dialects import registry
 from workbench.dialects.facets import Tuning
 from workbench.dialects.scheduling import load_intrinsics
 from workbench.errors import last_line
+from workbench.wording import counted
 
 BATCH = 16
 "candidates that are chosen and compiled together; each is kept as soon as it has run"
@@ -69,7 +70,7 @@ def best_cost_model(dialect: str) -> str:
 
 
 def search(
-    dialect: str, module: Any, name: str, target: str, database: Any, effort: Effort, told: Callable[[str], None]
+    dialect: str, module: Any, name: str, target: str, database: Any, effort: Effort, report_step: Callable[[str], None]
 ) -> Iterator[Tried]:
     """Try schedules for a module of one kernel; each is in the database before it is yielded, and none is tried twice.
 
@@ -80,7 +81,7 @@ def search(
     ----------
     module
         The module that a build looks up in a database (scheduling.build_and_record).
-    told
+    report_step
         Called with the current step if it takes seconds.
     """
     from workbench.dialects.compiler.tvm_target import tuning_target  # it imports TVM
@@ -95,7 +96,7 @@ def search(
         left -= 1
     if left < 1:
         return
-    told("finding out which schedules it may have")
+    report_step("finding out which schedules it may have")
     context = ms.TuneContext(
         mod=module,
         target=bench.target,
@@ -115,14 +116,14 @@ def search(
         chosen = bench.new(given)[:left]
         left -= len(chosen)
         stale = 0 if chosen else stale + 1
-        told(f"compiling {len(chosen)} candidates")
+        report_step(f"compiling {counted(len(chosen), 'candidate')}")
         ran = []
         for candidate, built in zip(chosen, bench.build(chosen), strict=True):
             tried, result = bench.run(candidate, built)
             ran.append(result)
             yield tried
         context.notify_runner_results(chosen, ran)
-        told("choosing candidates")
+        report_step("choosing candidates")
         model.update(context, chosen, ran)
     context.post_tuning()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, workload_of
 from workbench.errors import UnknownNode, WorkbenchError
 
 if TYPE_CHECKING:
@@ -25,7 +25,17 @@ def explain_kind(workload: Workload, node: int) -> KindReport:
         The graph has no such node.
     WorkbenchError
         It is not a Relax workload, or the node calls no PrimFunc of the module.
+
+    Examples
+    --------
+    >>> w = wb.samples.load("parallel_cast")
+    >>> legalized = wb.load(wb.trace(w, "LegalizeOps").result)
+    >>> [node.op for node in legalized.graph.ops][:3]
+    ['cast', 'cast1', 'relu']
+    >>> print(str(wb.explain_kind(legalized, 1)).splitlines()[0])
+    cast is elementwise (ElemWise): block compute reads data[v_i0, v_i1] at the same indices as what it writes, compute[v_i0, v_i1]. AnnotateTIROpPattern has not run yet, so FuseOps takes it for opaque.
     """
+    workload = workload_of(workload, "explain_kind")
     if not isinstance(workload, Workload) or workload.dialect != "relax":
         raise WorkbenchError(
             "explain_kind takes a Relax workload: in Relay every operator registers its kind, and nothing is derived"

@@ -115,7 +115,13 @@ def dialect_here() -> Dialect:
 
 
 def passes(name: str | None = None) -> list[PassInfo]:
-    """Return the passes of a dialect, by default the one that this environment's TVM runs."""
+    """Return the passes of a dialect, by default the one that this environment's TVM runs.
+
+    Examples
+    --------
+    >>> [each.name for each in wb.passes() if "Combine" in each.name]
+    ['CombineParallelConv2D', 'CombineParallelMatmul']
+    """
     found = name or installed()
     if found is None:
         raise WorkbenchError(

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.dialects import readers, registry
 from workbench.dialects.base import GraphOnly, Workload
 from workbench.errors import LoadError
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, graph_of
 
 
 def to_relax(source: Workload | Graph, params: Mapping[str, Any] | None = None) -> Workload:
@@ -36,6 +36,12 @@ def to_relax(source: Workload | Graph, params: Mapping[str, Any] | None = None) 
     See Also
     --------
     workbench.dialects.relax.from_relay : the tables of operators.
+
+    Examples
+    --------
+    >>> relay = wb.load("def @main(%x: Tensor[(1, 8), float32]) { nn.softmax(nn.relu(exp(%x))) }")
+    >>> [node.op for node in wb.to_relax(relay).graph.ops]
+    ['relax.exp', 'relax.nn.relu', 'relax.nn.softmax']
     """
     graph, arrays, name = _parts(source)
     if graph.dialect != "relay":
@@ -54,14 +60,15 @@ def to_relax(source: Workload | Graph, params: Mapping[str, Any] | None = None) 
 
 def _parts(source: Workload | Graph) -> tuple[Graph, dict[str, Any], str]:
     """Return the graph, the arrays that came with it, and its name."""
+    graph = graph_of(source, "to_relax")
     if isinstance(source, Graph):
-        return source, {}, source.name
+        return graph, {}, source.name
     from workbench.dialects.relay.parser.metadata import constants
 
     found = {name: _array(value) for name, value in source.params.items()}
     if isinstance(source, GraphOnly):
         found |= constants(source.metadata)
-    return source.graph, found, source.name
+    return graph, found, source.name
 
 
 def _array(value: Any) -> Any:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes.util
+import importlib.metadata
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -32,6 +34,11 @@ def report() -> Iterator[str]:
     probes = [(name, python, _start(python)) for python, name in environments.items()]
     for name, python, process in probes:
         yield _line(name, f"{_environment(process)} [{python}]")
+    others = _other_owners()
+    if others:
+        yield _line(
+            "WARNING", f"{others} installs a package named workbench too: uninstall it, or use another environment"
+        )
     yield _line("CUDA compiler", _version(["nvcc", "--version"], "no nvcc", last=True))
     yield _line("CUDA device", _device())
     yield _line("dot", _version(["dot", "-V"], "not found: apt-get install graphviz (static pictures need it)"))
@@ -90,6 +97,18 @@ def _environment(process: subprocess.Popen[str] | None) -> str:
     dialect = found["dialect"] or "neither relay nor relax"
     llvm = f"LLVM {found['llvm']}" if found["llvm"] else "no LLVM"
     return f"Python {found['python']}, TVM {found['tvm']} with {dialect}, {llvm}, CUDA: {found['cuda']}"
+
+
+def _other_owners() -> str:
+    """Return a warning if other distributions own the import name `workbench`; "" if none does."""
+    try:
+        owners = importlib.metadata.packages_distributions().get("workbench", [])
+    except Exception as error:  # noqa: BLE001 - a damaged distribution raises anything
+        return f"the installed packages can not be read ({type(error).__name__})"
+    others = sorted({name for name in owners if re.sub(r"[-_.]+", "-", name).lower() != "tvm-workbench"})
+    if not others:
+        return ""
+    return f"{', '.join(others)} installs a package named workbench too: uninstall it, or use another environment"
 
 
 def _device() -> str:

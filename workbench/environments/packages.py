@@ -15,6 +15,12 @@ from pathlib import Path
 from workbench.environments import SetupError
 
 
+def checkout() -> Path | None:
+    """Return the folder of the source checkout that this file is in, if it is in one."""
+    folder = Path(__file__).parents[2]
+    return folder if (folder / "hatch_build.py").exists() else None
+
+
 def run_pip(python: Path, arguments: list[str], *, purpose: str) -> None:
     """Run `python -m pip` quietly; the error names `purpose` as what failed.
 

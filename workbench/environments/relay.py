@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.environments import SetupError, Unsupported
-from workbench.environments.packages import pack_installed, run_pip
+from workbench.environments.packages import checkout, file_sha256, pack_installed, run_pip
 from workbench.environments.repack import DISK_NEEDED as CACHE_NEEDED
 from workbench.environments.repack import cache_folder, cached_wheel, is_whole, make_wheel
+from workbench.environments.wheelhouse import find_archive, install_wheels
 
 KERNEL = "workbench-relay"
 DISPLAY_NAME = "Relay (TVM 0.17)"
@@ -42,6 +43,8 @@ class Request:
     "Extras of tvm-workbench to install with it, e.g. ('test',)."
     jupyter: Path = Path(sys.prefix)
     "The environment whose JupyterLab is to list the kernel."
+    wheelhouse: Path | None = None
+    "A folder made by `tvm-workbench wheelhouse`, to install from without a network; it decides on nvrtc and extras."
 
 
 def default_prefix() -> Path:
@@ -73,12 +76,25 @@ def install_relay(request: Request, say: Callable[[str], None], machine: Machine
             f"{prefix} holds something that tvm-workbench did not make: name an empty folder with --prefix."
         )
     check_disk(prefix, DISK_NEEDED)
-    if not is_whole(cached_wheel()):
+    if request.wheelhouse is None and not is_whole(cached_wheel()):
         check_disk(cache_folder(), CACHE_NEEDED)
     _mark(prefix, "unfinished")
     if state in ("absent", "unfinished"):
         say(f"making a virtual environment in {prefix}")
         _make_venv(prefix)
+    if request.wheelhouse is None:
+        _install(python, request, say)
+    else:
+        say(f"installing the wheels of {request.wheelhouse}")
+        install_wheels(python, request.wheelhouse)
+    say("checking that it works")
+    _check(python)
+    register_kernel(python, request.jupyter)
+    _mark(prefix, key)
+    return python
+
+
+def _install(python: Path, request: Request, say: Callable[[str], None]) -> None:
     wheel = make_wheel(python, say)
     say("installing TVM and workbench into it")
     with tempfile.TemporaryDirectory() as scratch:
@@ -86,11 +102,6 @@ def install_relay(request: Request, say: Callable[[str], None], machine: Machine
         tvm = f"tvm-relay{extra} @ {wheel.as_uri()}"
         workbench = _workbench_requirement(request.extras, Path(scratch))
         run_pip(python, ["install", tvm, "ipykernel", *workbench], purpose="install TVM's dependencies")
-    say("checking that it works")
-    _check(python)
-    register_kernel(python, request.jupyter)
-    _mark(prefix, key)
-    return python
 
 
 def register_kernel(python: Path, jupyter: Path) -> None:
@@ -131,23 +142,19 @@ def _check(python: Path) -> None:
 def _workbench_requirement(extras: tuple[str, ...], scratch: Path) -> list[str]:
     """Return pip's arguments for this workbench: the checkout it runs from, else the installed distribution."""
     suffix = f"[{','.join(extras)}]" if extras else ""
-    checkout = _checkout()
-    if checkout:
-        return ["--editable", f"{checkout}{suffix}"]
+    folder = checkout()
+    if folder:
+        return ["--editable", f"{folder}{suffix}"]
     return [f"tvm-workbench{suffix} @ {pack_installed('tvm-workbench', scratch).as_uri()}"]
-
-
-def _checkout() -> Path | None:
-    """Return the folder of the source checkout that this file is in, if it is in one."""
-    folder = Path(__file__).parents[2]
-    return folder if (folder / "hatch_build.py").exists() else None
 
 
 def _key(request: Request) -> str:
     """Return the key of a finished environment: it changes with everything the environment is made from."""
-    checkout = _checkout()
+    folder = checkout()
     parts = [str(cached_wheel().parent.name), str(request.nvrtc), *request.extras, sys.version]
-    parts.append((checkout / "pyproject.toml").read_text() if checkout else _version())
+    parts.append((folder / "pyproject.toml").read_text() if folder else _version())
+    if request.wheelhouse is not None:
+        parts.append(file_sha256(find_archive(request.wheelhouse, "relay", ".".join(map(str, sys.version_info[:2])))))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

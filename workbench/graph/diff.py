@@ -20,10 +20,11 @@ from workbench.graph.model import Graph, HasGraph, graph_of
 from workbench.graph.nodes import CallableDict
 from workbench.graph.refine import comparable, fewest, refine, same_inputs
 from workbench.terminal import html_table
+from workbench.wording import counted
 
 Mark = Literal["kept", "changed", "removed", "added", "merged", "split"]
 MARKS: tuple[Mark, ...] = get_args(Mark)
-"the fields of GraphDiff; the page has them from js/views/messages.ts"
+"the fields of GraphDiff; the page has them from js/model/messages.ts"
 
 LOOK_THROUGH = 4
 "A pass may put a few operators (casts, layout transforms) on an edge; pairing looks past at most this many of them."
@@ -84,7 +85,8 @@ class GraphDiff:
 
     def _repr_html_(self) -> str:
         return html_table(
-            "no change" if self.empty else f"{self.edits} edits", [{str(mark): n for mark, n in self.counts.items()}]
+            "no change" if self.empty else counted(self.edits, "edit"),
+            [{str(mark): n for mark, n in self.counts.items()}],
         )
 
 
@@ -100,6 +102,13 @@ def diff(before: Graph | HasGraph, after: Graph | HasGraph) -> GraphDiff:
     ------
     WorkbenchError
         One of them is neither.
+
+    Examples
+    --------
+    >>> before = wb.load("def @main(%x: Tensor[(1, 8), float32]) { nn.relu(exp(%x)) }")
+    >>> after = wb.load("def @main(%x: Tensor[(1, 8), float32]) { nn.relu(%x) }")
+    >>> wb.diff(before, after)
+    GraphDiff(kept 1, changed 1, removed 1)
     """
     before, after = graph_of(before, "diff"), graph_of(after, "diff")
     # matching makes greedy choices, so both directions are computed in one of them
@@ -139,6 +148,10 @@ class _Side:
 
 _Onward = Callable[[_Side, int], Iterator[int]]
 "The nodes next to a node, upstream or downstream."
+
+
+_Offer = tuple[int, bool, int, int]
+"The cost of a pair, whether their inputs differ, and the nodes of the pair."
 
 
 class _Matching:
@@ -244,20 +257,20 @@ class _Matching:
 
     def match_neighbours(self) -> None:
         """Grow the mapping outwards from paired nodes, best candidates first."""
-        heap: list[tuple[int, int, int]] = []
+        heap: list[_Offer] = []
         for b, a in enumerate(self.before.partner):
             if a is not None:
                 self.offer_around(heap, b, a)
         for b, a in zip(self.before.graph.outputs, self.after.graph.outputs, strict=False):
             self.offer(heap, b, a, LOOK_THROUGH)
         while heap:
-            _, b, a = heapq.heappop(heap)
+            _, _, b, a = heapq.heappop(heap)
             if self.before.partner[b] is None and self.after.partner[a] is None:
                 self.pair(b, a)
                 self.offer_around(heap, b, a)
 
-    def offer(self, heap: list[tuple[int, int, int]], b: int, a: int, distance: int) -> None:
-        """Push a pair if its nodes are free and have the same operator. Equal labels come first, then the nearest."""
+    def offer(self, heap: list[_Offer], b: int, a: int, distance: int) -> None:
+        """Push a pair if its nodes are free and have the same operator: the nearest first, equal labels, equal inputs."""
         if self.before.partner[b] is not None or self.after.partner[a] is not None:
             return
         if not comparable(self.before, self.after, b, a):
@@ -265,9 +278,11 @@ class _Matching:
         ours, theirs = self.before.graph.nodes[b], self.after.graph.nodes[a]
         label, attrs = self.before.labels[b] != self.after.labels[a], ours.attrs != theirs.attrs
         # a variant of the operator comes after the operator itself at the same distance
-        heapq.heappush(heap, (6 * distance + label + attrs + 3 * (ours.kind == "op" and ours.op != theirs.op), b, a))
+        cost = 6 * distance + label + attrs + 3 * (ours.kind == "op" and ours.op != theirs.op)
+        # of siblings that a pass renamed, those with the same weight belong together
+        heapq.heappush(heap, (cost, not same_inputs(self.before, self.after, b, a), b, a))
 
-    def offer_around(self, heap: list[tuple[int, int, int]], b: int, a: int) -> None:
+    def offer_around(self, heap: list[_Offer], b: int, a: int) -> None:
         before, after = self.before.graph, self.after.graph
         for mine, other in dict.fromkeys(zip(before.inputs[b], after.inputs[a], strict=False)):
             self.offer_past(heap, mine, other, self.producers)
@@ -284,7 +299,7 @@ class _Matching:
     def users(self, side: _Side, id: int) -> Iterator[int]:
         yield from (consumer for consumer, _ in side.graph.consumers[id])
 
-    def offer_past(self, heap: list[tuple[int, int, int]], b: int, a: int, onward: _Onward) -> None:
+    def offer_past(self, heap: list[_Offer], b: int, a: int, onward: _Onward) -> None:
         """Offer the pair, and each node with those past unmatched nodes that the other side lacks."""
         self.offer(heap, b, a, 0)
         if self.before.graph.nodes[b].op == self.after.graph.nodes[a].op:

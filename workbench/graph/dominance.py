@@ -62,6 +62,14 @@ def post_dominators(source: Graph | HasGraph) -> DominatorTree:
     ----------
     source
         A Graph or a Workload.
+
+    Examples
+    --------
+    >>> w = wb.load("def @main(%x: Tensor[(1, 8), float32]) { add(exp(%x), tanh(%x)) }")
+    >>> [node.op for node in w.graph.nodes]
+    ['x', 'exp', 'tanh', 'add']
+    >>> wb.post_dominators(w).dominates(3, 0)
+    True
     """
     graph = graph_of(source, "post_dominators")
     users = tuple(tuple(user for user, _ in uses) for uses in graph.consumers)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from workbench.colours import BLUE, CLUSTER, GREEN, MERGED, VERMILION
+from workbench.colours import PAGE
 from workbench.graph.nodes import Node
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ LONGEST = 80
 "characters of a label; Graphviz makes the box as wide as its text"
 
 MARKS = {
-    "changed": {"color": BLUE, "sign": "~ "},
-    "removed": {"color": VERMILION, "sign": "- "},
-    "added": {"color": GREEN, "sign": "+ "},
-    "merged": {"color": MERGED, "sign": "merged: "},
-    "split": {"color": MERGED, "sign": "split: "},
+    "changed": {"color": PAGE["changed"].light, "sign": "~ "},
+    "removed": {"color": PAGE["removed"].light, "sign": "- "},
+    "added": {"color": PAGE["added"].light, "sign": "+ "},
+    "merged": {"color": PAGE["merged"].light, "sign": "merged: "},
+    "split": {"color": PAGE["merged"].light, "sign": "split: "},
 }
 "the colours of the page, each with a sign"
 
@@ -83,7 +83,7 @@ def _fill(dot: graphviz.Digraph, graph: Graph, prefix: str, marks: Mapping[int, 
             label=graphviz.escape(_text(group.name) or group.kind),
             style="rounded,filled",
             fillcolor="#00000010",
-            color=CLUSTER,
+            color=PAGE["kernel-line"].light,
             fontsize="9",
         )
     for node in graph.nodes:

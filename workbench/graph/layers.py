@@ -50,6 +50,15 @@ def layers(graph: Graph) -> Scopes:
     return named_scopes(graph) or repeated_layers(graph)
 
 
+def unnumbered(op: str) -> str:
+    """Return the name of an operator without the number that makes it unique in its module.
+
+    >>> unnumbered("conv2d3"), unnumbered("nn.conv2d"), unnumbered("fused_add1_relu")
+    ('conv2d', 'nn.conv2d', 'fused_add_relu')
+    """
+    return _NUMBER.sub("", op)
+
+
 def layered_pair(before: Graph, after: Graph, changes: GraphDiff) -> tuple[Graph, Graph]:
     """Return both graphs with the same layers around their common nodes, so that a node stays in its box."""
     if any(group.kind == "scope" for graph in (before, after) for group in graph.groups):
@@ -125,7 +134,7 @@ def _repeating(graph: Graph, found: Spine, nodes: list[int]) -> Iterator[_Chain]
     for id in nodes:
         at = found.home[id]
         if at != OUTSIDE and graph.nodes[id].kind in COMPUTING:
-            ops[at][_NUMBER.sub("", graph.nodes[id].op)] += 1
+            ops[at][unnumbered(graph.nodes[id].op)] += 1
     # links that compute nothing (a field of a tuple) belong to the link before them
     starts = [at for at, counts in enumerate(ops) if counts]
     ends = [*starts[1:], len(ops)]

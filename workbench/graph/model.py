@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from workbench.errors import WorkbenchError
 from workbench.graph.nodes import Answers, CallableTuple, Edge, Group, Node, Products, warn_of_call
 from workbench.terminal import visible
+from workbench.wording import counted
 
 if TYPE_CHECKING:
     import graphviz
@@ -26,7 +27,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Graph:
-    """Nodes in topological order, edges, nested groups, and the nodes that the entry function returns."""
+    """Nodes in topological order, edges, nested groups, and the nodes that the entry function returns.
+
+    Examples
+    --------
+    >>> graph = wb.load("def @main(%x: Tensor[(1, 8), float32]) { nn.softmax(nn.relu(exp(%x))) }").graph
+    >>> [graph.nodes[edge.source].op for edge in graph.edges]
+    ['x', 'exp', 'nn.relu']
+    >>> wb.Graph.from_json(graph.to_json()) == graph
+    True
+    """
 
     nodes: tuple[Node, ...] = ()
     edges: tuple[Edge, ...] = ()
@@ -42,7 +52,7 @@ class Graph:
     "runs passes, given as a Pipeline's text, on the module in a child process; None where there is no module"
 
     def __repr__(self) -> str:
-        sizes = f"{len(self.nodes)} nodes, {len(self.edges)} edges, {len(self.groups)} groups"
+        sizes = f"{counted(len(self.nodes), 'node')}, {counted(len(self.edges), 'edge')}, {counted(len(self.groups), 'group')}"
         return visible(f"Graph({self.name!r}, {self.dialect}: {sizes})")
 
     @cached_property

@@ -23,6 +23,7 @@ from workbench.dialects.registry import dialect
 from workbench.dialects.scheduling import RECORDS
 from workbench.errors import MeasureError
 from workbench.graph.model import Graph
+from workbench.measurement.memory.compose import compose
 from workbench.measurement.remote.executor import COUNTED, LIBRARY
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
@@ -53,8 +54,10 @@ class Kept:
 def build(workload: Workload, *, target: str, config: Mapping[str, object], progress: Progress) -> dict[str, object]:
     """Compile and count, and keep the build for the run that follows."""
     kept = compiled(workload, target, config, progress)
+    found = counted(kept.built, workload)
     # only `kernels` sends the graph and other large values
-    return {"target": kept.target, "build_seconds": kept.seconds, "calls": counted(kept.built, workload)["calls"]}
+    few = {"calls": found["calls"], "peak_bytes": found["peak_bytes"]}
+    return {"target": kept.target, "build_seconds": kept.seconds, **few}
 
 
 def kernels(workload: Workload, *, target: str, config: Mapping[str, object], progress: Progress) -> dict[str, object]:
@@ -112,6 +115,15 @@ def look(
     counts = compiler_of(workload).count(program, target, context)
     hashed = compiler_of(workload).fingerprint(program, target, context) if final else ""
     return {"counts": {**counts, "target": target}, "fingerprint": hashed}
+
+
+def memory(workload: Workload, *, target: str, config: Mapping[str, object], progress: Progress) -> dict[str, object]:
+    """Plan the memory of a configuration's build; its pipeline is run first."""
+    progress("Planning")
+    target, chosen = resolved_target(workload, target), Config.of(config)
+    program = program_of(workload, chosen, progress)
+    planned = compiler_of(workload).plan(program, target, chosen.context().to_data())
+    return compose(planned, drawn(planned.module, workload), target, chosen).to_data()
 
 
 def write_final(
@@ -185,9 +197,15 @@ def program_of(workload: Workload, config: Config, progress: Progress) -> Worklo
     """Return the program to compile: the workload itself, or the result of the configuration's pipeline."""
     if not config.pipeline:
         return workload
-    progress("Running passes")
-    runner = runner_of(workload)
-    trace = runner.run(Pipeline.parse(config.pipeline), config.opt_level)
+    runner, pipeline = runner_of(workload), Pipeline.parse(config.pipeline)
+
+    def report(done: int) -> None:
+        # a pass may end this process: the notebook then knows which one
+        if done < len(pipeline):
+            progress(f"Running {pipeline[done].name}", done / len(pipeline))
+
+    report(0)
+    trace = runner.run(pipeline, config.opt_level, progress=report)
     if trace.failed is not None:
         raise MeasureError(f"{trace.failed.name} failed: {trace.failed.error}")
     return runner.workload_of(trace.end)
@@ -200,12 +218,19 @@ def runner_of(workload: Workload) -> Runner:
     return _runners[workload]
 
 
+def drawn(module: object, workload: Workload) -> Graph:
+    """Return the graph of the module in which the compiler has decided on its kernels."""
+    frontend = dialect(workload.dialect).frontend
+    return frontend.graph(frontend.infer_types(module), workload.name)
+
+
 class Counted(TypedDict):
     """The calls, counts and graph of a build, as plain JSON values."""
 
     calls: list[dict[str, object]]
     counts: dict[str, object]
-    handovers: Sequence[object]
+    peak_bytes: int | None
+    handovers: Sequence[Sequence[object]]
     graph: dict[str, object]
     forms: Sequence[str]
     tvm: str
@@ -214,8 +239,7 @@ class Counted(TypedDict):
 def counted(built: Built, workload: Workload) -> Counted:
     """Return the counts of a build, with the nodes of the graph that each call computes."""
     program, rows = built.program(), built.calls()
-    here = dialect(workload.dialect)
-    graph = here.frontend.graph(here.frontend.infer_types(built.module()), workload.name)
+    graph = drawn(built.module(), workload)
     for row, unit in zip(rows, linked(graph, rows), strict=True):
         nodes = () if unit is None else unit.nodes
         row |= {
@@ -227,6 +251,7 @@ def counted(built: Built, workload: Workload) -> Counted:
     return {
         "calls": rows,
         "counts": program.counts(),
+        "peak_bytes": built.peak_bytes(),
         "handovers": program.handovers(),
         "graph": graph.to_data(),
         "forms": built.forms(),

@@ -101,7 +101,7 @@ def at_device(tracker: Tracker, work: Callable[[Session], _T], *, wait: float, p
         except ServerLost:
             lost.append(str(lent))
     raise MeasureError(
-        f"{len(lost)} servers went away while this ran ({', '.join(lost)}): either they are ill, or what runs ends them"
+        f"{len(lost)} servers went away while this ran ({', '.join(lost)}): either they are faulty, or the program that they run ends them"
     )
 
 

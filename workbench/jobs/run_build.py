@@ -94,6 +94,24 @@ def compare(running: Running, reference: str | None, progress: Progress) -> dict
     }
 
 
+def check(
+    workload: Workload,
+    *,
+    target: str,
+    config: Mapping[str, object],
+    seed: int,
+    reference: str | None,
+    progress: Progress,
+) -> dict[str, object]:
+    """Build, run once on random inputs, and compare the outputs with the reference's, if there is one."""
+    kept = compiled(workload, target, config, progress)
+    progress("Running")
+    running = kept.built.load(seed)
+    if reference is None:
+        running.outputs()
+    return compare(running, reference, progress)
+
+
 def reference(workload: Workload, *, seed: int, path: str, progress: Progress) -> dict[str, object]:
     """Build for this CPU with the least optimisation, run once, and write the outputs to a file."""
     progress("Building the reference")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from workbench.jobs import build, load, passes, remote, run_build, schedules, trace
+from workbench.jobs import build, calls, kernel_errors, load, passes, remote, run_build, schedules, trace
 
 JOBS: Mapping[str, Callable[..., object]] = {
     # wb.measure, wb.kernels
@@ -20,6 +20,8 @@ JOBS: Mapping[str, Callable[..., object]] = {
     "count": build.count,
     "look": build.look,
     "write_final": build.write_final,
+    # wb.memory
+    "memory": build.memory,
     # wb.measure, wb.race
     "run": run_build.run,
     "race": run_build.race,
@@ -27,6 +29,12 @@ JOBS: Mapping[str, Callable[..., object]] = {
     "cuda": run_build.cuda,
     "run_elsewhere": remote.run,
     "race_on_device": remote.race,
+    # wb.bisect, wb.reduce
+    "check": run_build.check,
+    # wb.boundary_costs
+    "chains": calls.chains,
+    # wb.kernel_errors
+    "kernel_errors": kernel_errors.kernel_errors,
     # wb.trace_build, wb.trace(isolated=True), wb.explore, wb.match, Trace.check
     "trace_build": trace.trace_build,
     "state": trace.state,

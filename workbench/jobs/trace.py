@@ -13,6 +13,7 @@ from workbench.dialects.facets import Dialect
 from workbench.dialects.registry import dialect
 from workbench.errors import MeasureError, last_line
 from workbench.jobs.build import built_here, compiler_of, resolved_target
+from workbench.wording import counted
 from workbench.worker.child import Progress
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ class Record:
             self.end(error)
         low = [event for event in events if event.name.startswith(_LOW)]
         if low:
-            row = self.row(f"{len(low)} passes on TIR", sum(event.seconds for event in low))
+            row = self.row(f"{counted(len(low), 'pass')} on TIR", sum(event.seconds for event in low))
             row.update(after=row["before"], status="same")
         return self.rows
 

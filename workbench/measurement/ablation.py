@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, workload_of
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.measurement.machine import conditions
 from workbench.measurement.race import Race, race
@@ -59,7 +59,7 @@ def ablate(
     Returns
     -------
     pandas.DataFrame
-        `pass`, `direction`, `kernels`, `traffic_bytes`, `status`, `message`; for a raced row `ratio` (its time over that
+        `pass`, `direction`, `kernels`, `traffic_bytes`, `peak_bytes`, `status`, `message`; for a raced row `ratio` (its time over that
         of all passes), `low`, `high` (95 % interval), `verdict` ("slower", "not slower", "can't tell"), `rounds`, and `noise`,
         `noise_low`, `noise_high`: the row against itself in the same race. A row with other outputs than the reference is "wrong"
         and has none of these. The first row has direction "control": all passes against all passes, which also shows the noise.
@@ -69,7 +69,20 @@ def ablate(
     ------
     WorkbenchError
         There is no such pass or direction, or the pipeline cannot be run from its text.
+
+    Examples
+    --------
+    >>> w = wb.samples.load("parallel_cast")
+    >>> rows = wb.ablate(w, timed=False)
+    >>> rows[["pass", "direction", "kernels"]]
+                        pass direction  kernels
+    0                nothing   control        5
+    1   AnnotateTIROpPattern   without        8
+    2                FuseOps   without        8
+    3  StaticPlanBlockMemory   without        5
+    4       KillAfterLastUse   without        5
     """
+    workload = workload_of(workload, "ablate")
     import pandas as pd
 
     rows: Sequence[AblationRow] = ()

@@ -195,7 +195,7 @@ def _write_reference(workload: Workload, seed: int, limits: JobOptions) -> Path 
         if cancelled():
             raise
         # a second attempt would fail too and take as long
-        return f"the reference cannot be had: {error}"
+        return f"the reference could not be computed: {error}"
     weakref.finalize(workload, path.unlink, missing_ok=True)
     return path
 

@@ -120,6 +120,7 @@ MEASURED = _by_name(
     Column("functions", "Functions", _count, hint="Distinct compiled functions: equal kernels are shared"),
     Column("launches", "Launches", _count, brief=False),
     Column("traffic_bytes", "Read and written", size, brief=False),
+    Column("peak_bytes", "Peak memory", size, hint="The most bytes of storages that the executor holds at once"),
     Column(
         "median_us",
         "Time (median)",

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, workload_of
 from workbench.dialects.compiler.counted import OK
 from workbench.dialects.entries import Shapes, choose_entry
 from workbench.dialects.registry import dialect_of
-from workbench.errors import MeasureError, UnknownName
-from workbench.pipeline.config import AS_IS, Config, check_config, context_of
+from workbench.errors import MeasureError
+from workbench.pipeline.config import AS_IS, Config, check_config, context_of, has_pass
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
 from workbench.target_text import TargetLike, target_text
@@ -44,6 +44,8 @@ class Counts:
     "bytes that the calls read and write"
     handover_bytes: Mapping[str, int] = field(hash=False)
     "data type -> bytes written by one call and read by another"
+    peak_bytes: int | None = None
+    "the most bytes that the executor holds at once, as `wb.memory` plans them; None if the plan is not exact"
     target: str = field(default="", compare=False)
     "in full, as a build would use it"
     status: str = OK
@@ -52,7 +54,7 @@ class Counts:
     "of a status other than `ok`"
 
     def _repr_html_(self) -> str:
-        names = ("calls", "functions", "noops", "copies", "traffic_bytes")
+        names = ("calls", "functions", "noops", "copies", "traffic_bytes", "peak_bytes")
         state = "" if self.status == OK else f" ({self.status}: {self.reason})"
         return html_table(f"Kernels for {self.target}{state}", [{name: getattr(self, name) for name in names}])
 
@@ -84,7 +86,16 @@ def count(
     ------
     MeasureError, WorkerLost
         The passes failed, or ended their process.
+
+    Examples
+    --------
+    >>> w = wb.samples.load("parallel_cast")
+    >>> wb.count(w).calls
+    5
+    >>> wb.count(w, "cuda -arch=sm_90").calls
+    5
     """
+    workload = workload_of(workload, "count")
     how = context_of(opt_level, disabled, required, config)
     chosen_one = choose_entry(workload, entry, shapes)
     with showing_progress(progress, f"Counting the kernels of {workload.name}") as report:
@@ -164,17 +175,8 @@ def as_it_stands(workload: Workload, config: Config) -> Config:
     """Return the Config that compiles a final workload: the same settings, and only the passes that must run."""
     context = config.context()
     off = dict.fromkeys((*AS_IS, *context.disabled))
-    disabled = tuple(name for name in off if _has_pass(workload, name))
+    disabled = tuple(name for name in off if has_pass(workload, name))
     return replace(context, name="as it stands", opt_level=0, disabled=disabled, required=())
-
-
-def _has_pass(workload: Workload, name: str) -> bool:
-    """Return whether this dialect has a pass of that name, to switch it off."""
-    try:
-        check_config(workload, Config(disabled=(name,)))
-    except (UnknownName, MeasureError):
-        return False
-    return True
 
 
 def _with_context(workload: Workload, config: Config, module: str, target: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, workload_of
 from workbench.dialects.entries import Shapes, choose_entry
 from workbench.errors import MeasureError, UnknownName
 from workbench.graph.model import Graph, Group, Node
@@ -16,6 +16,7 @@ from workbench.measurement.row import column
 from workbench.pipeline.config import Config, check_config, context_of
 from workbench.target_text import TargetLike, target_text
 from workbench.terminal import html_table
+from workbench.wording import counted
 from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import JobOptions, Progress, never, worker
 from workbench.worker.progress import showing_progress
@@ -80,6 +81,11 @@ class Kernels:
         return sum(row["bytes_read"] + row["bytes_written"] for row in self.rows if not row["noop"])
 
     @property
+    def peak_bytes(self) -> int | None:
+        """The most bytes that the executor holds at once, as `wb.memory` plans them; None if the plan is not exact."""
+        return self.answer.get("peak_bytes")
+
+    @property
     def flops(self) -> int | None:
         """Floating-point operations of one run; None if those of any call are unknown."""
         each = [row.get("flops") for row in self.rows]
@@ -141,7 +147,9 @@ class Kernels:
     def _repr_html_(self) -> str:
         names = ("index", "function", "op", "kind", "launches", "bytes_read", "bytes_written", "flops")
         rows = ({name: row.get(name) for name in names} for row in self.rows)
-        return html_table(f"{self.calls} calls of {self.functions} functions for {self.target}", rows)
+        return html_table(
+            f"{counted(self.calls, 'call')} of {counted(self.functions, 'function')} for {self.target}", rows
+        )
 
     def call_of(self, place: int | Node | Group) -> list[int]:
         """Return the calls that compute a node of `graph` (a Node or its id), or that a group is or contains."""
@@ -228,7 +236,15 @@ def kernels(
     ------
     MeasureError, WorkerLost
         The build failed, or ended its process.
+
+    Examples
+    --------
+    >>> w = wb.samples.load("parallel_cast")
+    >>> built = wb.kernels(w)
+    >>> built.launches, list(built.table["name"])
+    (5, ['lv', 'lv', 'lv1', 'lv6', 'gv'])
     """
+    workload = workload_of(workload, "kernels")
     how = context_of(opt_level, disabled, required, config)
     chosen_one = choose_entry(workload, entry, shapes)
     with showing_progress(progress, f"Building {workload.name}") as report:

@@ -90,6 +90,11 @@ def ceilings(threads: int | None = None) -> Ceilings:
     ----------
     threads
         Threads that copy; one for each core by default. numpy's BLAS chooses the threads of the matrix product.
+
+    Examples
+    --------
+    >>> wb.ceilings().bytes_per_second > 0
+    True
     """
     count = threads or cores()
     method = (

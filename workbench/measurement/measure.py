@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, workload_of
 from workbench.dialects.entries import Shapes, choose_entry
 from workbench.errors import WorkbenchError, WorkerLost
 from workbench.measurement.build_and_time import MeasureOptions, Subject, measured
@@ -89,7 +89,17 @@ def measure(
         One row for each (config, target): counts, `median_us`, `q1_us`, `q3_us`, the raw `samples` in seconds, the check, and
         the conditions. A build or run that fails, crashes, or exceeds its time or memory is a row with that status and the
         reason. Ctrl-C ends the measurement and returns the measured rows; the others have status `interrupted`.
+
+    Examples
+    --------
+    >>> w = wb.samples.load("parallel_cast")
+    >>> rows = wb.measure(w, [0, 3], budget=0.05)
+    >>> rows[["config", "kernels", "status"]]
+      config  kernels status
+    0  opt 0        8     ok
+    1  opt 3        5     ok
     """
+    workload = workload_of(workload, "measure")
     workload = choose_entry(workload, entry, shapes)
     runner, run, wanted = Runner(workload), new_run(), target_texts(targets)
     asked = [(given, target) for given in _listed(configs) for target in wanted]

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.graph.diff import diff
 from workbench.graph.model import Graph
+from workbench.measurement.kernels import Kernels
+from workbench.measurement.memory.plan import MemoryPlan
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from workbench.measurement.kernels import Kernels
 COMPUTING = ("op", "call")
 Row = Mapping[str, Any]
 
@@ -40,8 +41,8 @@ class Overlay:
 
 
 def overlay_of(
-    kernels: Kernels,
-    what: str = "bytes",
+    kernels: Kernels | MemoryPlan,
+    what: str = "",
     *,
     times: pd.DataFrame | Iterable[Row] | None = None,
     onto: Graph | None = None,
@@ -51,9 +52,10 @@ def overlay_of(
     Parameters
     ----------
     kernels
-        The result of `wb.kernels`.
+        The result of `wb.kernels`, or of `wb.memory`.
     what
-        "bytes" (read and written), "flops" (kernels whose FLOPs are unknown have no value), "launches", or "us".
+        "bytes" (read and written, the default), "flops" (kernels whose FLOPs are unknown have no value), "launches", or "us". For
+        a plan of `wb.memory` "live", the bytes of live tensors during each kernel.
     times
         For "us": a row of `wb.measure(..., per_kernel=True)`, the table of them, or one row's `per_kernel`.
     onto
@@ -67,14 +69,54 @@ def overlay_of(
 
     Examples
     --------
-    >>> wb.GraphView(k.graph).overlay(wb.overlay_of(k, "bytes"))                      # doctest: +SKIP
+    >>> w = wb.samples.load("parallel_cast")
+    >>> built = wb.kernels(w)
+    >>> bytes_of = wb.overlay_of(built, "bytes")
+    >>> bytes_of.unit, len(bytes_of.groups)
+    ('bytes', 3)
     """
-    values = _values(kernels, what, times)
+    if not isinstance(kernels, (Kernels, MemoryPlan)):
+        raise WorkbenchError(f"overlay_of takes the result of wb.kernels or of wb.memory, not {type(kernels).__name__}")
     graph = kernels.graph if onto is None else onto
-    places = nodes_on(kernels, graph)
-    title, unit = TITLES[what]
-    nodes: dict[int, float] = {}
-    groups: dict[int, float] = {}
+    if isinstance(kernels, MemoryPlan):
+        return _live(kernels, what or "live", graph)
+    what = what or "bytes"
+    values = _values(kernels, what, times)
+    return overlaid(*TITLES[what], values, kernels, graph, sum)
+
+
+def overlaid(
+    title: str,
+    unit: str,
+    values: Mapping[int, float],
+    kernels: Kernels,
+    onto: Graph | None,
+    joined: Callable[[Sequence[float]], float],
+) -> Overlay:
+    """Return values of calls at the places of their kernels; those that share a place are joined."""
+    graph = kernels.graph if onto is None else onto
+    return _laid(title, unit, values, nodes_on(kernels, graph), graph, joined)
+
+
+def _live(plan: MemoryPlan, what: str, graph: Graph) -> Overlay:
+    if what != "live":
+        raise UnknownName("value of a kernel in a memory plan", what, ["live"])
+    values = {index: float(count) for index, count in enumerate(plan.needed_bytes)}
+    places = _computing({i: step.nodes for i, step in enumerate(plan.steps)}, plan.graph, graph)
+    return _laid("live memory", "bytes", values, places, graph, max)
+
+
+def _laid(
+    title: str,
+    unit: str,
+    values: Mapping[int, float],
+    places: Mapping[int, Sequence[int]],
+    graph: Graph,
+    joined: Callable[[Sequence[float]], float],
+) -> Overlay:
+    """Return values at the places of their kernels; those in one place are joined."""
+    nodes: dict[int, list[float]] = {}
+    groups: dict[int, list[float]] = {}
     inside: dict[int, int] = {}
     for index, value in values.items():
         found = places.get(index, [])
@@ -82,12 +124,13 @@ def overlay_of(
         if len(box) == 1 and None not in box:
             (group,) = box
             assert group is not None
-            groups[group] = groups.get(group, 0) + value
+            groups.setdefault(group, []).append(value)
             inside[group] = found[-1]
         elif found:
             # the last one is the kernel's result, even if the graph has more nodes between it and the inputs
-            nodes[found[-1]] = nodes.get(found[-1], 0) + value
-    return Overlay(title, unit, nodes, groups, inside)
+            nodes.setdefault(found[-1], []).append(value)
+    at_nodes = {node: joined(each) for node, each in nodes.items()}
+    return Overlay(title, unit, at_nodes, {group: joined(each) for group, each in groups.items()}, inside)
 
 
 TITLES = {
@@ -101,14 +144,26 @@ TITLES = {
 def nodes_on(kernels: Kernels, graph: Graph) -> dict[int, list[int]]:
     """Return for each call the nodes it computes, in its own graph or in another graph of the program."""
     own = {int(row["index"]): [int(node) for node in row["nodes"]] for row in kernels.rows}
-    if graph is not kernels.graph:
-        back: dict[int, list[int]] = {}
-        for node, there in diff(graph, kernels.graph).mapping.items():
-            for other in there:
-                back.setdefault(other, []).append(node)
-        own = {index: sorted({node for other in nodes for node in back.get(other, ())}) for index, nodes in own.items()}
+    return _computing(own, kernels.graph, graph)
+
+
+def _computing(own: Mapping[int, Sequence[int]], built: Graph, graph: Graph) -> dict[int, list[int]]:
+    """Return the nodes of a graph that compute what the nodes of a build's graph do."""
+    there = carried(built, graph)
+    found = {index: sorted({other for node in nodes for other in there.get(node, ())}) for index, nodes in own.items()}
     computing = {node.id for node in graph.nodes if node.kind in COMPUTING}
-    return {index: [node for node in nodes if node in computing] for index, nodes in own.items()}
+    return {index: [node for node in nodes if node in computing] for index, nodes in found.items()}
+
+
+def carried(built: Graph, graph: Graph) -> dict[int, list[int]]:
+    """Return for each node of a build's graph its nodes in another graph of the program."""
+    if graph is built:
+        return {node.id: [node.id] for node in graph.nodes}
+    back: dict[int, list[int]] = {}
+    for node, there in diff(graph, built).mapping.items():
+        for other in there:
+            back.setdefault(other, []).append(node)
+    return back
 
 
 def _values(kernels: Kernels, what: str, times: pd.DataFrame | Iterable[Row] | None) -> dict[int, float]:
@@ -158,7 +213,20 @@ def joined(kernels: Kernels, times: Any = None) -> pd.DataFrame:
     ----------
     times
         As `overlay_of` takes them; None for counts alone.
+
+    Examples
+    --------
+    >>> w = wb.samples.load("parallel_cast")
+    >>> wb.joined(wb.kernels(w))[["name", "bytes_read"]]
+      name  bytes_read
+    0   lv          64
+    1   lv          64
+    2  lv1          64
+    3  lv6         272
+    4   gv         288
     """
+    if not isinstance(kernels, Kernels):
+        raise WorkbenchError(f"joined takes the result of wb.kernels, not {type(kernels).__name__}")
     table = kernels.table
     if times is None:
         return table

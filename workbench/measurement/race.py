@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, workload_of
 from workbench.errors import NoDevice
 from workbench.measurement.build_and_time import MeasureOptions, RaceRequest, no_device, reference
 from workbench.measurement.remote.devices import own_role
@@ -17,6 +17,7 @@ from workbench.pipeline.config import Config
 from workbench.pipeline.config import check_config as legal
 from workbench.target_text import TargetLike, target_text
 from workbench.terminal import html_table, visible
+from workbench.wording import counted
 from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import JobOptions, Progress, never, worker
 from workbench.worker.progress import showing_progress
@@ -60,7 +61,7 @@ class Race:
     def outcome(self) -> Outcome:
         """The answer with its reason and its sentence, by the rule of all headlines."""
         a, b = (Side(name, WRONG if name in self.wrong else OK, self.note) for name in (self.a, self.b))
-        facts = f"{self.rounds} rounds, {self.target}"
+        facts = f"{counted(self.rounds, 'round')}, {self.target}"
         return judge(a, b, self.times, self.noise, facts=facts, again="run wb.race again")
 
     @property
@@ -113,7 +114,17 @@ def race(
     ------
     MeasureError
         One of them does not build or run, or there is no device for the target.
+
+    Examples
+    --------
+    >>> w = wb.samples.load("parallel_cast")
+    >>> found = wb.race(w, 0, 3, budget=0.2)
+    >>> found.a, found.b
+    ('opt 0', 'opt 3')
+    >>> found.low <= found.high
+    True
     """
+    workload = workload_of(workload, "race")
     configs, target = [Config.of(each) for each in (a, b)], target_text(target)
     for config in configs:
         legal(workload, config)

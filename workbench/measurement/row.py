@@ -82,6 +82,7 @@ class Row:
     launches: int | None = None
     noops: int | None = None
     traffic_bytes: int | None = None
+    peak_bytes: int | None = None
     flops: int | None = None
     median_us: float | None = None
     q1_us: float | None = None
@@ -201,6 +202,7 @@ def with_counts(row: Row, found: Kernels) -> Row:
         launches=found.launches,
         noops=found.noops,
         traffic_bytes=found.traffic_bytes,
+        peak_bytes=found.peak_bytes,
         flops=found.flops,
         build_seconds=found.build_seconds,
     )

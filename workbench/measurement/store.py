@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, workload_of
 from workbench.dialects.registry import installed
 from workbench.errors import StoreError, sentence
 from workbench.graph.received import Damaged, fields, parse
@@ -23,6 +23,7 @@ from workbench.measurement.machine import conditions, machine
 from workbench.measurement.row import COLUMNS, workload_hash
 from workbench.measurement.sqlite_file import identity, is_damage, is_ours, opened, set_aside
 from workbench.terminal import visible
+from workbench.wording import counted
 from workbench.worker.cuda import gpu
 
 if TYPE_CHECKING:
@@ -174,9 +175,17 @@ def history(workload: Workload | None = None, *, everywhere: bool = False) -> pd
     -------
     pandas.DataFrame
         The columns of `wb.measure`. `attrs["note"]` describes rows that were left out or mixed; it is empty otherwise.
+
+    Examples
+    --------
+    >>> w = wb.samples.load("parallel_cast")
+    >>> rows = wb.measure(w, [0], budget=0.05)
+    >>> wb.history(w)["config"].iloc[-1]
+    'opt 0'
     """
     import pandas as pd
 
+    workload = None if workload is None else workload_of(workload, "history")
     path = place()
     rows, unread = Store(path).read(None if workload is None else workload_hash(workload)) if path else ([], 0)
     if not everywhere:
@@ -216,7 +225,7 @@ def _unread(count: int) -> str:
 def _left_out_note(count: int) -> str:
     if not count:
         return ""
-    rows = "1 row" if count == 1 else f"{count} rows"
+    rows = counted(count, "row")
     return f"{rows} of other machines, devices or TVMs left out; wb.history(..., everywhere=True) shows all"
 
 

@@ -111,12 +111,12 @@ class CountedRow:
 
     @property
     def figures(self) -> dict[str, object]:
-        """Return `kernels`, `functions`, `traffic_bytes`, `handover_bytes`; empty if it could not be counted."""
+        """Return `kernels`, `functions`, `traffic_bytes`, `handover_bytes`, `peak_bytes`; empty if not counted."""
         found = self.counts
         if found is None:
             return {}
         counts = {"kernels": found.calls, "functions": found.functions, "traffic_bytes": found.traffic_bytes}
-        return {**counts, "handover_bytes": sum(found.handover_bytes.values())}
+        return {**counts, "handover_bytes": sum(found.handover_bytes.values()), "peak_bytes": found.peak_bytes}
 
     def to_data(self) -> dict[str, object]:
         """Return the columns of the row."""
@@ -135,25 +135,32 @@ def count_rows(request: PassesRequest, cases: Sequence[tuple[str, Config]]) -> I
 
 
 class _Counting:
-    """A counter of a workload's configurations, which builds nothing and counts each one once."""
+    """A counter of a workload's configurations, which builds nothing and counts equal programs once."""
 
     def __init__(self, workload: Workload, target: str) -> None:
         self._runner = Runner(workload)
         self._target = target
-        self._known: dict[str, Counts | str] = {}
+        self._known: dict[tuple[int, str], Counts | str] = {}
+        self._counted: list[Workload] = []
+        "held, so that their ids are not reused"
 
     def row(self, name: str, config: Config) -> CountedRow:
-        key = repr(config.to_data() | {"name": ""})
+        try:
+            workload = self._workload_for(config)
+        except WorkbenchError as error:
+            return CountedRow(name, config, None, FAILED, str(error))
+        key = id(workload), repr(config.context().to_data() | {"name": ""})
         if key not in self._known:
-            self._known[key] = self._count(config)
+            self._counted.append(workload)
+            self._known[key] = self._count(workload, config)
         found = self._known[key]
         if isinstance(found, str):
             return CountedRow(name, config, None, FAILED, found)
         return CountedRow(name, config, found)
 
-    def _count(self, config: Config) -> Counts | str:
+    def _count(self, workload: Workload, config: Config) -> Counts | str:
         try:
-            found = count_config(self._workload_for(config), config, self._target)
+            found = count_config(workload, config, self._target)
         except WorkbenchError as error:
             return str(error)
         return found.reason if found.status == FAILED else found

@@ -41,6 +41,11 @@ class Ratio:
             return "yes"
         return "no" if self.high < 1 / (1 + NEUTRAL) else "can't tell"
 
+    @property
+    def excludes_slower(self) -> bool:
+        """Return whether the second is at most NEUTRAL slower than the first, with the certainty of the interval."""
+        return self.low > 1 / (1 + NEUTRAL)
+
 
 def compared(first: Sequence[float], second: Sequence[float]) -> Ratio:
     """Return the ratio of two lists of times whose entries belong together.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, workload_of
 from workbench.measurement.measure import measure, raise_interrupt
 from workbench.measurement.switches import CountedRow, PassesRequest, count_rows, switches
 from workbench.pipeline.config import Config
@@ -18,7 +18,7 @@ from workbench.worker.progress import showing_progress
 if TYPE_CHECKING:
     import pandas as pd
 
-COUNTED_COLUMNS = ("kernels", "functions", "traffic_bytes")
+COUNTED_COLUMNS = ("kernels", "functions", "traffic_bytes", "peak_bytes")
 "columns of `wb.measure` that the row has by its passes alone"
 START = "input"
 "the pass of the first row"
@@ -54,13 +54,29 @@ def waterfall(
     -------
     pandas.DataFrame
         A row for each pass, the first one for the `input`: `pass`, `config`, `kernels`, `functions`, `traffic_bytes`,
-        `handover_bytes`, `status`, `message`; for a timed row `median_us`, `q1_us`, `q3_us` and the conditions of `wb.measure`.
+        `handover_bytes`, `peak_bytes`, `status`, `message`; for a timed row `median_us`, `q1_us`, `q3_us` and the conditions of `wb.measure`.
 
     Raises
     ------
     WorkbenchError
         The pipeline cannot be run from its text.
+
+    Examples
+    --------
+    >>> w = wb.samples.load("parallel_cast")
+    >>> rows = wb.waterfall(w, timed=False)
+    >>> rows[["pass", "kernels"]]
+                         pass  kernels
+    0                   input        8
+    1    AnnotateTIROpPattern        8
+    2            FoldConstant        8
+    3                 FuseOps        5
+    4  RewriteDataflowReshape        5
+    5   StaticPlanBlockMemory        5
+    6        KillAfterLastUse        5
+    7        ComputePrimValue        5
     """
+    workload = workload_of(workload, "waterfall")
     import pandas as pd
 
     rows: Sequence[WaterfallRow] = ()

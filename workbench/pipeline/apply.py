@@ -149,7 +149,7 @@ def packed(step: PassStep) -> str:
         if by_value:
             cloudpickle.register_pickle_by_value(home)
         return base64.b64encode(cloudpickle.dumps(step.run)).decode()
-    except Exception as error:  # noqa: BLE001  what a person's object says when it can't be pickled is its own affair
+    except Exception as error:  # noqa: BLE001  an object may raise anything when it can't be pickled
         raise PipelineError(
             f"{step.name} can't be handed to another process ({error}); give its name, or a function that makes it"
         ) from None

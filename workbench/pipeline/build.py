@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, workload_of
 from workbench.dialects.registry import known_dialect
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
@@ -50,7 +50,15 @@ def trace_build(
     ------
     MeasureError, WorkerLost
         The build could not be started, or ended its process.
+
+    Examples
+    --------
+    >>> w = wb.samples.load("parallel_cast")
+    >>> t = wb.trace_build(w, whole=False)
+    >>> [step.name for step in t.steps if step.status == "changed"][:3]
+    ['LegalizeOps', 'AnnotateTIROpPattern', 'FuseOps']
     """
+    workload = workload_of(workload, "trace_build")
     how = Config.of({"opt_level": opt_level, "disabled": disabled, "required": required, "options": config or {}})
     check_config(workload, how)
     arguments = {"target": target_text(target), "config": how.to_data(), "whole": whole}

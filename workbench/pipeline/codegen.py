@@ -16,6 +16,7 @@ from workbench.errors import WorkbenchError
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.terminal import visible
+from workbench.wording import counted
 
 if TYPE_CHECKING:
     from workbench.dialects.facets import CodeText
@@ -81,7 +82,7 @@ def _pipeline(trace: Trace, words: CodeText) -> str:
         ]
     )
     return _joined(
-        f'"""{_subject(trace)} after {len(trace.steps)} passes at opt_level {trace.opt_level}."""',
+        f'"""{_subject(trace)} after {counted(len(trace.steps), "pass")} at opt_level {trace.opt_level}."""',
         _imports(trace, words, bool(sources)),
         *sources.values(),
         words.run,

@@ -16,7 +16,13 @@ AS_IS = ("SimplifyExpr", "SimplifyExprPostAlterOp", "FoldConstant")
 
 @dataclass(frozen=True)
 class Config:
-    """Settings of a build: a PassContext for the compiler's own pipeline, or a pipeline of ours, with no further passes."""
+    """Settings of a build: a PassContext for the compiler's own pipeline, or a pipeline of ours, with no further passes.
+
+    Examples
+    --------
+    >>> wb.Config(opt_level=3, disabled=("FoldConstant",)).label
+    'opt 3 -FoldConstant'
+    """
 
     name: str = ""
     "label in plots and tables; made from the other fields if empty"
@@ -44,6 +50,13 @@ class Config:
             *(f"+{name}" for name in self.required),
         ]
         return " ".join(parts + [f"{key.rsplit('.', 1)[-1]}={value}" for key, value in self.options.items()] + tuned)
+
+    @property
+    def whole(self) -> str:
+        """All settings in words, for where the label is short."""
+        if self.pipeline:
+            return f"{self.pipeline}, opt level {self.opt_level}{', tuned schedules' if self.schedules else ''}"
+        return replace(self, name="").label
 
     def same_build(self) -> Config:
         """Return the configuration without its name, in a normal form: two that make the same build are equal."""
@@ -177,3 +190,12 @@ def check_config(workload: Workload, config: Config) -> None:
     for name in config.disabled:
         if name in catalog and catalog[name].locked:
             raise MeasureError(f"{name} cannot be switched off: {catalog[name].locked}")
+
+
+def has_pass(workload: Workload, name: str) -> bool:
+    """Return whether this dialect has a pass of that name that can be switched off."""
+    try:
+        check_config(workload, Config(disabled=(name,)))
+    except (UnknownName, MeasureError):
+        return False
+    return True

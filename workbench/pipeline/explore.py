@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from workbench.dialects.base import PassInfo, Workload
+from workbench.dialects.base import PassInfo, Workload, workload_of
 from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, WorkbenchError, WorkerLost
 from workbench.graph.diff import Mark
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.spec import PassStep, Pipeline
+from workbench.wording import counted
 from workbench.worker.parent import Progress, silent, worker
 from workbench.worker.progress import showing_progress
 
@@ -176,9 +177,7 @@ class Exploration:
 
     def __repr__(self) -> str:
         changing = sum(row.changed for row in self.rows)
-        return (
-            f"Exploration({self.workload.name!r}: {len(self.rows)} of {self.total} passes tried, {changing} change it)"
-        )
+        return f"Exploration({self.workload.name!r}: {len(self.rows)} of {counted(self.total, 'pass')} tried, {changing} change it)"
 
 
 def explore(
@@ -213,9 +212,12 @@ def explore(
 
     Examples
     --------
-    >>> for effect in wb.explore(w):  # doctest: +SKIP
-    ...     print(effect.name, effect.status, effect.delta("kernels"))
+    >>> w = wb.samples.load("parallel_cast")
+    >>> found = wb.explore(w, ["EliminateCommonSubexpr", "FoldConstant"]).run()
+    >>> [(effect.name, effect.status) for effect in found]
+    [('EliminateCommonSubexpr', 'changed'), ('FoldConstant', 'same')]
     """
+    workload = workload_of(workload, "explore")
     after = after if isinstance(after, Pipeline) else Pipeline.parse(after)
     here = dialect_of(workload)
     catalog = {info.name: info for info in here.passes.catalog()}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.analysis import legality
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, workload_of
 from workbench.dialects.registry import dialect_of
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Edge, Graph
@@ -34,7 +34,18 @@ def cut(workload: Workload, edge: AnyEdge | Iterable[AnyEdge]) -> Workload:
     ------
     IllegalEdit
         There is no such edge, or nothing would be fused across it.
+
+    Examples
+    --------
+    >>> passes = "LegalizeOps,AnnotateTIROpPattern"
+    >>> w = wb.load(wb.trace(wb.samples.load("parallel_cast"), passes).result)
+    >>> [kernel.nodes for kernel in wb.explain_fusion(w).kernels]
+    [(1,), (2, 3), (4, 5), (9,), (7, 10)]
+    >>> after = wb.cut(w, (2, 3))
+    >>> [kernel.nodes for kernel in wb.explain_fusion(after).kernels]
+    [(1,), (2,), (3,), (4, 5), (9,), (7, 10)]
     """
+    workload = workload_of(workload, "cut")
     return _edited(workload, cut_step(workload.graph, edge))
 
 
@@ -46,7 +57,19 @@ def force(workload: Workload, nodes: Iterable[int]) -> Workload:
     IllegalEdit
         They cannot be one: a path leaves them and comes back, they hold two complicated operators, give several results
         or a tuple, or are in different functions.
+
+    Examples
+    --------
+    >>> passes = "LegalizeOps,AnnotateTIROpPattern"
+    >>> w = wb.load(wb.trace(wb.samples.load("mlp"), passes).result)
+    >>> kernels = wb.explain_fusion(w).kernels
+    >>> [kernel.ops for kernel in kernels[:2]]
+    [('transpose',), ('matmul', 'add', 'relu')]
+    >>> after = wb.force(w, kernels[0].nodes + kernels[1].nodes)
+    >>> len(kernels), len(wb.explain_fusion(after).kernels)
+    (6, 5)
     """
+    workload = workload_of(workload, "force")
     return _edited(workload, force_step(workload.graph, nodes))
 
 
@@ -57,7 +80,15 @@ def outline(workload: Workload, nodes: Iterable[int], name: str, compiler: str |
     ------
     IllegalEdit
         A path leaves them and comes back, or they are in different functions.
+
+    Examples
+    --------
+    >>> w = wb.samples.load("parallel_cast")
+    >>> outlined = wb.outline(w, [2, 3], "my.cast_relu")
+    >>> [(group.kind, group.name) for group in outlined.graph.groups]
+    [('function', 'main'), ('composite', 'my_cast_relu')]
     """
+    workload = workload_of(workload, "outline")
     return _edited(workload, outline_step(workload.graph, nodes, name, compiler))
 
 
@@ -80,6 +111,11 @@ def outline_step(graph: Graph, nodes: Iterable[int], name: str, compiler: str | 
         raise WorkbenchError("an outlined region needs a name, such as 'dnnl.conv2d_relu'")
     options = {**_operators(graph, nodes, legality.region), "name": name}
     return PassStep("OutlineRegion", options | ({"compiler": compiler} if compiler else {}))
+
+
+def extract_step(graph: Graph, nodes: Iterable[int]) -> PassStep:
+    """Return the pass that makes these nodes a program of their own; raises IllegalEdit where they cannot be one."""
+    return PassStep("ExtractRegion", _operators(graph, nodes, legality.region))
 
 
 def _listed(edge: Any) -> list[AnyEdge]:

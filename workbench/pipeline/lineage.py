@@ -56,12 +56,12 @@ class Transition:
         return diff(self.before.graph, self.after.graph)
 
     @cached_property
-    def forward(self) -> _Images:
-        return _Images(self.before.graph, self.after.graph, self.diff)
+    def forward(self) -> Images:
+        return Images(self.before.graph, self.after.graph, self.diff)
 
     @cached_property
-    def backward(self) -> _Images:
-        return _Images(self.after.graph, self.before.graph, self.diff.inverse())
+    def backward(self) -> Images:
+        return Images(self.after.graph, self.before.graph, self.diff.inverse())
 
 
 def transitions(trace: Trace) -> tuple[Transition, ...]:
@@ -183,7 +183,7 @@ def lineage(trace: Trace, state: State, node: int) -> Lineage:
     return Lineage(trace, here, tuple(places), tuple(sorted(links, key=lambda link: (link.transition, link.before))))
 
 
-class _Images:
+class Images:
     """A map from the nodes of one graph to the nodes of the other that are the same or replace them."""
 
     def __init__(self, ours: Graph, theirs: Graph, between: GraphDiff) -> None:
@@ -248,10 +248,8 @@ class _Images:
         found, waiting = set(self._heads[id]), [*self._heads[id] & self.new]
         while waiting:
             for source in self.theirs.inputs[waiting.pop()]:
-                if source in self.new - found - looked_past and self.theirs.nodes[source].kind not in (
-                    "param",
-                    "constant",
-                ):
+                fresh = source in self.new and source not in found and source not in looked_past
+                if fresh and self.theirs.nodes[source].kind not in ("param", "constant"):
                     found.add(source)
                     waiting.append(source)
         # a removed node is not the value that it read, though its users now read that value

@@ -102,6 +102,12 @@ def load(
         The source is none of these, or cannot be read; the message describes the remedy.
     UnknownName
         There is no function `entry`, or no symbolic dimension or input that `shapes` names.
+
+    Examples
+    --------
+    >>> w = wb.load("def @main(%x: Tensor[(1, 8), float32]) { nn.softmax(nn.relu(exp(%x))) }")
+    >>> [node.op for node in w.graph.ops]
+    ['exp', 'nn.relu', 'nn.softmax']
     """
     with showing_progress(None, f"Loading {_title(source, name)}"):
         return readers.load(source, params, name=name, inputs=inputs, entry=entry, shapes=shapes, converter=InChild())
@@ -111,6 +117,15 @@ def load_all(source: object, params: Mapping[str, object] | None = None, *, name
     """Make a Workload from each module of a text, in order: `wb.CompareView(*wb.load_all(before_and_after))`.
 
     Parameters and errors are those of `load`; a source that is not text gives one Workload.
+
+    Examples
+    --------
+    >>> before, after = wb.load_all('''
+    ... def @main(%x: Tensor[(1, 8), float32]) { nn.relu(nn.relu(%x)) }
+    ... def @main(%x: Tensor[(1, 8), float32]) { nn.relu(%x) }
+    ... ''')
+    >>> wb.diff(before, after).counts["removed"]
+    1
     """
     with showing_progress(None, f"Loading {_title(source, name)}"):
         return readers.load_all(source, params, name=name, converter=InChild())

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from workbench.dialects import arrays
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, workload_of
 from workbench.errors import MeasureError
 from workbench.pipeline.config import Config
 from workbench.worker.limits import TIMEOUT
@@ -61,7 +61,16 @@ def compare_outputs(
     ------
     MeasureError
         One of them does not compile or run, or their outputs have other shapes or types.
+
+    Examples
+    --------
+    >>> w = wb.samples.load("parallel_cast")
+    >>> after = wb.load(wb.trace(w, "EliminateCommonSubexpr").result)
+    >>> found = wb.compare_outputs(w, after)
+    >>> found.same, found.elements
+    (True, 16)
     """
+    first, second = workload_of(first, "compare_outputs"), workload_of(second, "compare_outputs")
     if first.dialect != second.dialect:
         raise MeasureError(
             f"{first.name} is {first.dialect} and {second.name} is {second.dialect}; compare within a dialect"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from workbench.dialects.base import SAFE_DEPTH, Workload
+from workbench.dialects.base import SAFE_DEPTH, Workload, workload_of
 from workbench.dialects.registry import dialect_of
 from workbench.errors import Cancelled, MeasureError, TooDeep, WorkbenchError, WorkerLost, last_line
 from workbench.graph.after import After
@@ -69,7 +69,17 @@ def trace(
         TVM's passes would end the process on a graph of this depth, and they are not isolated.
     PipelineError
         A Pass object is to be isolated; only names and functions can be.
+
+    Examples
+    --------
+    >>> w = wb.samples.load("parallel_cast")
+    >>> t = wb.trace(w, "EliminateCommonSubexpr,FuseOps")
+    >>> [(step.name, step.status) for step in t.steps]
+    [('EliminateCommonSubexpr', 'changed'), ('FuseOps', 'same')]
+    >>> t.steps[0].diff
+    GraphDiff(kept 7, merged 2)
     """
+    workload = workload_of(workload, "trace")
     seconds = 60.0 if isolated and timeout is None else timeout
     steps = _pipeline(pipeline)
     total = max(1, len(steps))

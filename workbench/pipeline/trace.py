@@ -13,6 +13,7 @@ from workbench.graph.compose import compose
 from workbench.graph.diff import GraphDiff, diff
 from workbench.pipeline.step import State, Step
 from workbench.terminal import html_table
+from workbench.wording import counted
 from workbench.worker.limits import TIMEOUT
 
 if TYPE_CHECKING:
@@ -25,7 +26,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """The steps of a pipeline on a workload."""
+    """The steps of a pipeline on a workload.
+
+    Examples
+    --------
+    >>> w = wb.samples.load("parallel_cast")
+    >>> import tempfile
+    >>> path = wb.trace(w, "EliminateCommonSubexpr").save(tempfile.mkdtemp() + "/casts.wbtrace")
+    >>> t = wb.Trace.open(path)
+    >>> t.steps[0].name, t.steps[0].status
+    ('EliminateCommonSubexpr', 'changed')
+    """
 
     name: str
     dialect: str
@@ -170,7 +181,7 @@ class Trace:
 
     def __repr__(self) -> str:
         changed = sum(step.changed for step in self.steps)
-        return f"Trace({self.name!r}: {len(self.steps)} steps, {changed} changed the module)"
+        return f"Trace({self.name!r}: {counted(len(self.steps), 'step')}, {changed} changed the module)"
 
     def _repr_html_(self) -> str:
         rows = (

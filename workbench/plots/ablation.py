@@ -10,6 +10,7 @@ from workbench.measurement.columns import byte_unit
 from workbench.measurement.verdict import NO, NOISE, YES, Outcome, Row, is_under_way, judge_row, ratio_of, times
 from workbench.plots.rows import conditions, counted_failures, failed, failures
 from workbench.plots.style import axes, complete, dress, empty, label_rows, say
+from workbench.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +22,7 @@ CONTROL = "control"
 
 
 def ablation(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT, finished: bool = True) -> Axes:
-    """Plot the time without each pass over the time with all of them, with its 95 % interval; 1 is no difference.
+    """Plot the time without each pass over the time with all of them, with its 95 % interval; 1 means no difference.
 
     A row is coloured where `workbench.measurement.verdict` allows an answer, and grey otherwise. The band is the pipeline
     against itself, measured the same way: where it excludes 1, the title reports only that. Right of each row: the
@@ -59,7 +60,7 @@ def ablation(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT
         ax, [("" if row["direction"] == "without" else f"{row['direction']} ") + str(row["pass"]) for row in rows]
     )
     ax.set_ylim(len(rows) - 0.4, -0.7)
-    ax.set_xlabel("time without the pass / time with all: above 1 it is slower without the pass")
+    ax.set_xlabel("time without it / time with all (above 1: slower)")
     said = "band: the pipeline against itself" if any(map(_has_ratio, controls)) else ""
     title = "; ".join(part for part in (headline(everything, finished=finished), counted_failures(everything)) if part)
     beneath = " · ".join(part for part in (said, conditions(data)) if part)
@@ -85,7 +86,7 @@ def _draw_row(ax: Axes, place: int, row: Row, found: Outcome, theme: Theme) -> N
 def _delta(ax: Axes, place: int, row: dict[str, object], controls: list[dict[str, object]], theme: Theme) -> None:
     """Write the change of the counts, which have no noise, next to the row."""
     base = controls[0] if controls else {}
-    said = [_change(row, base, "kernels", lambda n: f"{n:.0f} kernels")]
+    said = [_change(row, base, "kernels", lambda n: counted(n, "kernel"))]
     said.append(_change(row, base, "traffic_bytes", lambda n: f"{n * byte_unit(n)[0]:.3g} {byte_unit(n)[1]}"))
     words = "\n".join(part for part in said if part) or (
         "same kernels" if base.get("kernels") == row.get("kernels") else ""
@@ -135,7 +136,7 @@ def _worth(answers: Sequence[tuple[Row, str]]) -> str:
         return f"without {worst['pass']} it is {times(1 / worst['ratio'])}"
     if not without:
         return ""
-    return f"{len(without)} pass{'es' if len(without) > 1 else ''} raced; no difference shown"
+    return f"{counted(len(without), 'pass')} raced; no difference shown"
 
 
 def _counted(rows: Sequence[Row], controls: Sequence[Row]) -> str:
@@ -143,5 +144,5 @@ def _counted(rows: Sequence[Row], controls: Sequence[Row]) -> str:
     counts = [row for row in rows if isinstance(row.get("kernels"), (int, float)) and row["kernels"] == row["kernels"]]
     most = max(counts, key=lambda row: row["kernels"], default=None)
     if base is not None and most is not None and most["kernels"] > base:
-        return f"without {most['pass']}: {most['kernels']:.0f} kernels instead of {base:.0f}; not timed"
+        return f"without {most['pass']}: {counted(most['kernels'], 'kernel')} instead of {base:.0f}; not timed"
     return "counted, not timed"

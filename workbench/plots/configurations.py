@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.ticker import MaxNLocator
-
 from workbench.colours import LIGHT, Theme
 from workbench.measurement.columns import duration, figures, time_unit
 from workbench.measurement.row import UNDER_WAY
 from workbench.plots.rows import TIMED, Row, conditions, counted_failures, device, failed, failures, kind, row_names
 from workbench.plots.style import axes, complete, dress, empty, label_rows, say
+from workbench.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +62,7 @@ def runtime(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT,
     else:
         ax.set_xlim(left=0)
     marks = " · | CPU  ◆ CUDA" if len({device(row) for row in rows}) > 1 else ""
-    ax.set_xlabel(f"{unit} a run{', logarithmic' if wide else ''} (median, quartiles, every sample){marks}")
+    ax.set_xlabel(f"{unit} a run{', logarithmic' if wide else ''} (median, quartiles, samples){marks}")
     beneath = " · ".join(part for part in (conditions(timed), _often(rows)) if part)
     dress(ax, headline(everything, races), theme, beneath, failures(everything))
     return ax
@@ -219,6 +218,8 @@ def kernel_count(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = L
     known = complete(data, "config", "kernels")
     names = row_names(complete(data, "config"))
     ax = axes(ax, len(names))
+    from matplotlib.ticker import MaxNLocator
+
     counts = [int(n) for n in known["kernels"]]
     best = min(counts, default=0)
     for place, row in enumerate(rows):
@@ -228,9 +229,9 @@ def kernel_count(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = L
     ax.set_xlim(0, max([1, *counts]) * 1.12)
     ax.set_xlabel("kernels (calls in one run)")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    counted = known.drop(columns=["cpu", "gpu", "threads"], errors="ignore")  # a count is the same on every machine
+    known = known.drop(columns=["cpu", "gpu", "threads"], errors="ignore")  # a count is the same on every machine
     title = "; ".join(part for part in (_counts_finding(row_names(known), counts), counted_failures(rows)) if part)
-    dress(ax, title, theme, conditions(counted), failures(rows))
+    dress(ax, title, theme, conditions(known), failures(rows))
     return ax
 
 
@@ -247,6 +248,6 @@ def _counts_finding(names: list[str], counts: list[int]) -> str:
     if not counts:
         return "nothing counted yet"
     if len(set(counts)) == 1:
-        return f"{counts[0]} kernels" + (" in every configuration" if len(counts) > 1 else "")
+        return counted(counts[0], "kernel") + (" in every configuration" if len(counts) > 1 else "")
     fewest = min(range(len(counts)), key=counts.__getitem__)
-    return f"{names[fewest]}: {counts[fewest]} kernels; at most {max(counts)}"
+    return f"{names[fewest]}: {counted(counts[fewest], 'kernel')}; at most {max(counts)}"

@@ -9,6 +9,7 @@ from workbench.colours import LIGHT, Theme, family
 from workbench.measurement.columns import duration, kernel_name, time_unit
 from workbench.plots.rows import conditions, device
 from workbench.plots.style import axes, complete, cut, dress, empty, say
+from workbench.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +68,7 @@ def cpu_gpu(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT)
         )
     ax.set_xlabel(f"{unit} on the CPU")
     ax.set_ylabel(f"{unit} on CUDA")
-    said = f"{alone} kernels are fused otherwise on the other side and not drawn" if alone else ""
+    said = f"not drawn: {counted(alone, 'kernel')} fused otherwise on the other side" if alone else ""
     dress(ax, _finding(pairs), theme, " · ".join(part for part in (said, conditions(data)) if part))
     return ax
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from workbench.colours import DTYPES, GREY, LIGHT, Theme
+from workbench.colours import DTYPES, LIGHT, NEUTRAL, Theme
 from workbench.measurement.columns import byte_unit, figures
 from workbench.plots.style import axes, complete, cut, dress, empty, label_rows, say
 
@@ -55,7 +55,7 @@ def _stacked(ax: Axes, place: int, sums: dict[str, float], dtypes: list[str], fa
     left, total = 0.0, sum(sums.values())
     for dtype in dtypes:
         width = sums[dtype] * factor
-        colour = DTYPES.get(dtype, GREY)
+        colour = DTYPES.get(dtype, NEUTRAL).light
         ax.barh(place, width, left=left, height=0.62, color=colour, edgecolor=theme.page, linewidth=0.7)
         left += width
     shares = "".join(f"   {cut(dtype, 12)} {sums[dtype] / total:.0%}" for dtype in dtypes if sums[dtype])
@@ -65,7 +65,7 @@ def _stacked(ax: Axes, place: int, sums: dict[str, float], dtypes: list[str], fa
 def _legend(ax: Axes, dtypes: list[str], theme: Theme) -> None:
     if len(dtypes) < 2:
         return
-    handles = [ax.barh(0, 0, color=DTYPES.get(dtype, GREY), label=cut(dtype, 12)) for dtype in dtypes]
+    handles = [ax.barh(0, 0, color=DTYPES.get(dtype, NEUTRAL).light, label=cut(dtype, 12)) for dtype in dtypes]
     made = ax.legend(
         handles=handles, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize="x-small", handlelength=1
     )

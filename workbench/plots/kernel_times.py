@@ -9,6 +9,7 @@ from workbench.colours import LIGHT, Theme, family
 from workbench.measurement.columns import figures, kernel_name, time_unit
 from workbench.plots.rows import kernel_conditions, kernel_rows
 from workbench.plots.style import axes, cut, dress, empty, label_rows, say
+from workbench.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +43,7 @@ def kernel_times(
     stacks = sorted(_stacks(rows, by), key=lambda stack: -_sum(stack[1]))
     shown, rest = stacks[:most], [row for _, stack in stacks[most:] for row in stack]
     if rest:
-        shown.append((f"{len(stacks) - most} others", sorted(rest, key=lambda row: -row["median_us"])))
+        shown.append((counted(len(stacks) - most, "other"), sorted(rest, key=lambda row: -row["median_us"])))
     ax = axes(ax, len(shown))
     factor, unit = time_unit(_sum(shown[0][1]))
     for place, (_, stack) in enumerate(shown):
@@ -109,6 +110,6 @@ def _finding(stacks: list[tuple[str, Rows]], rows: Rows, total: float, by: str) 
     name, first = stacks[0]
     share = _sum(first) / total
     if by == "kernel":
-        return f"{name.strip()} takes {share:.0%} of the kernels' time; {len(rows)} kernels"
+        return f"{name.strip()} takes {share:.0%} of the kernels' time; {counted(len(rows), 'kernel')}"
     op = name.split("  x")[0]
-    return f"{op} takes {share:.0%} of the kernels' time, in {len(first)} of {len(rows)} kernels"
+    return f"{op} takes {share:.0%} of the kernels' time, in {len(first)} of {counted(len(rows), 'kernel')}"

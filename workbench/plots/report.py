@@ -17,7 +17,7 @@ from urllib.parse import quote
 import pandas as pd
 
 from workbench.colours import DARK, LIGHT, Theme
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, workload_of
 from workbench.errors import WorkbenchError, writing
 from workbench.measurement.columns import KERNEL, MEASURED, Column, size
 from workbench.measurement.kernels import Kernels, kernels_config
@@ -36,6 +36,7 @@ from workbench.plots.rows import conditions, failures, kind
 from workbench.plots.style import to_both
 from workbench.plots.waterfall import waterfall
 from workbench.target_text import TargetLike, target_texts
+from workbench.wording import counted
 from workbench.worker.parent import Progress, never
 
 WIDE = ("samples", "per_kernel")
@@ -77,7 +78,16 @@ def report(
     ------
     WorkbenchError
         The path cannot be written.
+
+    Examples
+    --------
+    >>> w = wb.samples.load("parallel_cast")
+    >>> import tempfile
+    >>> path = wb.report(w, [3], path=tempfile.mkdtemp() + "/report.html", budget=0.05, stages=False)
+    >>> path.name
+    'report.html'
     """
+    workload = workload_of(workload, "report")
     path = Path(path).expanduser()
     if path.suffix.lower() != ".html" or not path.parent.is_dir():
         raise WorkbenchError(f"a report is an .html file in a folder that there is; {path.name!r} is not")
@@ -182,7 +192,7 @@ def _of_target(found: Kernels, table: pd.DataFrame, row: pd.DataFrame, name: str
             picture(roofline, table, 8, ceilings=roof),
             *pictures,
         ]
-    said = f"{found.calls} calls of {found.functions} functions, {size(found.traffic_bytes)} read and written"
+    said = f"{counted(found.calls, 'call')} of {counted(found.functions, 'function')}, {size(found.traffic_bytes)} read and written"
     columns = [column for name, column in KERNEL.items() if name in table]
     return Section(name, (said, *found.notes), tuple(pictures), _cells(table, columns))
 

@@ -13,6 +13,7 @@ from workbench.colours import LIGHT, Theme, family
 from workbench.measurement.columns import figures, kernel_name
 from workbench.plots.rows import kernel_conditions, kernel_rows
 from workbench.plots.style import axes, cut, dress, empty, say
+from workbench.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +73,7 @@ def roofline(
     ax.set_xlabel("FLOP for each byte read or written")
     ax.set_ylabel("GFLOP a second")
     left_out = len(table) - len(rows)
-    said = f"{left_out} kernels with unknown or no FLOPs are not drawn" if left_out else ""
+    said = f"not drawn: {counted(left_out, 'kernel')} with unknown or no FLOPs" if left_out else ""
     method = ceilings.method if ceilings else "no ceilings were measured"
     dress(
         ax,
@@ -103,7 +104,7 @@ def _roof(ax: Axes, points: list[tuple[float, float]], ceilings: Ceilings, theme
 
 def _finding(rows: list[dict[str, Any]], points: list[tuple[float, float]], ceilings: Ceilings | None) -> str:
     if not ceilings:
-        return f"{len(rows)} kernels; the machine's ceilings were not measured"
+        return f"{counted(len(rows), 'kernel')}; the machine's ceilings were not measured"
     slope, top = ceilings.bytes_per_second * 1e-9, ceilings.flops_per_second * 1e-9
     total = sum(row["median_us"] for row in rows)
     shares = [(row, y / min(top, x * slope), x * slope < top) for row, (x, y) in zip(rows, points, strict=True)]

@@ -9,6 +9,7 @@ from workbench.errors import WorkbenchError
 from workbench.measurement.row import failure
 from workbench.plots.style import complete
 from workbench.target_text import kind_of
+from workbench.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +73,9 @@ def _values(data: pd.DataFrame, column: str) -> list[Any]:
 def _each(data: pd.DataFrame, column: str, before: str = "") -> str:
     found = [str(value) for value in _values(data, column) if str(value)]
     return (
-        before + " and ".join(found[:2]) + (f" and {len(found) - 2} others" if len(found) > 2 else "") if found else ""
+        before + " and ".join(found[:2]) + (f" and {counted(len(found) - 2, 'other')}" if len(found) > 2 else "")
+        if found
+        else ""
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import re
 from collections.abc import Callable, Sequence
@@ -9,14 +10,13 @@ from dataclasses import fields
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.figure import Figure
-from matplotlib.transforms import ScaledTranslation, blended_transform_factory
-
 from workbench.colours import DARK, LIGHT, Theme
+from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 WIDTH = 7.0
@@ -36,11 +36,18 @@ def axes(ax: Axes | None, rows: int) -> Axes:
     """Return the given Axes, or new ones tall enough for `rows` bars."""
     if ax is not None:
         return ax
+    require_matplotlib()
     import matplotlib.pyplot as plt
 
     figure, made = plt.subplots(figsize=_size(rows), layout="constrained")
     figure.set_gid(OWN)
     return made
+
+
+def require_matplotlib() -> None:
+    """Raise WorkbenchError where matplotlib is missing: a small wheelhouse leaves it out."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise WorkbenchError("a plot needs matplotlib, which is not installed here: pip install matplotlib")
 
 
 OWN = "workbench"
@@ -71,6 +78,9 @@ def dress(ax: Axes, finding: str, theme: Theme, conditions: str = "", failures: 
     failures
         Messages of the rows without numbers, shown in full below the plot.
     """
+    from matplotlib.figure import Figure
+    from matplotlib.transforms import ScaledTranslation, blended_transform_factory
+
     wide = ax.figure.get_figwidth() / WIDTH if isinstance(ax.figure, Figure) else 1.0
     title = ax.set_title(
         "\n".join(wrap(finding, int(80 * wide), max_lines=TITLE_LINES, placeholder=" …")),
@@ -162,6 +172,9 @@ def _svg(figure: Figure) -> str:
 def _figure(
     plot: Callable[..., Any], data: Any, theme: Theme, rows: int, width: float = WIDTH, **options: Any
 ) -> tuple[Figure, Axes]:
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=_size(rows, width), layout="constrained")
     figure.set_gid(OWN)
     ax = figure.subplots()

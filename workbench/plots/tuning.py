@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pandas as pd
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from workbench.colours import LIGHT, Theme
 from workbench.measurement.columns import byte_unit, figures, time_unit
 from workbench.plots.style import axes, complete, dress, empty, say
+from workbench.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,12 +18,14 @@ NOUNS = {
     "median_us": "time a run",
     "kernels": "kernels",
     "handover_bytes": "bytes between kernels",
+    "peak_bytes": "peak memory",
     "build_seconds": "build time",
 }
 WORDS = {
     "median_us": ("measured less", "lowest median"),
     "kernels": ("has fewer", "fewest"),
     "handover_bytes": ("hands over less", "least handed over"),
+    "peak_bytes": ("has a lower peak", "lowest peak"),
     "build_seconds": ("was built in less", "shortest build"),
 }
 "words for a candidate with a smaller value, and for the one with the smallest; by other objectives it may be worse"
@@ -46,14 +48,18 @@ def tuning_progress(
         The `table` of a result of `wb.tune`: columns `number`, `status` and the value's, of one target; or the `table` of
         a run of `wb.prepared_schedules`, of one function.
     value
-        The value to minimise: `median_us` (microseconds), `kernels`, `handover_bytes` (bytes) or `build_seconds`.
+        The value to minimise: `median_us` (microseconds), `kernels`, `handover_bytes` and `peak_bytes` (bytes) or `build_seconds`.
     """
     ax = axes(ax, ROWS)
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+
     tried = complete(data, "number", "status").sort_values("number").reset_index(drop=True)
     known = complete(tried, value)
     right = known[known["status"] == "ok"]
     if right.empty:
-        return empty(ax, f"{len(tried)} candidates tried, none may win" if len(tried) else "nothing tried yet", theme)
+        return empty(
+            ax, f"{counted(len(tried), 'candidate')} tried, none may win" if len(tried) else "nothing tried yet", theme
+        )
     factor, unit = _unit(value, float(right[value].min()))
     values = pd.Series(right[value], dtype=float).mul(factor)
     best = values.cummin()
@@ -85,7 +91,7 @@ def tuning_progress(
 def _unit(value: str, smallest: float) -> tuple[float, str]:
     if value == "median_us":
         return time_unit(smallest)
-    if value == "handover_bytes":
+    if value in ("handover_bytes", "peak_bytes"):
         return byte_unit(smallest)
     return (1.0, "s") if value == "build_seconds" else (1.0, "")
 
@@ -110,4 +116,4 @@ def _finding(values: pd.Series, best: pd.Series, tried: int, value: str, unit: s
         return f"{said} by default; {others}"
     begun = f", from {figures(float(values.iloc[0]))}" if values.index[0] == 0 else ""
     raced = "; medians, not raced" if value == "median_us" else ""
-    return f"{said}{begun}: the {most} of {tried} candidates, found at number {when}{raced}"
+    return f"{said}{begun}: the {most} of {counted(tried, 'candidate')}, found at number {when}{raced}"

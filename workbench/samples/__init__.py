@@ -1,6 +1,13 @@
 """Example workloads: the graphs of the forum questions, and some to learn and test on.
 
 A sample is a function of `models.py`, written once for both dialects, and a line in SAMPLES.
+
+Examples
+--------
+>>> wb.samples.names()
+['attention', 'bert', 'branches', 'chain', 'conv_bias_batch_norm', 'mlp', 'parallel_cast', 'resnet18']
+>>> wb.samples.load("mlp")
+Workload('mlp', relax, 6 parameters)
 """
 
 from __future__ import annotations

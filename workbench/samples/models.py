@@ -10,9 +10,9 @@ import numpy as np
 from workbench.samples._builder import Builder, Built, Value
 
 
-def chain(b: Builder, /, length: int = 4, width: int = 8) -> Built:
+def chain(b: Builder, /, length: int = 4, width: int = 8, rows: int = 1) -> Built:
     """Build a straight chain of `length` element-wise operators."""
-    x = data = b.input("data", (1, width))
+    x = data = b.input("data", (rows, width))
     for i in range(length):
         x = b.relu(x) if i % 2 else b.add(x, data)
     return b.finish(x)

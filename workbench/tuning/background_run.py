@@ -83,6 +83,7 @@ class BackgroundRun(Generic[R]):
     def __init__(self) -> None:
         self._control = Control()
         self._listeners: list[Callable[[Self], None]] = []
+        self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self._status, self._doing = "ready", ""
         self._failure: BaseException | None = None
@@ -132,15 +133,20 @@ class BackgroundRun(Generic[R]):
 
     def start(self) -> Self:
         """Run in a separate thread."""
-        self._thread = threading.Thread(target=self._quietly, name=type(self).__name__, daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=self._quietly, name=type(self).__name__, daemon=True)
+        # a thread that has not started cannot be waited for
+        with self._starting:
+            thread.start()
+            self._thread = thread
         return self
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for the thread; return whether it has ended."""
-        if self._thread is not None:
-            self._thread.join(timeout)
-        return self._thread is None or not self._thread.is_alive()
+        with self._starting:
+            thread = self._thread
+        if thread is not None:
+            thread.join(timeout)
+        return thread is None or not thread.is_alive()
 
     def run(self) -> R:
         """Search, and return the result. Ctrl-C ends the search and returns the result so far.

@@ -271,6 +271,7 @@ def counts_of(found: Final) -> dict[str, float | int | None]:
         "kernels": counts.calls,
         "handover_bytes": sum(counts.handover_bytes.values()),
         "traffic_bytes": counts.traffic_bytes,
+        "peak_bytes": counts.peak_bytes,
     }
 
 

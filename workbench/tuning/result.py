@@ -15,6 +15,7 @@ from workbench.target_text import TargetLike, target_text
 from workbench.terminal import visible
 from workbench.tuning.final_race import Verdict
 from workbench.tuning.trial import OBJECTIVES, Trial, front, key_of
+from workbench.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,7 +133,7 @@ class Result:
         found = self.pareto_for(target)
         tried = [trial for trial in self.trials if trial.target == target]
         out = sum(not trial.ok for trial in tried)
-        counts = f"{len(tried)} candidates for {target}, {out} of them out"
+        counts = f"{counted(len(tried), 'candidate')} for {target}, {out} of them out"
         if not found:
             return f"{counts}; none may win"
         values = ", ".join(f"{name} {found[0].values[OBJECTIVES[name]]:g}" for name in self.objectives)
@@ -161,5 +162,5 @@ def _row(trial: Trial) -> dict[str, object]:
         "checked": trial.checked,
         "seconds": trial.seconds,
     }
-    names = ("kernels", "handover_bytes", "traffic_bytes", "median_us", "q1_us", "q3_us", "build_seconds")
+    names = ("kernels", "handover_bytes", "traffic_bytes", "peak_bytes", "median_us", "q1_us", "q3_us", "build_seconds")
     return {**told, **{name: trial.values.get(name) for name in names}, **trial.chosen}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, workload_of
 from workbench.errors import WorkbenchError, WorkerLost
 from workbench.target_text import TargetLike, target_texts
 from workbench.tuning.background_run import BackgroundRun
@@ -214,7 +214,7 @@ def tune(
     budget, trials
         Seconds for the search, 60 by default; most candidates for each target.
     objective
-        The value to minimise: `time` (the default), `kernels`, `bytes`, `build`; or several, for a Pareto front.
+        The value to minimise: `time` (the default), `kernels`, `bytes`, `peak_bytes`, `build`; or several, for a Pareto front.
     how
         The other options: fields of `TuneOptions` (workbench/tuning/run.py).
 
@@ -230,9 +230,12 @@ def tune(
 
     Examples
     --------
-    >>> found = wb.tune(w, objective="kernels", budget=30)  # doctest: +SKIP
-    >>> print(found.best.config.label, found.table["kernels"].min())  # doctest: +SKIP
+    >>> w = wb.samples.load("parallel_cast")
+    >>> found = wb.tune(w, objective="kernels", trials=3)
+    >>> found.best.values["kernels"]
+    5
     """
+    workload = workload_of(workload, "tune")
     with showing_progress(how.pop("progress", None), f"Tuning {workload.name}") as report:
         return prepared(workload, space, targets, TuneOptions(**how, progress=report)).run()
 

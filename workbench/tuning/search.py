@@ -262,7 +262,7 @@ class Guided:
             if fresh:
                 return self._random.choice(fresh)
             seen.update(ring)
-        raise AssertionError("a point that was not told of is reachable by single changes")
+        raise AssertionError("a point without a recorded result is reachable by single changes")
 
     def _shuffled(self, point: Point) -> list[Point]:
         found = list(self._points.neighbours(point))

@@ -78,7 +78,7 @@ class Space:
             raise WorkbenchError("options of passes and edits need a pipeline=; Space.fusion(w) has one")
         if self.pipeline and self.extras:
             raise WorkbenchError(
-                "extras are of the compiler's own pipeline; in a pipeline=, a pass that stands in it may be toggled"
+                "extras are of the compiler's own pipeline; in a pipeline=, a pass that is in it may be toggled"
             )
         if not self.opt_levels or not all(knob.choices for knob in self.knobs):
             raise WorkbenchError("each thing to decide needs at least one value to try")

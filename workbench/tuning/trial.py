@@ -16,10 +16,11 @@ OBJECTIVES = {
     "time": "median_us",
     "kernels": "kernels",
     "bytes": "handover_bytes",
+    "peak_bytes": "peak_bytes",
     "build": "build_seconds",
 }
 "objective -> the value to minimise"
-COUNTED = ("kernels", "bytes")
+COUNTED = ("kernels", "bytes", "peak_bytes")
 "objectives that need no build"
 ILLEGAL, PRUNED = "illegal", "pruned"
 STATUSES = (*ALL, ILLEGAL, PRUNED)
@@ -41,7 +42,7 @@ class Trial:
     reason: str = ""
     "why it cannot win"
     values: Mapping[str, float | int | None] = field(default_factory=dict, hash=False)
-    "kernels, handover_bytes, traffic_bytes; median_us, q1_us, q3_us, build_seconds where it was built"
+    "kernels, handover_bytes, traffic_bytes, peak_bytes; median_us, q1_us, q3_us, build_seconds where it was built"
     fingerprint: str = ""
     "hash of its final module (measurement/count.py)"
     like: int | None = None

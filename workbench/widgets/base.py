@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_origin
 
@@ -17,6 +17,7 @@ from workbench.graph.model import Graph
 from workbench.widgets.pictures import by_graphviz, by_layout, find_node, write
 from workbench.widgets.saved_page import saved_page
 from workbench.widgets.still import AGAIN, LIVE, Bundle, Still, new_id, svg_picture
+from workbench.wording import counted
 
 _BUNDLE = Path(__file__).parent / "static" / "workbench.js"
 if not _BUNDLE.exists():
@@ -28,6 +29,8 @@ STILL_NODES = 150
 "most nodes of the first still picture: Graphviz draws them in about 0.03 s. The page sends a better one when it has one."
 STILL_SECONDS = 0.5
 "longest delay of the widget by the still picture on a busy machine"
+SAVE_SECONDS = 60.0
+"longest wait of `save` for the first picture"
 SUFFIXES = (".html", ".svg", ".pdf", ".png")
 SAVED = {"sync": True, "saved": True}
 "the tags of a trait that the page reads and a saved file keeps"
@@ -50,9 +53,38 @@ def page(traits: Mapping[str, object], title: str) -> bytes:
     return saved_page(traits, _BUNDLE.read_text(encoding="utf-8"), title).encode(errors="replace")
 
 
+def save_as(path: str | Path, make: Callable[[str], bytes]) -> Path:
+    """Write the file that `make` returns for the path's suffix.
+
+    Raises
+    ------
+    WorkbenchError
+        Another suffix than those of SUFFIXES, or a path that cannot be written.
+    """
+    path = Path(path).expanduser()
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise WorkbenchError(f"{path.name!r} cannot be saved: its suffix must be one of {', '.join(SUFFIXES)}")
+    return write(path, make(suffix))
+
+
 def saved_traits(widget: traitlets.HasTraits) -> dict[str, object]:
     """Return the traits that a saved file keeps."""
     return {name: getattr(widget, name) for name in widget.trait_names(saved=True)}
+
+
+class WrongValue(WorkbenchError, traitlets.TraitError):
+    """A value that a trait of a widget does not take."""
+
+
+def set_or_refuse(widget: anywidget.AnyWidget, name: str, value: object) -> None:
+    """Set an attribute; raise WrongValue with traitlets' sentence if a trait does not take the value."""
+    try:
+        anywidget.AnyWidget.__setattr__(widget, name, value)
+    except WrongValue:
+        raise
+    except traitlets.TraitError as error:
+        raise WrongValue(" ".join(str(error).split()).rstrip(".")) from None
 
 
 class TextView(anywidget.AnyWidget):
@@ -61,6 +93,7 @@ class TextView(anywidget.AnyWidget):
     _esm = _BUNDLE
     _view = traitlets.Unicode(help="name of the view in the bundle, which all widgets share").tag(**SAVED)
     _still_id = traitlets.Unicode(help="of the output that shows the view without a kernel").tag(sync=True)
+    __setattr__ = set_or_refuse
 
     def __init__(self, **traits: object) -> None:
         super().__init__(_still_id=new_id(), **traits)
@@ -84,6 +117,7 @@ class View(anywidget.AnyWidget):
     _esm = _BUNDLE
     _view = traitlets.Unicode(help="name of the view in the bundle, which all widgets share").tag(**SAVED)
     _still_id = traitlets.Unicode(help="of the output that shows the view without a kernel").tag(sync=True)
+    __setattr__ = set_or_refuse
     height = traitlets.Int(520, min=120, help="height in CSS pixels").tag(**SAVED)
     direction = traitlets.Enum(("down", "right"), default_value="down", help="direction of the data flow").tag(**SAVED)
     show_constants = traitlets.Bool(False, help="draw constants as nodes, not as badges on their readers").tag(**SAVED)
@@ -128,21 +162,28 @@ class View(anywidget.AnyWidget):
         Raises
         ------
         WorkbenchError
-            Another suffix, a path that cannot be written, or no program to draw it.
+            Another suffix, a path that cannot be written, no program to draw it, or no picture within a minute.
         """
-        path = Path(path).expanduser()
-        suffix = path.suffix.lower()
-        if suffix not in SUFFIXES:
-            raise WorkbenchError(f"{path.name!r} cannot be saved: its suffix must be one of {', '.join(SUFFIXES)}")
-        return write(path, page(self._traits_to_save(), self._title()) if suffix == ".html" else self._picture(suffix))
+        return save_as(path, self._saved)
+
+    def _saved(self, suffix: str) -> bytes:
+        if not self._wait_for_picture():
+            raise WorkbenchError(
+                f"there is no picture after {SAVE_SECONDS:.0f} s; wait for the first one, then save it"
+            )
+        return page(self._traits_to_save(), self._title()) if suffix == ".html" else self._picture(suffix)
+
+    def _wait_for_picture(self) -> bool:
+        """Wait for the first picture; return False if it is still being made. A view that draws at once has it."""
+        return True
 
     def _picture(self, suffix: str) -> bytes:
         shown = self.shown_graphs()
         if shown is None:
-            raise WorkbenchError("there is no picture yet; wait for the first one, then save it")
+            raise WorkbenchError("there is no picture: see the error on the page")
         node = find_node()
         if node is not None:
-            return by_layout(self._traits_to_draw(), suffix, _BUNDLE, node)
+            return by_layout(self._traits_to_draw(), suffix, node)
         return by_graphviz(_dot(shown), suffix, _nodes(shown))
 
     def _traits_to_draw(self) -> dict[str, object]:
@@ -196,7 +237,7 @@ def _words(shown: Shown | None) -> str:
         return "A tvm-workbench widget."
     if len(shown) == 1:
         (graph,) = shown
-        return f"{graph.name[:80] or 'Graph'}: {len(graph.nodes):,} nodes, {graph.kernel_count:,} kernels."
+        return f"{graph.name[:80] or 'Graph'}: {counted(len(graph.nodes), 'node')}, {counted(graph.kernel_count, 'kernel')}."
     before, after, changes = shown
     counts = ", ".join(f"{n:,} {kind}" for kind, n in changes.counts.items() if n)
-    return f"{after.name[:80] or 'Graph'}: {len(before.nodes):,} nodes before, {len(after.nodes):,} after ({counts})."
+    return f"{after.name[:80] or 'Graph'}: {counted(len(before.nodes), 'node')} before, {len(after.nodes):,} after ({counts})."

@@ -1,4 +1,4 @@
-"""The content of a panel as small values: words, lines that select nodes, buttons, fields. js/views/blocks.ts draws them.
+"""The content of a panel as small values: words, lines that select nodes, buttons, fields. js/components/blocks.tsx draws them.
 
 A block never holds markup: the page shows its texts as plain text.
 """
@@ -6,6 +6,7 @@ A block never holds markup: the page shows its texts as plain text.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, TypedDict, TypeVar
 
@@ -13,14 +14,25 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-class Heading(TypedDict):
+Link = tuple[str, int]
+"words of a text, and the node that they name"
+
+
+class Linked(TypedDict, total=False):
+    """A text that names nodes."""
+
+    links: list[Link]
+    "in the order of the text"
+
+
+class Heading(Linked):
     """A heading within a panel."""
 
     t: Literal["h"]
     text: str
 
 
-class Paragraph(TypedDict):
+class Paragraph(Linked):
     """A paragraph; `look` is `strong` for the first sentence to read, `small` for details, `bad` for an error."""
 
     t: Literal["p"]
@@ -29,7 +41,15 @@ class Paragraph(TypedDict):
     name: str
 
 
-class Line(TypedDict):
+class LineGroup(TypedDict, total=False):
+    """The lines in a group that one line shows."""
+
+    group: list[Line]
+    "shown when the line is opened"
+    opened: bool
+
+
+class Line(Linked, LineGroup):
     """A line of a list: a click selects its nodes, and does `act` if it has one. `look` colours the sign."""
 
     text: str
@@ -51,7 +71,7 @@ class Lines(TypedDict):
     name: str
 
 
-class Action(TypedDict):
+class Action(Linked):
     """A button. `off` is why it cannot be pressed; `field` is the first value of a text field that gives the argument."""
 
     t: Literal["act"]
@@ -151,6 +171,33 @@ def rows(items: Iterable[Line], name: str = "") -> Block:
     return {"t": "rows", "rows": list(items), "name": name}
 
 
+def near_misses(lines: Iterable[tuple[str, Line]], shown: int = -1) -> list[Line]:
+    """Return lines with those of one reason behind one line, with the reason and their number.
+
+    Parameters
+    ----------
+    lines
+        Each with its reason, in the order of the list.
+    shown
+        The line whose group is open; -1 for none.
+    """
+    groups: dict[str, list[tuple[int, Line]]] = {}
+    for place, (reason, line) in enumerate(lines):
+        groups.setdefault(reason, []).append((place, line))
+    return [_near_misses(reason, group, shown) for reason, group in groups.items()]
+
+
+def _near_misses(reason: str, group: Sequence[tuple[int, Line]], shown: int) -> Line:
+    lines = [line for _, line in group]
+    if len(lines) == 1:
+        return lines[0]
+    first, left_out = lines[:MOST_ROWS], len(lines) - MOST_ROWS
+    if left_out > 0:
+        first.append(row(f"and {left_out:,} more"))
+    head = row(f"{len(lines):,} near misses: {reason}", sign="?", look="near")
+    return {**head, "group": first, "opened": any(place == shown for place, _ in group)}
+
+
 def action(label: str, act: str, *, title: str = "", off: str = "", arg: str = "", field: str = "") -> Block:
     """Return a button."""
     return {"t": "act", "label": label, "act": act, "title": title, "off": off, "arg": arg, "field": field}
@@ -189,6 +236,44 @@ def table(
 
 MOST_ROWS = 60
 "rows of a list in a tab; the rest is counted"
+
+
+def shortened(lines: Sequence[Line], name: str = "", most: int = MOST_ROWS) -> list[Block]:
+    """Return the first lines as a list, and the number of those that are left out."""
+    left_out = len(lines) - most
+    return [rows(lines[:most], name), *([words(f"and {left_out:,} more", "small")] if left_out > 0 else [])]
+
+
+_NODE = re.compile(r"\bnode (\d{1,9})\b")
+
+
+def linked(blocks: Iterable[Block], count: int) -> list[Block]:
+    """Return blocks in which "node 7" is a link to that node of a graph of `count` nodes."""
+    return [_linked_block(block, count) for block in blocks]
+
+
+def _linked_block(block: Block, count: int) -> Block:
+    if block["t"] == "rows":
+        return {**block, "rows": [_linked_line(line, count) for line in block["rows"]]}
+    if block["t"] == "act":
+        return {**block, "links": _links(count, block["off"])}
+    if block["t"] == "p":
+        return {**block, "links": _links(count, block["text"])}
+    return {**block, "links": _links(count, block["text"])} if block["t"] == "h" else block
+
+
+def _linked_line(line: Line, count: int) -> Line:
+    made: Line = {**line, "links": _links(count, line["text"], line["small"])}
+    if "group" in line:
+        made["group"] = [_linked_line(each, count) for each in line["group"]]
+    return made
+
+
+def _links(count: int, *texts: str) -> list[Link]:
+    found = (match for text in texts for match in _NODE.finditer(text))
+    return [(match[0], int(match[1])) for match in found if int(match[1]) < count]
+
+
 NARROW = 5.4
 "inches: a tab shows it at half the page's width, where a wider one's words would be too small"
 

@@ -11,6 +11,7 @@ import traitlets
 from workbench.errors import WorkbenchError
 from workbench.widgets.background import Background, Busy, Task, sentence
 from workbench.widgets.messages import Cancel, Handlers, Message, Set
+from workbench.widgets.page_types import failure
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -57,7 +58,7 @@ class Requests:
 
     def show_failure(self, error: Exception) -> None:
         """Show an error of background work."""
-        self.show(busy=None, error={"title": "That failed", "text": sentence(error)})
+        self.show(busy=None, error=failure("That failed", sentence(error)))
 
     def _receive(self, _: object, content: object, __: object) -> None:
         try:
@@ -95,4 +96,4 @@ class Requests:
 
     def _refuse(self, error: Exception) -> None:
         """Show the error on the page; everything stays as it was."""
-        self.show(error={"title": "That cannot be done", "text": str(error)})
+        self.show(error=failure("That cannot be done", str(error)))

@@ -1,6 +1,6 @@
 """The messages of a page to Python, each a class, and the table with which a widget handles them.
 
-js/views/messages.ts is generated from these classes and from page_types.py by `make messages`; a test fails when they differ.
+js/model/messages.ts is generated from these classes and from page_types.py by `make messages`; a test fails when they differ.
 """
 
 from __future__ import annotations

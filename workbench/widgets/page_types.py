@@ -1,16 +1,18 @@
 """The JSON that Python sends to a page: the values of traits, and messages.
 
-js/views/messages.ts is generated from this and from messages.py by `make messages`. A trait begins as {}, and a saved page may be
+js/model/messages.ts is generated from this and from messages.py by `make messages`. A trait begins as {}, and a saved page may be
 of an older version, so that most fields may be missing: those of a class with `total=False`.
 """
 
 from __future__ import annotations
 
+import time
 from typing import Literal, TypedDict
 
 from workbench.graph.diff import Mark
 from workbench.widgets.background import Busy
 from workbench.widgets.blocks import Block
+from workbench.widgets.memory.payload import PlanPayload
 from workbench.widgets.payload import DiffPayload, GraphPayload
 
 # -- every widget
@@ -21,6 +23,13 @@ class Failure(TypedDict):
 
     title: str
     text: str
+    at: float
+    "when, in seconds since 1970: the same error again is another one"
+
+
+def failure(title: str, text: str) -> Failure:
+    """Return an error of this moment."""
+    return {"title": title, "text": text, "at": time.time()}
 
 
 class Status(TypedDict, total=False):
@@ -42,8 +51,17 @@ Sign = tuple[int, str, str, bool]
 "a node, its sign, the sign's colour, whether the outline is dotted"
 
 
+class EdgeValues(TypedDict):
+    """Values of edges, drawn as colours."""
+
+    title: str
+    unit: str
+    edges: list[tuple[int, int, float]]
+    "source, target, value"
+
+
 class Marks(TypedDict, total=False):
-    """Marks on the graph's nodes."""
+    """Marks on the graph's nodes and edges."""
 
     wash: list[int]
     "nodes that are shaded"
@@ -53,6 +71,7 @@ class Marks(TypedDict, total=False):
     done: list[int]
     "nodes that have been merged, or matched"
     signs: list[Sign]
+    edges: EdgeValues
     at: list[int]
     "nodes to bring into view"
 
@@ -207,6 +226,17 @@ class LostMessage(TypedDict):
     text: str
 
 
+class SavedTrace(TypedDict):
+    """The answers to the requests of a saved stepper, packed in chunks: stepper/saved_trace.py."""
+
+    chunks: list[str]
+    "base64 of gzip of JSON: objects from a request, as `diff,0,1`, to its answer"
+    places: dict[str, int]
+    "request -> its chunk"
+    absent: dict[str, str]
+    "kind of request -> the reason why the page does not have it"
+
+
 class ShowMessage(TypedDict):
     """Bring nodes into view."""
 
@@ -304,6 +334,9 @@ class PresetState(TypedDict):
     name: str
     doc: str
     own: bool
+    active: bool
+    "whether the present choice is this preset's"
+    opt_level: int
 
 
 class Refused(TypedDict):
@@ -328,6 +361,8 @@ class RowOfList(TypedDict):
 
     id: int
     config: str
+    whole: str
+    "the passes of the configuration in full"
     status: str
     "a status of measurement/row.py, or under way"
     current: bool
@@ -342,6 +377,7 @@ class RowState(RowOfList, total=False):
     "the sentence of a row that failed"
     kernels: int | None
     functions: int | None
+    peak_bytes: int | None
     median_us: float | None
     q1_us: float | None
     q3_us: float | None
@@ -387,6 +423,8 @@ class State(Status, total=False):
     "the pass whose effect is shown although it is not chosen"
     step: int
     counts: StateCounts
+    peak: str
+    "the bytes held at the peak of the current configuration; empty while it is not planned"
     rows: list[RowState]
     headline: Headline
     build: BuildState
@@ -431,8 +469,10 @@ class Traits(TypedDict, total=False):
     marks: Marks
     status: Status
     blocks: list[Block]
+    plans: list[PlanPayload]
     plots: list[Block]
     kernels_tab: list[Block]
+    memory_tab: list[Block]
     waterfall_tab: list[Block]
     ablation_tab: list[Block]
     shown: Answer
@@ -441,6 +481,13 @@ class Traits(TypedDict, total=False):
     state: State
     catalog: Catalog
     exploration: Exploration
+
+
+class SavedValues(TypedDict, total=False):
+    """The values in the file of a saved page that are not traits."""
+
+    saved: bool
+    saved_trace: SavedTrace
 
 
 ToPage = (

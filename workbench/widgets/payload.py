@@ -68,7 +68,7 @@ class DiffPayload(TypedDict):
     pairs: bytes
 
 
-class _Strings:
+class Strings:
     """A table of strings, each once; number 0 is the empty one."""
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class _Strings:
 
 def encode_graph(graph: Graph) -> GraphPayload:
     """Return the graph for the page. js/graph/payload.ts reads it; the keys define the column types."""
-    strings = _Strings()
+    strings = Strings()
     nodes, edges, groups, renumbered = graph.nodes, graph.edges, *_shown_groups(graph)
 
     def attrs(value: object) -> int:
@@ -89,37 +89,37 @@ def encode_graph(graph: Graph) -> GraphPayload:
     return {
         "version": VERSION,
         "node": {
-            "kind": _column("B", (KINDS.index(n.kind) for n in nodes)),
-            "label_s": _column("I", (strings(n.op) for n in nodes)),
-            "type_s": _column("I", (strings(n.type) for n in nodes)),
-            "attrs_s": _column("I", (attrs(n.attrs) for n in nodes)),
-            "name_s": _column("I", (strings(n.name) for n in nodes)),
-            "span_s": _column("I", (strings(n.span) for n in nodes)),
-            "group": _column("i", (renumbered.get(n.group, -1) for n in nodes)),
-            "pattern": _column("b", (_NO_PATTERN if n.pattern is None else n.pattern for n in nodes)),
+            "kind": column("B", (KINDS.index(n.kind) for n in nodes)),
+            "label_s": column("I", (strings(n.op) for n in nodes)),
+            "type_s": column("I", (strings(n.type) for n in nodes)),
+            "attrs_s": column("I", (attrs(n.attrs) for n in nodes)),
+            "name_s": column("I", (strings(n.name) for n in nodes)),
+            "span_s": column("I", (strings(n.span) for n in nodes)),
+            "group": column("i", (renumbered.get(n.group, -1) for n in nodes)),
+            "pattern": column("b", (_NO_PATTERN if n.pattern is None else n.pattern for n in nodes)),
         },
         "edge": {
-            "source": _column("I", (e.source for e in edges)),
-            "target": _column("I", (e.target for e in edges)),
+            "source": column("I", (e.source for e in edges)),
+            "target": column("I", (e.target for e in edges)),
             # two bytes are enough: the page shows a position and sorts by it
-            "index": _column("H", (min(e.index, 0xFFFF) for e in edges)),
-            "type_s": _column("I", (strings(e.type) for e in edges)),
+            "index": column("H", (min(e.index, 0xFFFF) for e in edges)),
+            "type_s": column("I", (strings(e.type) for e in edges)),
         },
         "group": {
-            "kind": _column("B", (GROUP_KINDS.index(g.kind) for g in groups)),
+            "kind": column("B", (GROUP_KINDS.index(g.kind) for g in groups)),
             # the ids of `collapsed`: the places in these columns differ from them if a group is left out
-            "id": _column("i", (g.id for g in groups)),
-            "name_s": _column("I", (strings(g.name) for g in groups)),
-            "attrs_s": _column("I", (attrs(g.attrs) for g in groups)),
-            "parent": _column("i", (renumbered.get(g.parent, -1) for g in groups)),
+            "id": column("i", (g.id for g in groups)),
+            "name_s": column("I", (strings(g.name) for g in groups)),
+            "attrs_s": column("I", (attrs(g.attrs) for g in groups)),
+            "parent": column("i", (renumbered.get(g.parent, -1) for g in groups)),
         },
-        "output": _column("I", graph.outputs),
+        "output": column("I", graph.outputs),
         # last, because every string must have its number
-        "strings": [_sendable(text) for text in strings.numbers],
+        "strings": [sendable_text(text) for text in strings.numbers],
     }
 
 
-def _sendable(text: str) -> str:
+def sendable_text(text: str) -> str:
     """Replace halves of characters, which Python can hold but a message cannot."""
     return text if text.isascii() else text.encode(errors="replace").decode()
 
@@ -168,7 +168,7 @@ def encode_diff(diff: GraphDiff, before: Graph, after: Graph) -> DiffPayload:
         for a in many:
             after_mark[a] = MARKS.index("split")
     pairs = (id for b, many in diff.mapping.items() for a in many for id in (b, a))
-    return {"before_mark": bytes(before_mark), "after_mark": bytes(after_mark), "pairs": _column("I", pairs)}
+    return {"before_mark": bytes(before_mark), "after_mark": bytes(after_mark), "pairs": column("I", pairs)}
 
 
 class PairTraits(TypedDict):
@@ -196,13 +196,13 @@ def encode_pair(before: Graph, after: Graph, changes: GraphDiff) -> tuple[tuple[
     return drawn, encoded
 
 
-def _column(code: str, values: Iterable[int]) -> bytes:
+def column(code: str, values: Iterable[int]) -> bytes:
     """Return little-endian bytes: array() writes the platform's order, and all of Jupyter's platforms are little-endian."""
     return array(code, values).tobytes()
 
 
 def packed(message: object) -> tuple[object, list[bytes]]:
-    """Return the message with its bytes replaced by places in a list of buffers, and that list, for js/views/packing.ts.
+    """Return the message with its bytes replaced by places in a list of buffers, and that list, for js/model/packing.ts.
 
     >>> packed({"type": "state", "kind": b"ab"})
     ({'type': 'state', 'kind': {'buffer': 0}}, [b'ab'])

@@ -28,13 +28,8 @@ DOT_NODES = 400
 SECONDS = 120
 "longest time for a picture"
 
-_DRAW = """
-import { readFileSync } from "node:fs";
-globalThis.requestAnimationFrame = () => 1;
-const bundle = await import("data:text/javascript;base64," + readFileSync(process.argv[1], "base64"));
-process.stdout.write(await bundle[process.argv[2]](JSON.parse(readFileSync(0, "utf8"))));
-"""
-"The bundle is a data URL: without a package.json, Node would not read a .js file as a module."
+PICTURES = Path(__file__).parent / "static" / "pictures.mjs"
+"the program that draws; js/pictures.ts is its source"
 
 
 def find_node() -> str | None:
@@ -47,7 +42,7 @@ def find_node() -> str | None:
     return own or shutil.which("node")
 
 
-def by_layout(traits: Mapping[str, object], suffix: str, bundle: Path, node: str) -> bytes:
+def by_layout(traits: Mapping[str, object], suffix: str, node: str) -> bytes:
     """Return the picture as the page would draw it, as .svg, .pdf or .png.
 
     Raises
@@ -55,7 +50,7 @@ def by_layout(traits: Mapping[str, object], suffix: str, bundle: Path, node: str
     WorkbenchError
         Node.js failed; or the picture is too large for a .pdf or .png.
     """
-    command = [node, "--input-type=module", "--eval", _DRAW, str(bundle)]
+    command = [node, str(PICTURES)]
     if suffix == ".svg":
         return _run([*command, "svg"], to_json(traits).encode(), "Node.js", SECONDS)
     given = to_json({**traits, "widths": font_widths()}).encode()

@@ -20,6 +20,8 @@ from workbench.widgets.base import SAVED, TextView, json_trait
 from workbench.widgets.messages import Handlers, Reveal
 from workbench.widgets.page_types import Answer
 
+EXAMPLE = "wb.Predict('Which pass merges them?', 'FuseOps', choices=['FuseOps', 'FoldConstant'])"
+
 
 class Predict(TextView):
     """A question that asks for a prediction, then shows the answer.
@@ -69,11 +71,16 @@ class Predict(TextView):
         choices: Sequence[str] = (),
     ) -> None:
         self._find = answer if callable(answer) else lambda: answer
-        self._because = because
+        self._because = _text("because", because)
         self._found: list[object] = []
         self._finding = threading.RLock()
         self._asking = Background("workbench-predict", self._failed)
-        super().__init__(question=question, unit=unit, choices=list(choices), shown={"stage": "asked"})
+        super().__init__(
+            question=_text("question", question),
+            unit=_text("unit", unit),
+            choices=_texts("choices", choices),
+            shown={"stage": "asked"},
+        )
         self._handlers = Handlers().on(Reveal, self._reveal)
         self.on_msg(self._receive)
 
@@ -136,6 +143,18 @@ class Predict(TextView):
             return f"<p>{asked} Run the cell to answer.</p>"
         words = " ".join(filter(None, (f"{worded(self.answer, self.unit)}.", self._because)))
         return f"<details><summary>{asked} Predict, then open.</summary><p>{html.escape(words)}</p></details>"
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise WorkbenchError(f"{name} is text, not {type(value).__name__}: {EXAMPLE}")
+    return value
+
+
+def _texts(name: str, values: object) -> list[str]:
+    if isinstance(values, str) or not isinstance(values, Sequence) or not all(isinstance(each, str) for each in values):
+        raise WorkbenchError(f"{name} is a list of texts, not {values!r:.80}: {EXAMPLE}")
+    return list(values)
 
 
 def worded(answer: object, unit: str) -> str:

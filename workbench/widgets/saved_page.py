@@ -1,7 +1,8 @@
 """A view as one HTML file that opens from disk with no network.
 
 The page holds the bundle as its only script, and the view's traits as JSON. A name in a module cannot become markup: the JSON
-has no `<`, `>` or `&`, and the page's policy runs no script but the bundle, by its hash, and loads nothing.
+has no `<`, `>` or `&`, and the page's policy runs the bundle, by its hash, and what the bundle makes (the layout engine, from a
+Blob URL), no other script, and loads nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import re
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
+from workbench.colours import PAGE
 from workbench.terminal import visible
 
 _UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
@@ -38,6 +40,8 @@ def saved_page(traits: Mapping[str, object], bundle: str, title: str) -> str:
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         traits=to_json({**traits, "saved": True}),
         script=script,
+        paper=PAGE["background"].dark,
+        ink=PAGE["ink"].dark,
     )
 
 
@@ -78,13 +82,13 @@ _PAGE = """<!doctype html>
 <html lang="en" data-workbench="saved">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-{digest}'; worker-src blob:; \
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-{digest}' blob:; worker-src blob:; \
 style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="generator" content="tvm-workbench">
 <title>{title}</title>
 <style>:root {{ color-scheme: light dark; }} body {{ margin: 8px; font-family: system-ui, sans-serif; }}
-@media (prefers-color-scheme: dark) {{ body {{ background: #111; color: #e6e6e6; }} }}</style>
+@media (prefers-color-scheme: dark) {{ body {{ background: {paper}; color: {ink}; }} }}</style>
 </head>
 <body>
 <noscript>This picture is drawn by JavaScript, which is switched off here. It loads nothing from anywhere.</noscript>

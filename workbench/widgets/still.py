@@ -1,6 +1,6 @@
 """The picture and the words that a saved notebook shows in place of a widget whose kernel is gone.
 
-A cell with a widget has two outputs: the live view, and this one, which a live view hides (js/views/still_sender.ts). JupyterLab
+A cell with a widget has two outputs: the live view, and this one, which a live view hides (js/pane/still_sender.ts). JupyterLab
 shows a widget whose model is missing as an error and ignores everything else in the same output, so the picture is an output
 of its own, and hides the error before it.
 """

@@ -6,6 +6,7 @@ crash here is a row with a reason there. Messages are JSON; the workload itself 
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import sys
@@ -43,6 +44,8 @@ def serve(find_job: Callable[[str], Job]) -> None:
     find_job
         Returns the function of a job's name.
     """
+    # before TVM is imported, which has a handler of its own in some versions
+    faulthandler.enable()
     hello = json.loads(sys.stdin.readline())
     if hello["cores"]:
         # TVM binds a notebook's thread to one core, and a process that it starts inherits that

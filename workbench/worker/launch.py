@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import signal
 import subprocess
@@ -25,6 +26,11 @@ from workbench.worker.supervisor import END_SECONDS
 PROGRAM = "workbench.jobs"
 "the package whose `__main__` is the program of the child process"
 START_SECONDS = 60.0
+FRAMES = 4
+"top frames that identify a crash"
+_FRAME = re.compile(r'\s*File "[^"]*", line \d+,? in (?P<name>[^(<\n]+)')
+"a line of TVM's stack or of Python's faulthandler"
+_NOT_TVM = ("0x", "Py", "_Py", "__GI_", "__libc", "raise", "abort")
 
 
 class Child:
@@ -132,10 +138,16 @@ class Child:
         message = json.loads(self.connection.recv_bytes())
         return message if (message["pid"], message["number"]) == (self.pid, self._number) else None
 
-    def obituary(self, job: str) -> WorkerLost:
-        """Return the error for a child that ended by itself, with its end and last error; end its remaining processes."""
+    def obituary(self, job: str, doing: str = "") -> WorkerLost:
+        """Return the error for a child that ended by itself, with its end and last error; end its remaining processes.
+
+        Parameters
+        ----------
+        doing
+            The progress that the child reported last.
+        """
         how, killed = self._end()
-        words = self._last_words()
+        words, frames = self._last_words(), self._frames()
         by_system = killed and limits.kills() > self.kills
         self.end()
         if by_system:
@@ -144,6 +156,7 @@ class Child:
         return WorkerLost(
             f"the child process {how} during {job!r}; the notebook is untouched, the next job starts a new one{said}",
             "out of memory" if by_system or limits.ran_out(words) else "crashed",
+            " < ".join([how, *frames, *([doing] if doing else [])]),
         )
 
     def _end(self) -> tuple[str, bool]:
@@ -160,7 +173,15 @@ class Child:
         """Return the last error on the child's error stream; TVM writes other lines there too."""
         self.stderr.seek(0)
         lines = [line.strip() for line in self.stderr if "rror" in line or "atal" in line or limits.ran_out(line)]
-        return lines[-1] if lines else ""
+        # the last is faulthandler's name of the signal
+        words = [line for line in lines if not line.startswith("Fatal Python error: ")]
+        return words[-1] if words else ""
+
+    def _frames(self) -> list[str]:
+        """Return the names of the top frames of a crash, TVM's own or Python's, each once."""
+        self.stderr.seek(0)
+        names = [found["name"] for line in self.stderr if (found := _FRAME.match(line))]
+        return list(dict.fromkeys(name for name in names if not name.startswith(_NOT_TVM)))[:FRAMES]
 
     def end(self) -> None:
         """End the child and every process that it started, even if they do not respond."""

@@ -53,6 +53,8 @@ class Worker:
         self._turn = threading.Lock()
         self._child: Child | None = None
         self._closed = False
+        self._doing = ""
+        "the progress of the current job"
         self._folders: weakref.WeakKeyDictionary[Workload, Path] = weakref.WeakKeyDictionary()
         self._root = Path(tempfile.mkdtemp(prefix="tvm-workbench-"))
         # Also in a process of multiprocessing, which ends without atexit; a forked copy of this process does not run it.
@@ -108,7 +110,7 @@ class Worker:
                 self._child = None
                 if self._closed:
                     raise WorkerLost(ENDED, "cancelled") from None
-                raise child.obituary(job.rpartition(":")[2]) from None
+                raise child.obituary(job.rpartition(":")[2], self._doing) from None
             except BaseException:
                 # Ctrl-C: the child still works, and its answer must not be taken for that of the next job
                 self.stop()
@@ -122,6 +124,7 @@ class Worker:
                     raise _failure(answer)
                 if answer["event"] != "progress":
                     return answer["result"]
+                self._doing = answer["what"]
                 progress(answer["what"], answer["fraction"])
             lost = limits.passed(child)
             if lost is not None:

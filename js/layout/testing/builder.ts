@@ -1,5 +1,5 @@
 /** Builds layout inputs by hand: `const b = new Builder(); const x = b.node("x"); b.edge(x, b.node("relu"))`. */
-import type { LayoutInput } from "../types";
+import { type LayoutInput } from "../types.ts";
 
 export class Builder {
   readonly labels: string[] = [];
@@ -34,19 +34,35 @@ export class Builder {
     this.port.push(this.inputs[target]++);
   }
 
-  get nodeCount(): number { return this.labels.length; }
-  get edgeCount(): number { return this.source.length; }
+  get nodeCount(): number {
+    return this.labels.length;
+  }
+  get edgeCount(): number {
+    return this.source.length;
+  }
 
   /** Shows a group's contents or hides its box: the same graph without groups. */
   flat(): LayoutInput {
     const input = this.input();
-    return { ...input, nodes: { ...input.nodes, group: input.nodes.group.map(() => -1) }, groups: { parent: new Int32Array(0), headerHeight: new Float32Array(0), minWidth: new Float32Array(0) } };
+    return {
+      ...input,
+      nodes: { ...input.nodes, group: input.nodes.group.map(() => -1) },
+      groups: { parent: new Int32Array(0), headerHeight: new Float32Array(0), minWidth: new Float32Array(0) },
+    };
   }
 
   input(): LayoutInput {
     return {
-      nodes: { width: Float32Array.from(this.width), height: Float32Array.from(this.height), group: Int32Array.from(this.group) },
-      edges: { source: Uint32Array.from(this.source), target: Uint32Array.from(this.target), port: Uint16Array.from(this.port) },
+      nodes: {
+        width: Float32Array.from(this.width),
+        height: Float32Array.from(this.height),
+        group: Int32Array.from(this.group),
+      },
+      edges: {
+        source: Uint32Array.from(this.source),
+        target: Uint32Array.from(this.target),
+        port: Uint16Array.from(this.port),
+      },
       groups: {
         parent: Int32Array.from(this.parent),
         headerHeight: new Float32Array(this.parent.length).fill(20),

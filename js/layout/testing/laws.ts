@@ -1,14 +1,20 @@
 /** What every picture must obey, checked from the outside: a list of violations in words, empty when all is well. */
-import { median } from "../level";
-import type { LayoutInput, LayoutResult } from "../types";
+import { median } from "../level.ts";
+import { type LayoutInput, type LayoutResult } from "../types.ts";
 
 const EPSILON = 0.5;
 
-interface Box { x0: number; y0: number; x1: number; y1: number }
+interface Box {
+  x0: number;
+  y0: number;
+  x1: number;
+  y1: number;
+}
 
 export function violations(input: LayoutInput, result: LayoutResult): string[] {
   const found: string[] = [];
-  const boxes = allBoxes(input, result), nodeCount = input.nodes.width.length;
+  const boxes = allBoxes(input, result),
+    nodeCount = input.nodes.width.length;
   const parent = (i: number): number => {
     const g = i < nodeCount ? input.nodes.group[i] : input.groups.parent[i - nodeCount];
     return g < 0 ? -1 : g + nodeCount;
@@ -21,30 +27,53 @@ export function violations(input: LayoutInput, result: LayoutResult): string[] {
     return false;
   };
   boxes.forEach((box, i) => {
-    if (box.x0 < -EPSILON || box.y0 < -EPSILON || box.x1 > result.width + EPSILON || box.y1 > result.height + EPSILON) found.push(`${name(i)} is outside the picture`);
+    if (box.x0 < -EPSILON || box.y0 < -EPSILON || box.x1 > result.width + EPSILON || box.y1 > result.height + EPSILON)
+      found.push(`${name(i)} is outside the picture`);
     const p = parent(i);
     if (p < 0) return;
-    const outer = boxes[p], header = input.groups.headerHeight[p - nodeCount];
-    if (box.x0 < outer.x0 + 1 || box.x1 > outer.x1 - 1 || box.y0 < outer.y0 + header || box.y1 > outer.y1 - 1) found.push(`${name(i)} sticks out of ${name(p)}`);
+    const outer = boxes[p],
+      header = input.groups.headerHeight[p - nodeCount];
+    if (box.x0 < outer.x0 + 1 || box.x1 > outer.x1 - 1 || box.y0 < outer.y0 + header || box.y1 > outer.y1 - 1)
+      found.push(`${name(i)} sticks out of ${name(p)}`);
   });
   const grid = new Grid(boxes);
-  boxes.forEach((box, i) => grid.near(box, (j) => {
-    if (j <= i || !overlap(box, boxes[j]) || inside(i, j) || inside(j, i)) return;
-    found.push(`${name(i)} overlaps ${name(j)}`);
-  }));
+  boxes.forEach((box, i) => {
+    grid.near(box, (j) => {
+      if (j <= i || !overlap(box, boxes[j]) || inside(i, j) || inside(j, i)) return;
+      found.push(`${name(i)} overlaps ${name(j)}`);
+    });
+  });
   const { source, target } = input.edges;
   for (let e = 0; e < source.length; e++) {
-    const from = result.edgeOffset[e], to = result.edgeOffset[e + 1], p = result.edgePoints;
-    if (source[e] === target[e]) { if (from !== to) found.push(`self edge ${e} has points`); continue; }
-    if (to - from < 2) { found.push(`edge ${e} has no line`); continue; }
+    const from = result.edgeOffset[e],
+      to = result.edgeOffset[e + 1],
+      p = result.edgePoints;
+    if (source[e] === target[e]) {
+      if (from !== to) found.push(`self edge ${e} has points`);
+      continue;
+    }
+    if (to - from < 2) {
+      found.push(`edge ${e} has no line`);
+      continue;
+    }
     if (!onBorder(boxes[source[e]], p[2 * from], p[2 * from + 1])) found.push(`edge ${e} does not start at its source`);
     if (!onBorder(boxes[target[e]], p[2 * to - 2], p[2 * to - 1])) found.push(`edge ${e} does not end at its target`);
     const strangers = new Set<number>();
     for (let k = from; k + 1 < to; k++) {
       const segment = { x0: p[2 * k], y0: p[2 * k + 1], x1: p[2 * k + 2], y1: p[2 * k + 3] };
-      const around = { x0: Math.min(segment.x0, segment.x1), x1: Math.max(segment.x0, segment.x1), y0: Math.min(segment.y0, segment.y1), y1: Math.max(segment.y0, segment.y1) };
+      const around = {
+        x0: Math.min(segment.x0, segment.x1),
+        x1: Math.max(segment.x0, segment.x1),
+        y0: Math.min(segment.y0, segment.y1),
+        y1: Math.max(segment.y0, segment.y1),
+      };
       grid.near(around, (j) => {
-        if (!strangers.has(j) && !(j >= nodeCount && (inside(source[e], j) || inside(target[e], j))) && runsThrough(segment, boxes[j])) strangers.add(j);
+        if (
+          !strangers.has(j) &&
+          !(j >= nodeCount && (inside(source[e], j) || inside(target[e], j))) &&
+          runsThrough(segment, boxes[j])
+        )
+          strangers.add(j);
       });
     }
     for (const j of strangers) found.push(`edge ${e} runs through ${name(j)}`);
@@ -55,9 +84,11 @@ export function violations(input: LayoutInput, result: LayoutResult): string[] {
 /** Edges that do not go down from the source's bottom to the target's top. */
 export function upwardEdges(input: LayoutInput, result: LayoutResult): number[] {
   const out: number[] = [];
-  const { source, target } = input.edges, { height } = input.nodes;
+  const { source, target } = input.edges,
+    { height } = input.nodes;
   for (let e = 0; e < source.length; e++) {
-    const s = source[e], t = target[e];
+    const s = source[e],
+      t = target[e];
     let falls = result.y[s] + height[s] / 2 < result.y[t] - height[t] / 2;
     for (let k = result.edgeOffset[e]; k + 1 < result.edgeOffset[e + 1]; k++)
       falls &&= result.edgePoints[2 * k + 3] >= result.edgePoints[2 * k + 1] - EPSILON;
@@ -83,10 +114,11 @@ export function portDisorder(input: LayoutInput, result: LayoutResult): number[]
   return out;
 }
 
-export function allBoxes(input: LayoutInput, result: LayoutResult): Box[] {
+function allBoxes(input: LayoutInput, result: LayoutResult): Box[] {
   const boxes: Box[] = [];
   for (let i = 0; i < result.x.length; i++) {
-    const w = input.nodes.width[i] / 2, h = input.nodes.height[i] / 2;
+    const w = input.nodes.width[i] / 2,
+      h = input.nodes.height[i] / 2;
     boxes.push({ x0: result.x[i] - w, x1: result.x[i] + w, y0: result.y[i] - h, y1: result.y[i] + h });
   }
   for (let g = 0; g < result.groupBox.length; g += 4) {
@@ -106,11 +138,22 @@ function onBorder(box: Box, x: number, y: number): boolean {
 
 /** Liang-Barsky clipping of the segment against the box shrunk by EPSILON. */
 function runsThrough(s: Box, box: Box): boolean {
-  let enter = 0, leave = 1;
-  const dx = s.x1 - s.x0, dy = s.y1 - s.y0;
-  for (const [p, q] of [[-dx, s.x0 - box.x0 - EPSILON], [dx, box.x1 - EPSILON - s.x0], [-dy, s.y0 - box.y0 - EPSILON], [dy, box.y1 - EPSILON - s.y0]]) {
-    if (p === 0) { if (q <= 0) return false; continue; }
-    if (p < 0) enter = Math.max(enter, q / p); else leave = Math.min(leave, q / p);
+  let enter = 0,
+    leave = 1;
+  const dx = s.x1 - s.x0,
+    dy = s.y1 - s.y0;
+  for (const [p, q] of [
+    [-dx, s.x0 - box.x0 - EPSILON],
+    [dx, box.x1 - EPSILON - s.x0],
+    [-dy, s.y0 - box.y0 - EPSILON],
+    [dy, box.y1 - EPSILON - s.y0],
+  ]) {
+    if (p === 0) {
+      if (q <= 0) return false;
+      continue;
+    }
+    if (p < 0) enter = Math.max(enter, q / p);
+    else leave = Math.min(leave, q / p);
   }
   return enter < leave;
 }
@@ -124,7 +167,8 @@ class Grid {
     boxes.forEach((box, i) => {
       for (let k = Math.floor(box.y0 / this.stripe); k <= Math.floor(box.y1 / this.stripe); k++) {
         const list = this.stripes.get(k);
-        if (list) list.push(i); else this.stripes.set(k, [i]);
+        if (list) list.push(i);
+        else this.stripes.set(k, [i]);
       }
     });
   }

@@ -1,5 +1,5 @@
 /** Mulberry32: a small seeded generator, so that every failing example can be named by its seed. */
-export type Random = () => number;
+type Random = () => number;
 
 export function random(seed: number): Random {
   let state = seed >>> 0;

@@ -40,6 +40,12 @@ def parallel_branches(source: Graph | HasGraph, min_branches: int = 2) -> list[B
     ------
     WorkbenchError
         `min_branches` is below 2, the graph is of neither dialect, or an operator lacks inputs.
+
+    Examples
+    --------
+    >>> w = wb.load("def @main(%x: Tensor[(1, 8), float32]) { add(exp(nn.relu(%x)), tanh(nn.relu(%x))) }")
+    >>> [(group.kind, group.branches, group.passes) for group in wb.parallel_branches(w)]
+    [('identical', ((1,), (3,)), 'EliminateCommonSubexpr')]
     """
     if isinstance(min_branches, bool) or not isinstance(min_branches, int) or min_branches < 2:
         raise WorkbenchError(

@@ -13,6 +13,7 @@ from workbench.analysis.outcome import FAILED, LEFT, MERGED, Outcome, failed
 from workbench.analysis.tensors import nbytes
 from workbench.graph.model import Edge, Graph
 from workbench.terminal import visible
+from workbench.wording import counted
 
 KINDS = ("identical", "combinable", "hazard", "near")
 EQUAL_PASSES = ("EliminateCommonSubexpr", "MergeIdenticalKernels")
@@ -154,7 +155,7 @@ class BranchGroup:
     def __str__(self) -> str:
         ops = " -> ".join(self.graph.nodes[node].op for node in self.branches[0])
         results = self.results  # before the headline, which then knows the outcome
-        said = [f"{self.headline}: {len(self.branches)} branches of {ops} ({self.passes})"]
+        said = [f"{self.headline}: {counted(len(self.branches), 'branch')} of {ops} ({self.passes})"]
         said += [f"{reason.code}: {reason.sentence}" for reason in (*self.hazards, *self.reasons)]
         return visible("\n  ".join([*said, *results]))
 

@@ -14,6 +14,7 @@ from workbench.analysis.branches.siblings import Pair, Reason
 from workbench.analysis.tensors import Tensor, tensor
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Node
+from workbench.wording import counted
 
 MOVES_AXES = ("expand_dims", "repeat", "tile", "broadcast_to", "broadcast_to_like")
 "Operators that are element-wise by pattern kind but may move the axis along which branches are joined."
@@ -38,7 +39,7 @@ def argument_type(calls: Calls, node: int, index: int) -> Tensor:
     if index >= len(given):
         op = calls.graph.nodes[node].op
         raise WorkbenchError(
-            f"{op} (node {node}) has {len(given)} arguments and takes at least {index + 1}; load the graph from a module "
+            f"{op} (node {node}) has {counted(len(given), 'argument')} and takes at least {index + 1}; load the graph from a module "
             "that TVM accepts"
         )
     return type_of(calls, given[index])

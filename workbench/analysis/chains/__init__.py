@@ -27,6 +27,13 @@ def constant_chains(source: Graph | HasGraph) -> list[ConstantChain]:
     ------
     WorkbenchError
         The graph is of neither dialect, or an operator lacks inputs.
+
+    Examples
+    --------
+    >>> w = wb.load("def @main(%x: Tensor[(1, 8), float32]) { add(add(%x, 1f), 2f) }")
+    >>> chain = wb.constant_chains(w)[0]
+    >>> chain.nodes, chain.left, chain.passes
+    ((2, 4), 1, 'SimplifyExpr,FoldConstant')
     """
     graph = graph_of(source, "constant_chains")
     if graph.dialect not in ("relay", "relax"):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from workbench.analysis.fusion.report import FusionReport, explain_fusion
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
+from workbench.wording import counted
 
 
 def assert_fused(source: object, ops: Sequence[str], **settings: object) -> None:
@@ -31,6 +32,11 @@ def assert_fused(source: object, ops: Sequence[str], **settings: object) -> None
         There is none; the message gives the point where the longest matching prefix of the chain ends, and why.
     WorkbenchError
         `ops` is empty, or FuseOps fails on this graph.
+
+    Examples
+    --------
+    >>> w = wb.load("def @main(%x: Tensor[(1, 8), float32]) { nn.softmax(nn.relu(exp(%x))) }")
+    >>> wb.assert_fused(w, ["exp", "nn.relu"])
     """
     if not ops or isinstance(ops, str):
         raise WorkbenchError('assert_fused takes a list of operator names, such as ["nn.conv2d", "add", "nn.relu"]')
@@ -50,25 +56,78 @@ def assert_fused(source: object, ops: Sequence[str], **settings: object) -> None
     raise AssertionError(_missing(report.graph, ops))
 
 
-def assert_kernels(source: object, *, at_most: int, **settings: object) -> None:
-    """Fail if there are more than `at_most` kernels.
+class Named(Protocol):
+    """A tensor of a plan."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def bytes(self) -> int: ...
+
+
+@runtime_checkable
+class Planned(Protocol):
+    """A MemoryPlan, of `wb.memory`."""
+
+    @property
+    def peak_bytes(self) -> int: ...
+    @property
+    def peak_step(self) -> int | None: ...
+    def live(self, step: int) -> Sequence[Named]: ...
+
+
+def assert_kernels(
+    source: object, *, at_most: int | None = None, peak_bytes: int | None = None, **settings: object
+) -> None:
+    """Fail if there are more than `at_most` kernels, or if the memory plan has a higher peak than `peak_bytes`.
 
     Parameters
     ----------
     source, settings
-        As for `assert_fused`.
+        As for `assert_fused`. With `peak_bytes` a MemoryPlan of `wb.memory`, whose kernels are those of the build.
 
     Raises
     ------
     AssertionError
-        There are more; the message lists them, each with the reason why it ends there.
+        There are more; the message lists the kernels, each with the reason why it ends there, or the tensors that are live at
+        the peak.
     WorkbenchError
-        FuseOps fails on this graph.
+        FuseOps fails on this graph, or neither limit is given, or `peak_bytes` comes without a plan.
+
+    Examples
+    --------
+    >>> w = wb.load("def @main(%x: Tensor[(1, 8), float32]) { nn.softmax(nn.relu(exp(%x))) }")
+    >>> wb.assert_kernels(w, at_most=2)
+    >>> wb.assert_kernels(wb.memory(wb.samples.load("mlp")), at_most=6, peak_bytes=4352)
     """
-    report = _report(source, settings)
+    if at_most is None and peak_bytes is None:
+        raise WorkbenchError("assert_kernels has nothing to check; give at_most= or peak_bytes=")
+    if peak_bytes is not None:
+        _assert_peak(source, peak_bytes)
+    if at_most is not None:
+        _assert_count(_report(source, settings), at_most)
+
+
+def _assert_peak(source: object, peak_bytes: int) -> None:
+    if not isinstance(source, Planned):
+        raise WorkbenchError("peak_bytes= needs a memory plan; give assert_kernels a plan, wb.memory(w)")
+    if source.peak_bytes <= peak_bytes or source.peak_step is None:
+        return
+    step = source.peak_step
+    largest = sorted(source.live(step), key=lambda tensor: -tensor.bytes)
+    lines = [
+        f"the peak is {source.peak_bytes:,} bytes at step {step}, and at most {peak_bytes:,} were wanted; live then:"
+    ]
+    lines += [f"  {tensor.name}: {tensor.bytes:,} bytes" for tensor in largest[:LISTED]]
+    if len(largest) > LISTED:
+        lines.append(f"  and {len(largest) - LISTED} more")
+    raise AssertionError("\n".join(lines))
+
+
+def _assert_count(report: FusionReport, at_most: int) -> None:
     if len(report.kernels) <= at_most:
         return
-    lines = [f"{len(report.kernels)} kernels, and at most {at_most} were wanted:"]
+    lines = [f"{counted(len(report.kernels), 'kernel')}, and at most {at_most} were wanted:"]
     for group in report.kernels[:LISTED]:
         decision = report.decided(group.root)
         lines.append(f"  {' + '.join(group.ops)}: {decision.sentence if decision else ''}")

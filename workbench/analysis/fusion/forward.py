@@ -54,7 +54,7 @@ HELD = {
     "argument": "is passed to a function that is called as a whole",
     "reference": "goes into a reference",
     "match": "is taken apart by a match",
-    "mixed": "stands in a tuple beside values that are no tensors",
+    "mixed": "is in a tuple with values that are not tensors",
     "local": "is in an arm of an `if` or in a local function, where FuseOps merges nothing",
     "kernel": "is in a function that the pass leaves as it is",
 }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from workbench.analysis import legality
 from workbench.analysis.tensors import nbytes
 from workbench.graph.model import Graph, Group
 
@@ -44,20 +45,47 @@ def called(kernel: FusedGroup) -> str:
     return "_".join(["fused", *(op.replace(".", "_") for op in kernel.ops)])
 
 
-def boundaries(report: FusionReport) -> tuple[tuple[int, int], ...]:
-    """Return (producer, consumer) pairs across kernels, where the second reads the first, also through tuples and cuts."""
-    graph, place = report.graph, {n: at for at, kernel in enumerate(report.kernels) for n in kernel.nodes}
+@dataclass
+class Uses:
+    """The readers of a kernel's value."""
+
+    users: list[int] = field(default_factory=list)
+    "nodes of kernels, ascending"
+    leaves: bool = False
+    "whether something other than a kernel needs the value, such as the caller"
+
+
+def places(report: FusionReport) -> dict[int, int]:
+    """Return the index of the kernel of each node that is in one."""
+    return {node: at for at, kernel in enumerate(report.kernels) for node in kernel.nodes}
+
+
+def uses(report: FusionReport) -> dict[int, Uses]:
+    """Return the uses of each value that a node of a kernel computes, also through tuples and cuts."""
+    graph, place = report.graph, places(report)
+    results = {*graph.outputs, *(group.output for group in graph.groups if group.kind in ("function", "branch"))}
     # a node between kernels that is not in one passes on its inputs
     given: dict[int, tuple[int, ...]] = {}
-    found: dict[tuple[int, int], None] = {}
+    found: dict[int, Uses] = {}
     for node in graph.nodes:
         sources = tuple(dict.fromkeys(s for at in graph.inputs[node.id] for s in given.get(at, ())))
-        if node.id not in place:
-            given[node.id] = sources
-            continue
-        found |= dict.fromkeys((s, node.id) for s in sources if place[s] != place[node.id])
-        given[node.id] = (node.id,)
-    return tuple(found)
+        inside = node.id in place
+        for source in sources if inside else ():
+            found[source].users.append(node.id)
+        if inside:
+            sources, found[node.id] = (node.id,), Uses()
+        if node.id in results or not (inside or node.op == legality.CUT or node.kind in ("tuple", "get_item")):
+            for source in sources:
+                found[source].leaves = True
+        given[node.id] = sources
+    return found
+
+
+def boundaries(report: FusionReport) -> tuple[tuple[int, int], ...]:
+    """Return (producer, consumer) pairs across kernels, where the second reads the first, also through tuples and cuts."""
+    place = places(report)
+    pairs = ((source, user) for source, value in uses(report).items() for user in value.users)
+    return tuple((source, user) for source, user in pairs if place[source] != place[user])
 
 
 @dataclass(frozen=True)

@@ -271,7 +271,7 @@ def _dominator_kind(d: Decision) -> str:
 
 def _path_kind(d: Decision) -> str:
     culprit, kind, most = d.data
-    where = "there" if culprit == d.dominator else f"on the way stands {d.named(culprit)}; there"
+    where = "there" if culprit == d.dominator else f"on the path is {d.named(culprit)}; there"
     holds = d.complex_in_kernel_of(culprit)
     what = f"{d.named(holds)} is in the kernel" if holds not in (None, culprit) else f"the kernel is {WORDS[kind]}"
     return (

@@ -17,6 +17,7 @@ from workbench.graph.dominance import known_node
 from workbench.graph.model import Graph, HasGraph, graph_of
 from workbench.target_text import TargetLike, kind_of, target_text
 from workbench.terminal import html_table
+from workbench.wording import counted
 
 if TYPE_CHECKING:
     from workbench.analysis.fusion.kernel_graph import Handover
@@ -52,6 +53,15 @@ def explain_fusion(
     ------
     WorkbenchError
         The source is not a graph of a known dialect, or a setting is out of range.
+
+    Examples
+    --------
+    >>> w = wb.load("def @main(%x: Tensor[(1, 8), float32]) { nn.softmax(nn.relu(exp(%x))) }")
+    >>> report = wb.explain_fusion(w)
+    >>> [kernel.ops for kernel in report.kernels]
+    [('exp', 'nn.relu'), ('nn.softmax',)]
+    >>> report.why(2, 3).headline
+    'nn.relu (node 2) and nn.softmax (node 3) are not in one kernel: one boundary between them.'
     """
     graph = graph_of(source, "explain_fusion")
     if graph.dialect not in FORWARD:
@@ -92,14 +102,14 @@ class FusionReport:
 
     def __repr__(self) -> str:
         fails = ", the pass fails" if self.failure else ""
-        return f"FusionReport({self.graph.name!r}, {self.settings}: {len(self.kernels)} kernels{fails})"
+        return f"FusionReport({self.graph.name!r}, {self.settings}: {counted(len(self.kernels), 'kernel')}{fails})"
 
     def _repr_html_(self) -> str:
         rows = (
             {"kernel": place, "operators": ", ".join(kernel.ops), "nodes": len(kernel.nodes), "result": kernel.root}
             for place, kernel in enumerate(self.kernels)
         )
-        return html_table(self.failure or f"{self.graph.name}: {len(self.kernels)} kernels", rows)
+        return html_table(self.failure or f"{self.graph.name}: {counted(len(self.kernels), 'kernel')}", rows)
 
     @cached_property
     def forward(self) -> Forward:
@@ -206,6 +216,11 @@ class FusionReport:
         nodes, run = self.graph.nodes, self.run
         still = [Decision(None, n, None, code, data, (), run, nodes) for n, code, data in self._still()]
         return (*still, *(Decision(*verdict, run, nodes) for verdict in run.verdicts))
+
+    @cached_property
+    def refuses_by_depth(self) -> bool:
+        """Whether max_depth keeps any two nodes apart."""
+        return any(verdict.code == "max_depth" for verdict in self.run.verdicts)
 
     @property
     def frames(self) -> tuple[Decision, ...]:

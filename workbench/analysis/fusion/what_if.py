@@ -201,7 +201,8 @@ def _settings(report: FusionReport, a: int, b: int) -> Iterator[Change]:
         if works(opt_level=1):
             yield Change("opt_level", None, 1, "fuse_opt_level were at least 1")
         return
-    if works(max_depth=MOST_DEPTH):
+    # without a refusal by max_depth a larger one changes nothing
+    if report.refuses_by_depth and works(max_depth=MOST_DEPTH):
         depth = _least(settings.max_depth, MOST_DEPTH, lambda depth: works(max_depth=depth))
         yield Change("max_depth", None, depth, f"max_depth were {depth} instead of {settings.max_depth}")
     if settings.max_function_args and works(max_function_args=0):

@@ -17,6 +17,7 @@ from itertools import accumulate
 
 from workbench.analysis.patterns.pattern import Pattern, PatternError, PatternNode
 from workbench.analysis.patterns.program import LEAVES, Program
+from workbench.wording import counted
 
 Bindings = dict[int, tuple[int, ...]]
 "Sub-pattern -> the rows it holds."
@@ -135,11 +136,11 @@ class Matcher:
             known = self._memo[id]
             if len(known) != 1:
                 raise PatternError(
-                    f"TVM fails on this pattern: the sub-pattern `{pattern.label}` stands in the path of dominates and elsewhere; make two of it"
+                    f"TVM fails on this pattern: the sub-pattern `{pattern.label}` is in the path of dominates and elsewhere; make two of it"
                 )
             if known[0] == row:
                 return True
-            words = f"is not {self.program.named(known[0])}, and the sub-pattern stands for one value in both places"
+            words = f"is not {self.program.named(known[0])}, and the sub-pattern matches one value in both places"
             return self._fail(pattern, row, "other-value", words)
         mark = len(self._order)
         if self._visits[pattern.kind](pattern, row):
@@ -195,7 +196,7 @@ class Matcher:
         if here.kind != "tuple":
             return self._fail(pattern, row, "no-tuple", "is not a tuple")
         if len(pattern.children) != len(here.parts):
-            words = f"has {len(here.parts)} fields, and the pattern {len(pattern.children)}"
+            words = f"has {counted(len(here.parts), 'field')}, and the pattern {len(pattern.children)}"
             return self._fail(pattern, row, "other-count", words)
         return self._placed(pattern.children, list(here.parts))
 
@@ -261,7 +262,7 @@ class Matcher:
         if pattern.fields["any"]:
             return True
         if len(pattern.children) != len(here.parts):
-            words = f"has {len(here.parts)} fields, and the pattern {len(pattern.children)}"
+            words = f"has {counted(len(here.parts), 'field')}, and the pattern {len(pattern.children)}"
             return self._fail(pattern, row, "other-count", words)
         return self._all(pattern.children, here.parts)
 
@@ -273,7 +274,7 @@ class Matcher:
         if pattern.fields["any"]:
             return self._visit(body, here.parts[-1])
         if len(pattern.children) != len(here.parts):
-            words = f"has {len(here.parts) - 1} parameters, and the pattern {len(params)}"
+            words = f"has {counted(len(here.parts) - 1, 'parameter')}, and the pattern {len(params)}"
             return self._fail(pattern, row, "other-count", words)
         return self._all(pattern.children, here.parts)
 
@@ -304,7 +305,7 @@ class Matcher:
         if pattern.fields.get("rest"):
             given = given[: len(arguments)]
         if len(arguments) != len(given):
-            words = f"has {len(given)} arguments, and the pattern {len(arguments)}"
+            words = f"has {counted(len(given), 'argument')}, and the pattern {len(arguments)}"
             return self._fail(pattern, row, "other-count", words)
         if self._all(arguments, given):
             return True
@@ -388,7 +389,7 @@ class Matcher:
     def _off_path(self, path: int, inner: Failure | None) -> str:
         because = f": {self.program.named(inner.row)} {inner.words}" if inner else ""
         return (
-            f"lies between child and parent, and the path pattern ({self.nodes[path].label}) does not match it{because}"
+            f"is between child and parent, and the path pattern ({self.nodes[path].label}) does not match it{because}"
         )
 
     def _fail_entering(self, pattern: PatternNode, row: int) -> bool:

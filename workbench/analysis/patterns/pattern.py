@@ -64,6 +64,10 @@ ROLES = {
 class PatternError(WorkbenchError):
     """A pattern that cannot be read, or that TVM rejects."""
 
+    def _render_traceback_(self) -> list[str]:
+        """Return the sentence alone, which IPython then shows: frames of this package do not help with a typed pattern."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 @dataclass(frozen=True)
 class PatternNode:

@@ -225,7 +225,7 @@ def _other_attribute(pattern: PatternNode, node: Node | None, dialect: str) -> t
             default = (
                 "; a Graph keeps only what differs from the default, so give the workload" if dialect == "relay" else ""
             )
-            return "attribute-absent", f"says no attribute {name!r}{default}"
+            return "attribute-absent", f"gives no attribute {name!r}{default}"
         if node.attrs[name] != wanted:
             return "attribute-differs", f"has {name}={node.attrs[name]}, not {wanted}"
     return None

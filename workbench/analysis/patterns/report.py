@@ -13,6 +13,7 @@ from workbench.analysis.patterns.program import Program
 from workbench.analysis.patterns.region import Domination, domination
 from workbench.graph.model import Graph
 from workbench.terminal import visible
+from workbench.wording import counted
 
 Held = Mapping[int, tuple[int, ...]]
 
@@ -173,7 +174,7 @@ def _notes(program: Program, pattern: Pattern, made: Iterable[Attempt], steps: i
     failed = [each.failure for each in made if each.failure is not None and each.failure.reason == "tvm-fails"]
     if failed:
         yield (
-            f"in @{program.name} TVM's matcher ends with an error at {len(failed)} expressions, and so may "
+            f"in @{program.name} TVM's matcher ends with an error at {counted(len(failed), 'expression')}, and so may "
             f"{takers(program.graph.dialect, pattern)}; the first is {program.named(failed[0].row)}, which {failed[0].words}"
         )
     if steps > SLOW:
@@ -279,7 +280,7 @@ def _headline(outcome: PatternReport) -> str:
     if not outcome.matches:
         return "no match"
     taken = len(outcome.taken)
-    said = "1 match" if len(outcome.matches) == 1 else f"{len(outcome.matches)} matches"
+    said = counted(len(outcome.matches), "match")
     return f"{said}, {'all' if taken == len(outcome.matches) else taken or 'none'} taken by {takers(outcome.graph.dialect, outcome.pattern)}"
 
 
@@ -317,7 +318,7 @@ def region_lines(graph: Graph, outcome: Domination) -> Iterator[str]:
     region = outcome.region
     if region is None:
         return
-    yield f"the region that would do: from {_node_name(graph, region.entry)} to {_node_name(graph, region.exit)}, {len(region.nodes)} nodes"
+    yield f"the region that would do: from {_node_name(graph, region.entry)} to {_node_name(graph, region.exit)}, {counted(len(region.nodes), 'node')}"
     for edge in region.inputs:
         yield f"  {_node_name(graph, edge.source)} enters it at {_node_name(graph, edge.target)}"
     if outcome.would_match:

@@ -15,6 +15,7 @@ from workbench.analysis.patterns.report import Match, PatternReport
 from workbench.analysis.patterns.text import code
 from workbench.errors import UnknownNode
 from workbench.graph.model import Graph
+from workbench.wording import counted
 
 LEVELS = ("", "attributes", "attributes and types", "attributes, types and the names of inputs")
 "Conditions of a pattern besides the operators, the fewest first."
@@ -87,7 +88,7 @@ def suggest(
         return first
     if first is not None:
         raise PatternError(
-            f"every pattern that matches these nodes also matches {len(first.elsewhere)} other places (nodes "
+            f"every pattern that matches these nodes also matches {counted(len(first.elsewhere), 'other place')} (nodes "
             f"{_few(first.elsewhere)}), which differ in nothing that a pattern can say; exact=False gives the one that matches them all"
         )
     raise PatternError(why)

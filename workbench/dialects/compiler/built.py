@@ -36,6 +36,9 @@ class Compiled(ABC):
     def program(self) -> Program: ...
 
     @abstractmethod
+    def peak_bytes(self) -> int | None: ...
+
+    @abstractmethod
     def code(self, form: str) -> str: ...
 
     def calls(self) -> list[dict[str, Any]]:

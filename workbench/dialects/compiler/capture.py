@@ -89,6 +89,38 @@ class Capture:
         event.seconds = time.perf_counter() - event.started
 
 
+LOWERING = ("LowerTE", "FuseTIR", "CallTIRRewrite")
+"passes whose input has the kernels of a build, as functions of operators where the first two of them run"
+
+
+@tvm.ir.instrument.pass_instrument
+class UntilLowered:
+    """Keeps the modules between the passes of a build, until the compiler lowers its kernels.
+
+    Parameters
+    ----------
+    keeps
+        As for Capture.
+    """
+
+    def __init__(self, keeps: Callable[[str], bool]) -> None:
+        self.keeps = keeps
+        self.modules: list[Any] = []
+        "in the order in which the passes ended; the first one is the input of the first pass"
+        self.ended = False
+
+    def run_before_pass(self, module: Any, info: Any) -> None:
+        """Keep the first module, and stop at lowering; TVM calls it before each pass."""
+        self.ended |= str(info.name) in LOWERING
+        if not self.modules:
+            self.modules.append(module)
+
+    def run_after_pass(self, module: Any, info: Any) -> None:
+        """Keep the result of a pass; TVM calls it after each pass that did not raise."""
+        if not self.ended and self.keeps(str(info.name)) and not module.same_as(self.modules[-1]):
+            self.modules.append(module)
+
+
 _TYPES = {"IntImm": "int", "bool": "bool", "int": "int", "FloatImm": "float", "float": "float", "String": "str"}
 "TVM's name of a type, without the namespace -> Python's; a switch of Relay's TVM is an int"
 _SAYS_WHY = re.compile(r"(?i)\bexpect|does not have|has no|unknown|invalid")

@@ -43,6 +43,25 @@ def random_values(name: str, shape: Sequence[int], dtype: str, seed: int, below:
     return random.uniform(-3, 3, shape).astype(dtype)
 
 
+def random_code(name: str, shape: Sequence[int], dtype: str, seed: int, below: int | None = None) -> str:
+    """Return a Python expression, with numpy as `np`, of the array that `random_values` returns.
+
+    >>> values = random_values("x", (2, 2), "int8", 7)
+    >>> bool((eval(random_code("x", (2, 2), "int8", 7)) == values).all())
+    True
+    """
+    random = f"np.random.default_rng([{seed}, {zlib.crc32(name.encode())}])"
+    sizes = tuple(shape)
+    if dtype.startswith("bool"):
+        return f"{random}.integers(0, 2, {sizes}).astype('bool')"
+    if dtype.startswith(("int", "uint")):
+        low, high = (0, 5) if dtype.startswith("uint") else (-4, 5)
+        if below is not None:
+            low, high = 0, max(1, min(5, below))
+        return f"{random}.integers({low}, {high}, {sizes}).astype({dtype!r})"
+    return f"{random}.uniform(-3, 3, {sizes}).astype({dtype!r})"
+
+
 def limit_of(workload: Workload, name: str, dtype: str) -> int | None:
     """Return the size of the dimension that an input indexes, or None; only integers are looked up."""
     return workload.limits.get(name) if "int" in dtype else None

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from workbench.errors import LoadError, Unconverted, WorkbenchError, last_line
+from workbench.wording import counted
 
 
 class Converting:
@@ -148,7 +149,7 @@ def shapes(inputs: Inputs, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
     """
     given = dict(inputs) if isinstance(inputs, Mapping) else dict(enumerate(inputs or ()))
     if len(given) > len(names):
-        raise LoadError(f"{len(given)} inputs are given, and the model has {len(names)}: {', '.join(names)}")
+        raise LoadError(f"{counted(len(given), 'input')} given, and the model has {len(names)}: {', '.join(names)}")
     return {key if isinstance(key, str) else names[key]: _shape(key, value) for key, value in given.items()}
 
 

@@ -98,7 +98,7 @@ class _Bytes:
 
     def tensor(self, name: str) -> np.ndarray:
         if self.number("Q") != TENSOR:
-            raise ValueError(f"no tensor stands where {name[:80]!r} should be")
+            raise ValueError(f"there is no tensor where {name[:80]!r} should be")
         self.take(8 + 8)  # reserved, and the device it was on
         rank, code, bits, lanes = (self.number(form) for form in ("i", "B", "B", "H"))
         kind = _KINDS.get((code, bits))

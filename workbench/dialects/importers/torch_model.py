@@ -21,8 +21,8 @@ SUFFIXES = (".pt", ".pth", ".pt2", ".ts", ".torchscript")
 def refuse_file(path: Path) -> NoReturn:
     """Raise a LoadError that describes what to do with a file of PyTorch's."""
     raise LoadError(
-        f"{path.name} may run code of whoever made it when it is opened, so it is not; if you trust it, open it with torch yourself and "
-        "load what you get, wb.load(torch.export.load(file)) or wb.load(torch.jit.load(file)), or export it to ONNX, which is data only"
+        f"{path.name} may run its author's code when it is opened, so it is not opened; if you trust it, open it with torch yourself and "
+        "load the result, wb.load(torch.export.load(file)) or wb.load(torch.jit.load(file)), or export it to ONNX, which is data only"
     )
 
 
@@ -51,7 +51,7 @@ def examples(inputs: Mapping[str, Any] | Sequence[Any] | None, what: str) -> tup
 
     if not inputs:
         raise LoadError(
-            f"a {what} says nothing of its inputs; give shapes or example tensors, wb.load(model, inputs=[(1, 3, 224, 224)])"
+            f"a {what} does not describe its inputs; give shapes or example tensors, wb.load(model, inputs=[(1, 3, 224, 224)])"
         )
     values = inputs.values() if isinstance(inputs, Mapping) else inputs
     made = []

@@ -1,7 +1,8 @@
 """Every difference between the TVM versions that a dialect handles (apache-tvm 0.25, 0.26, 0.27), and nothing else.
 
 Changes: types moved from `struct_info` to `ty` (0.26), variables from `name_hint` to `name` (0.26), constants from
-`relax.Constant.data` to `ir.GenericConst.value` (0.27), `TensorStructInfo` became `TensorType` (0.26).
+`relax.Constant.data` to `ir.GenericConst.value` (0.27), `TensorStructInfo` became `TensorType` (0.26), `arith` became
+`sym` (0.27).
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import tvm
@@ -138,16 +141,43 @@ def dtype_of(type: Any) -> str:
 
 def fixed_shape(type: Any) -> list[int] | None:
     """Return the dimensions of a tensor type whose shape is known, None for any other type."""
-    if not isinstance(type, _TensorType) or type.shape is None or not hasattr(type.shape, "values"):
+    values = dimensions_of(type)
+    if values is None or not all(is_number(each) for each in values):
         return None
-    values = list(type.shape.values)
-    return [int(v) for v in values] if all(isinstance(v, (int, tvm.tirx.IntImm)) for v in values) else None
+    return [int(each) for each in values]
+
+
+def is_number(expr: Any) -> bool:
+    """Return whether an expression is an integer literal."""
+    return isinstance(expr, (int, tvm.tirx.IntImm))
+
+
+def arithmetic() -> Any:
+    """Return TVM's module for symbolic arithmetic, `sym` since 0.27."""
+    name = "tvm.sym" if find_spec("tvm.sym") else "tvm.arith"
+    return import_module(name)
+
+
+def dimensions_of(type: Any) -> list[Any] | None:
+    """Return the dimensions of a tensor type, as numbers or expressions; None if unknown, and for any other type."""
+    values = getattr(type.shape, "values", None) if isinstance(type, _TensorType) else None
+    return None if values is None else list(values)
+
+
+def variables_of(type: Any) -> list[Any]:
+    """Return the symbolic dimensions in a type."""
+    find = getattr(relax.analysis, "tir_vars_in_type", None) or relax.analysis.tir_vars_in_struct_info
+    return list(find(type))
 
 
 def symbols_of(type: Any) -> list[str]:
     """Return the names of the symbolic dimensions in a type."""
-    find = getattr(relax.analysis, "tir_vars_in_type", None) or relax.analysis.tir_vars_in_struct_info
-    return [name_of(variable) if hasattr(variable, _NAME) else str(variable.name) for variable in find(type)]
+    return [symbol_name(variable) for variable in variables_of(type)]
+
+
+def symbol_name(variable: Any) -> str:
+    """Return the name of a symbolic dimension."""
+    return name_of(variable) if hasattr(variable, _NAME) else str(variable.name)
 
 
 def shape_of(type: Any) -> list[int] | None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import numpy as np
 import tvm
 from tvm import relax
 from tvm.relax.frontend.nn import Parameter
 
 from workbench.dialects.base import Workload
 from workbench.dialects.nesting import refuse_large_types
+from workbench.dialects.python_text import literal
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.answers import SAFE_NESTING, Drawn, fusion_failure, merged_nodes, nested_depth
 from workbench.dialects.relax.compat import name_of
@@ -28,9 +31,11 @@ from workbench.dialects.relax.products import joined_products
 from workbench.dialects.relax.saved import dump as dump
 from workbench.dialects.relax.saved import load_json, load_metadata
 from workbench.dialects.relax.saved import restore as restore
+from workbench.dialects.relax.source_text import python, with_parameters
 from workbench.errors import LoadError, first_line
 from workbench.graph.model import Graph
 from workbench.graph.nodes import Answers, Products
+from workbench.wording import counted
 
 NAME = "relax"
 
@@ -57,7 +62,7 @@ def read(text: str, is_json: bool, name: str) -> Workload:
     workload = _loaded(_from_script(source), name)
     if source.left_out:
         workload.notes.append(
-            f"{source.left_out} statements around the program were left out: a workload is read, not run"
+            f"left out, since a workload is read and not run: {counted(source.left_out, 'statement')} around the program"
         )
     return workload
 
@@ -89,6 +94,19 @@ def check_types(module: tvm.IRModule) -> None:
 def text(module: tvm.IRModule) -> str:
     """Return the module as TVM prints it."""
     return str(module.script())
+
+
+def source(module: tvm.IRModule) -> tuple[str, dict[str, np.ndarray]]:
+    """Return Python that makes `mod`, and the values of the constants that are parameters of its `main`.
+
+    The text is the one that TVM prints, if it makes the same module; otherwise TVM's JSON, with all constants.
+    """
+    apart, values = with_parameters(module)
+    printed = text(apart)
+    with suppress(LoadError):
+        if same(bind(_from_script(find_program(printed, vocabulary.vocabulary())), values), module):
+            return python(printed), values
+    return f"mod = tvm.ir.load_json({literal(tvm.ir.save_json(module))})", {}
 
 
 def graph(module: tvm.IRModule, name: str) -> Graph:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.dialects.facets import CodeText
+from workbench.dialects.facets import CodeText, ScriptText
 from workbench.dialects.relax import passes
 from workbench.target_text import target_argument
 
@@ -53,7 +53,22 @@ def target(text: str) -> str:
     return f"tvm.target.Target({target_argument(text)!r})"
 
 
-CODE = CodeText(_IMPORTS, passes.OURS, passes.__name__, _RUN, _TYPED, _BIND, _BUILD, constructor, target)
+_SCRIPT = ScriptText(
+    _IMPORTS,
+    'mod = relax.transform.BindParams("main", constants)(mod)',
+    """\
+def flat(value):
+    return [value.numpy()] if hasattr(value, "numpy") else [each for part in value for each in flat(part)]
+
+
+def outputs(mod, **context):
+    with tvm.transform.PassContext(**context):
+        built = tvm.compile(mod, TARGET, relax_pipeline=relax.get_default_pipeline(TARGET))
+    arguments = [tvm.runtime.tensor(array) for array in {**inputs, **params}.values()]
+    return flat(relax.VirtualMachine(built, DEVICE)["main"](*arguments))""",
+)
+
+CODE = CodeText(_IMPORTS, passes.OURS, passes.__name__, _RUN, _TYPED, _BIND, _BUILD, constructor, target, _SCRIPT)
 "of a trace, and of a build"
 
 _TUNED_BUILD = """\

@@ -12,10 +12,24 @@ from workbench.dialects.entries import functions_called, functions_reached
 from workbench.dialects.relay.graph import IN_PLACE
 from workbench.errors import LoadError, UnknownName
 
+_MAIN = relay.GlobalVar("main")
+
 
 def copy(module: tvm.IRModule) -> tvm.IRModule:
     """Return a module with the same functions, which can be changed independently."""
     return tvm.IRModule(module.functions, module.type_definitions, module.attrs)
+
+
+def unshared(module: tvm.IRModule) -> tvm.IRModule:
+    """Return the module, with operators of its own if a pass would write into them.
+
+    Canonicalizing `qnn.requantize` writes the target's rounding and dtype into the attributes of its argument, so a later pass or build
+    for another target would use them (QnnCanonicalize, src/relay/qnn/op/requantize.cc).
+    """
+    functions = (each for each in module.functions.values() if isinstance(each, relay.Function))
+    if any("qnn.requantize" in relay.analysis.list_op_freqs(tvm.IRModule({_MAIN: each})) for each in functions):
+        return tvm.ir.load_json(tvm.ir.save_json(module))
+    return module
 
 
 def entries(module: tvm.IRModule) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from workbench.dialects.relay.entries import entries as entries
 from workbench.dialects.relay.entries import with_entry as with_entry
 from workbench.dialects.relay.entries import with_shapes
 from workbench.dialects.relay.graph import build_graph
-from workbench.dialects.relay.objects import lacks_types, module_of
+from workbench.dialects.relay.objects import lacks_types, module_of, operands_first
 from workbench.dialects.relay.operators import registered_pattern
 from workbench.dialects.relay.parser import parse
 from workbench.dialects.relay.paste.reading import METADATA, Reading, read_all, text_only
@@ -30,7 +30,8 @@ from workbench.dialects.relay.printer import constant_digests, parameter_names, 
 from workbench.dialects.relay.saved import checked, with_checked_metadata
 from workbench.dialects.relay.saved import dump as dump
 from workbench.dialects.relay.saved import restore as restore
-from workbench.errors import LoadError, TooDeep, last_line
+from workbench.dialects.relay.source_text import source as source
+from workbench.errors import LoadError, TooDeep, UnknownOperator, last_line
 from workbench.graph.model import Graph, depth
 
 
@@ -192,6 +193,21 @@ def _without_module(reading: Reading, name: str, error: LoadError) -> Workload:
 
 def module_of_reading(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.IRModule, list[str]]:
     """Return the typed module of a reading and its assumptions; TVM's own parser reads complete text."""
+    try:
+        return _module_of_reading(reading, params)
+    except LoadError:
+        _refuse_unknown_operators(reading)
+        raise
+
+
+def _refuse_unknown_operators(reading: Reading) -> None:
+    known = set(map(str, tvm.ir.Op.list_op_names()))
+    for part in operands_first(reading.module.functions.values()):
+        if part.kind == "op" and part.text not in known:
+            raise UnknownOperator(part.text, known, reading.text) from None
+
+
+def _module_of_reading(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.IRModule, list[str]]:
     program = reading.text.partition(METADATA)[0]
     if not reading.complete or _ESCAPED.search(program) or lacks_types(reading.module):
         return _build_module(reading, params)

@@ -68,7 +68,7 @@ class _Maker:
         self.room = MOST_SEEDED
         self.left_out: dict[str, None] = {}
         self.types = self.parameter_types(parsed)
-        for expr in _operands_first(parsed.functions.values()):
+        for expr in operands_first(parsed.functions.values()):
             self.made[expr] = _MAKERS.get(expr.kind, _Maker.unknown)(self, expr)
 
     def notes(self) -> list[str]:
@@ -254,7 +254,7 @@ _MAKERS: dict[str, Callable[[_Maker, Expr], Any]] = {
 
 def lacks_types(parsed: Module) -> bool:
     """Return whether TVM's parser would make wrong or no attributes of a call, on which TVM may end the process."""
-    calls = [expr for expr in _operands_first(parsed.functions.values()) if expr.kind == "call"]
+    calls = [expr for expr in operands_first(parsed.functions.values()) if expr.kind == "call"]
     return any(
         (call.args[0].text in UNREGISTERED and "attrs" not in call.attrs) or "__dict__" in call.attrs for call in calls
     )
@@ -270,7 +270,7 @@ def _leaves(value: Any) -> Iterable[Any]:
             yield one
 
 
-def _operands_first(starts: Iterable[Expr]) -> list[Expr]:
+def operands_first(starts: Iterable[Expr]) -> list[Expr]:
     """Return every expression after all its operands; a function after its parameters."""
     order: list[Expr] = []
     seen: set[Expr] = set()
@@ -298,6 +298,6 @@ def _callees_first(parsed: Module) -> list[str]:
         elif name not in seen:
             seen.add(name)
             stack.append((name, True))
-            inside = _operands_first([parsed.functions[name]])
+            inside = operands_first([parsed.functions[name]])
             stack += [(e.text, False) for e in inside if e.kind == "global" and e.text in parsed.functions]
     return order

@@ -68,6 +68,14 @@ OPAQUE = """
     vm.invoke_tvm_op vm.reshape_tensor vm.shape_of
 """
 
+WITHOUT_KIND = """
+    annotation.with_funcid contrib.ethosu.binary_elementwise contrib.ethosu.conv2d contrib.ethosu.depthwise_conv2d
+    contrib.ethosu.identity contrib.ethosu.pooling contrib.ethosu.unary_elementwise hardswish nn.group_norm
+    nn.instance_norm nn.l2_normalize nn.layer_norm parser.MetaRef qnn.abs qnn.conv2d_transpose qnn.erf qnn.exp
+    qnn.hardswish qnn.leaky_relu qnn.log qnn.rsqrt qnn.sigmoid qnn.softmax qnn.sqrt scatter
+"""
+"operators for which TVM registers no kind"
+
 DATA_DEPENDENT = """
     arange argwhere broadcast_to dyn.broadcast_to dyn.expand_dims dyn.full dyn.image.resize2d dyn.nn.pad
     dyn.nn.upsampling dyn.nn.upsampling3d dyn.one_hot dyn.ones dyn.reshape dyn.sparse_to_dense dyn.squeeze
@@ -89,6 +97,8 @@ _KINDS = {
     )
     for name in names.split()
 }
+OPERATORS = frozenset([*_KINDS, *WITHOUT_KIND.split()])
+"Relay's operators in TVM 0.17"
 _DATA_DEPENDENT = frozenset(DATA_DEPENDENT.split())
 
 

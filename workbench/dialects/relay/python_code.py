@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.dialects.facets import CodeText
+from workbench.dialects.facets import CodeText, ScriptText
 from workbench.dialects.relay import passes
 from workbench.dialects.scheduling import LOOKS
 
@@ -51,7 +51,19 @@ def constructor(name: str) -> str:
     return f"relay.qnn.transform.{name[4:]}" if name.startswith("qnn.") else f"relay.transform.{name}"
 
 
-CODE = CodeText(_IMPORTS, passes.OURS, passes.__name__, _RUN, _TYPED, _BIND, _BUILD, constructor, repr)
+_SCRIPT = ScriptText(
+    f"{_IMPORTS}\nfrom tvm.contrib import graph_executor",
+    'mod["main"] = relay.build_module.bind_params_by_name(mod["main"], constants)',
+    """\
+def outputs(mod, **context):
+    with tvm.transform.PassContext(**context):
+        built = relay.build(mod, target=TARGET, params=params)
+    run = graph_executor.GraphModule(built["default"](DEVICE))
+    run.run(**inputs)
+    return [run.get_output(place).numpy() for place in range(run.get_num_outputs())]""",
+)
+
+CODE = CodeText(_IMPORTS, passes.OURS, passes.__name__, _RUN, _TYPED, _BIND, _BUILD, constructor, repr, _SCRIPT)
 "of a trace, and of a build"
 
 _TUNED_BUILD = """\

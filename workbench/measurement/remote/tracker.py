@@ -34,7 +34,13 @@ MOST_VALUES = 1_000_000
 
 @dataclass(frozen=True)
 class Tracker:
-    """TVM's RPC tracker, and the key under which servers offer their devices."""
+    """TVM's RPC tracker, and the key under which servers offer their devices.
+
+    Examples
+    --------
+    >>> wb.Tracker("10.0.0.5", 9190, "board")
+    Tracker(host='10.0.0.5', port=9190, key='board', priority=1, session_timeout=60.0)
+    """
 
     host: str
     port: int
@@ -223,6 +229,6 @@ def target_there(target: str) -> str:
         return with_option(target, "mcpu", "generic")
     if fields["kind"] == "cuda" and "arch" not in fields:
         raise MeasureError(
-            "write the architecture of the device's GPU: cuda -arch=sm_..; this machine's own says nothing of it"
+            "write the architecture of the device's GPU: cuda -arch=sm_..; this machine's own is not the device's"
         )
     return target

@@ -13,6 +13,7 @@ from workbench.measurement.race import Race
 from workbench.pipeline.build import build_code
 from workbench.pipeline.config import Config
 from workbench.terminal import html_table, visible
+from workbench.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -151,7 +152,9 @@ class TunedSchedules:
     def __str__(self) -> str:
         """Return the outcome in sentences."""
         tuned = sum(task.status in ("tuned", "known") for task in self.tasks)
-        lines = [f"{tuned} of {len(self.tasks)} kernels have tuned schedules, {self.trials} candidates tried now"]
+        lines = [
+            f"{tuned} of {len(self.tasks)} kernels have tuned schedules, {counted(self.trials, 'candidate')} tried now"
+        ]
         if self.failures:
             lines.append(f"{sum(self.failures.values())} of them failed, most often: {next(iter(self.failures))}")
         lines.append(f"cost model: {COST_MODELS.get(self.cost_model, self.cost_model)}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, workload_of
 from workbench.dialects.kernel_search import best_cost_model
 from workbench.errors import WorkbenchError
 from workbench.measurement.row import CANCELLED, OK
@@ -18,6 +18,7 @@ from workbench.tuning.budget import RECENT
 from workbench.tuning.schedules.result import Task, TunedSchedules
 from workbench.tuning.schedules.search import ScheduleRequest, ScheduleSearch, Trial
 from workbench.tuning.trial import Best
+from workbench.wording import counted
 from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, silent
 from workbench.worker.progress import showing_progress
@@ -149,7 +150,7 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
         """Return the progress in a sentence."""
         left = f", about {self.left:.0f} s left" if self.left else ""
         failed = sum(self.failures.values())
-        tried = f"{len(self.trials)} candidates tried, {failed} of them failed{left}"
+        tried = f"{counted(len(self.trials), 'candidate')} tried, {failed} of them failed{left}"
         return visible(f"{self.status}: {tried}; {self.doing or self.error}".rstrip("; "))
 
     def _repr_html_(self) -> str:
@@ -179,10 +180,12 @@ def tune_schedules(workload: Workload, target: TargetLike = "llvm", **how: Any) 
 
     Examples
     --------
-    >>> tuned = wb.tune_schedules(w, trials=32)  # doctest: +SKIP
-    >>> print(tuned)  # doctest: +SKIP
-    >>> wb.measure(w, [3, tuned.best])  # doctest: +SKIP
+    >>> w = wb.samples.load("parallel_cast")
+    >>> tuned = wb.tune_schedules(w, trials=1, kernels=[0], budget=0.2)
+    >>> tuned.workload.name, len(tuned.tasks)
+    ('parallel_cast', 4)
     """
+    workload = workload_of(workload, "tune_schedules")
     with showing_progress(how.pop("progress", None), f"Tuning the kernels of {workload.name}") as report:
         return prepared_schedules(workload, target, **how, progress=report).run()
 
@@ -229,7 +232,15 @@ def prepared_schedules(
     ------
     WorkbenchError
         An argument is wrong.
+
+    Examples
+    --------
+    >>> w = wb.samples.load("parallel_cast")
+    >>> run = wb.prepared_schedules(w, trials=1, kernels=[0])
+    >>> run.status
+    'ready'
     """
+    workload = workload_of(workload, "prepared_schedules")
     if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
         raise WorkbenchError(f"trials is {trials!r}; give the number of candidates for each kernel, 1 or more")
     model = _model(cost_model, workload.dialect)

@@ -20,6 +20,7 @@ from workbench.tuning.background_run import Control
 from workbench.tuning.schedules.database import begun, folder_for
 from workbench.tuning.schedules.result import Task, TunedSchedules
 from workbench.tuning.schedules.tasks import measured, selected, tasks_of, with_and_without
+from workbench.wording import counted
 from workbench.worker.host import allowed
 from workbench.worker.parent import worker
 
@@ -213,4 +214,6 @@ class ScheduleSearch:
         with self._lock:
             self._tasks = tuple(task if task.function == other.function else other for other in self._tasks)
         best = "" if task.best_us is None else f", best {task.best_us:.3g} us"
-        self._report(f"{task.function}: {task.known + task.trials} of {self._request.trials} candidates{best}")
+        self._report(
+            f"{task.function}: {task.known + task.trials} of {counted(self._request.trials, 'candidate')}{best}"
+        )

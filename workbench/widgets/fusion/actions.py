@@ -151,6 +151,7 @@ _ACTIONS: dict[str, Callable[[FusionInspector, str], object]] = {
     "force": lambda view, _: view.force(view.selection),
     "outline": lambda view, arg: view.outline(view.selection, arg),
     "measure": lambda view, _: view.measure(),
+    "try": lambda view, _: view.try_boundary(),
     "undo": lambda view, _: view.undo(),
     "redo": lambda view, _: view.redo(),
     "clear": _clear,

@@ -16,11 +16,11 @@ from workbench.dialects.kinds import explain_kind
 from workbench.errors import WorkbenchError
 from workbench.pipeline.fusion_edits import force_step, outline_step
 from workbench.pipeline.spec import PassStep
-from workbench.widgets.blocks import Block, Line, action, code, heading, row, rows, words
+from workbench.widgets.blocks import Block, Line, action, code, heading, row, shortened, words
 from workbench.widgets.fusion.program import Fused
-from workbench.widgets.fusion.wording import path, plainly, tested
+from workbench.widgets.fusion.wording import joined, path, plainly, tested
+from workbench.wording import counted
 
-CUT = "annotation.stop_fusion"
 MOST_CARD_ROWS = 12
 "rows that a card shows of a list"
 
@@ -53,7 +53,7 @@ def _nothing(fused: Fused) -> list[Block]:
     made = [
         words("Click an edge between two boxes to read why they are two kernels.", "strong"),
         words("Click a box for why it is as large as it is; a node and r for the region that it opens."),
-        words(f"{fused.kernels} kernels, {count} edges between them.", "small"),
+        words(f"{counted(fused.kernels, 'kernel')}, {counted(count, 'edge')} between them.", "small"),
     ]
     if fused.graph.dialect == "relax" and any(d.code == "unannotated" for d in fused.report.decisions):
         made.append(words("No kinds are known for the operators yet, so nothing is fused."))
@@ -75,7 +75,7 @@ def _two(fused: Fused, a: int, b: int, changes: Sequence[Change] | None) -> list
     made.append(words(plainly(first.sentence) if first else why.headline, "strong", "why"))
     if others:
         made += [words(plainly(d.sentence)) for d in others[:3] if d]
-        made.append(words(f"{len(why.decisions)} boundaries lie between the two.", "small"))
+        made.append(words(f"{len(why.decisions)} boundaries are between the two.", "small"))
     if first is not None:
         made += [*path(fused, first), words(tested(first), "small", "test")]
     made += _would(fused, changes)
@@ -85,7 +85,7 @@ def _two(fused: Fused, a: int, b: int, changes: Sequence[Change] | None) -> list
 def _is_cut_between(fused: Fused, a: int, b: int) -> bool:
     """Return whether a cut is on an edge between the two."""
     inputs, nodes = fused.graph.inputs, fused.graph.nodes
-    return any(nodes[s].op == CUT and inputs[s][:1] == (a,) for s in inputs[b])
+    return any(nodes[s].op == legality.CUT and inputs[s][:1] == (a,) for s in inputs[b])
 
 
 def _would(fused: Fused, changes: Sequence[Change] | None) -> list[Block]:
@@ -95,7 +95,7 @@ def _would(fused: Fused, changes: Sequence[Change] | None) -> list[Block]:
     if not changes:
         return [words("No single change that was tried makes them one kernel.", "small", "changes")]
     offered: list[Line] = []
-    for change in changes[:4]:
+    for change in changes:
         nodes = [n for n in (change.node, change.value if change.kind in ("copy", "shape") else None) if n is not None]
         doable = change.kind in ("opt_level", "max_depth", "max_function_args") or (
             change.kind == "cut" and fused.program.workload is not None
@@ -109,7 +109,7 @@ def _would(fused: Fused, changes: Sequence[Change] | None) -> list[Block]:
                 click=("change", f"{change.kind}={value}") if doable else ("", ""),
             )
         )
-    return [title, rows(offered, "changes")]
+    return [title, *shortened(offered, "changes", 4)]
 
 
 def _joined(fused: Fused, a: int, b: int) -> list[Block]:
@@ -141,9 +141,8 @@ def _kernel(fused: Fused, node: int) -> list[Block]:
     if ends:
         made += [words(plainly(ends[-1].sentence), name="end"), words(tested(ends[-1]), "small", "test")]
     if joined:
-        made += [heading("What joined"), rows((_merge(fused, d) for d in joined[:MOST_CARD_ROWS]), "joined")]
-        if len(joined) > MOST_CARD_ROWS:
-            made.append(words(f"and {len(joined) - MOST_CARD_ROWS} more", "small"))
+        made.append(heading("What joined"))
+        made += shortened([_merge(fused, d) for d in joined], "joined", MOST_CARD_ROWS)
     return [*made, *_kind(fused, node), heading("As a test"), test_code(fused, as_test(fused.report, node))]
 
 
@@ -167,13 +166,11 @@ def _merge(fused: Fused, decision: Decision) -> Line:
 def _several(fused: Fused, chosen: Sequence[int], roots: set[int]) -> list[Block]:
     groups = [fused.report.group_of(root) for root in sorted(roots)]
     kernels = [group for group in groups if group.is_kernel]
-    listed = rows((row(" + ".join(g.ops[:6]), g.nodes) for g in kernels[:MOST_CARD_ROWS]), "kernels")
-    more = [words(f"and {len(kernels) - MOST_CARD_ROWS} more", "small")] if len(kernels) > MOST_CARD_ROWS else []
-    said = f"{len(chosen)} nodes in {len(kernels)} kernels."
+    listed = shortened([row(joined(g.ops), g.nodes) for g in kernels], "kernels", MOST_CARD_ROWS)
+    said = f"{counted(len(chosen), 'node')} in {counted(len(kernels), 'kernel')}."
     return [
         words(said, "strong", "why"),
-        listed,
-        *more,
+        *listed,
         test_code(fused, f"wb.assert_kernels(w, at_most={fused.kernels})"),
     ]
 
@@ -192,7 +189,9 @@ def region_card(fused: Fused, node: int, outward: int) -> list[Block]:
             "strong",
             "region",
         ),
-        words(f"{sum(nodes[n].kind == 'op' for n in region.nodes)} operators in {kernels} kernels."),
+        words(
+            f"{counted(sum(nodes[n].kind == 'op' for n in region.nodes), 'operator')} in {counted(kernels, 'kernel')}."
+        ),
     ]
     if entering:
         made.append(
@@ -202,20 +201,16 @@ def region_card(fused: Fused, node: int, outward: int) -> list[Block]:
                 else "One value enters it from outside:"
             )
         )
-        made.append(
-            rows(
-                (
-                    row(
-                        named(fused.graph, e.source),
-                        [e.source, e.target],
-                        sign="→",
-                        small=f"into {named(fused.graph, e.target)}",
-                    )
-                    for e in list(entering.values())[:MOST_CARD_ROWS]
-                ),
-                "entering",
+        lines = [
+            row(
+                named(fused.graph, e.source),
+                [e.source, e.target],
+                sign="→",
+                small=f"into {named(fused.graph, e.target)}",
             )
-        )
+            for e in entering.values()
+        ]
+        made += shortened(lines, "entering", MOST_CARD_ROWS)
     else:
         made.append(words("Nothing else enters it: single entry, single exit."))
     made.append(

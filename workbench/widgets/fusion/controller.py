@@ -13,9 +13,10 @@ from workbench.analysis.branches.relax import is_lowered
 from workbench.analysis.chains import ConstantChain, constant_chains
 from workbench.analysis.fusion.reasons import Decision
 from workbench.graph.model import Graph
+from workbench.measurement.boundaries.costs import BoundaryCosts
 from workbench.widgets.background import Background, Task
-from workbench.widgets.blocks import Block, sendable, words
-from workbench.widgets.fusion import tabs
+from workbench.widgets.blocks import Block, linked, sendable, words
+from workbench.widgets.fusion import costs, tabs
 from workbench.widgets.fusion.card import card, region_card
 from workbench.widgets.fusion.program import Fused, Measured, Settings, Source, followed, measure
 from workbench.widgets.inspector_queue import Requests
@@ -58,7 +59,8 @@ class Controller:
         self._trying = Background("workbench-fusion-cards", requests.show_failure)
         self._listing = Background("workbench-fusion-branches", requests.show_failure)
         self._measuring = Background("workbench-fusion-times", requests.show_failure, requests.show_busy)
-        self.work = (requests.work, self._trying, self._listing, self._measuring)
+        self.costs = costs.Costs(requests, self.show_tab)
+        self.work = (requests.work, self._trying, self._listing, self._measuring, self.costs.work)
 
     def remake(self) -> None:
         """Make the program and its picture."""
@@ -117,6 +119,8 @@ class Controller:
             pair = len(chosen) == 2 and len({fused.report.group_of(n).root for n in chosen}) == 2
             self._update_panels({"card": [*self._region(), *card(fused, chosen, None if pair else ())]})
             self._mark()
+            if self._view.tab == "costs":
+                self._update_panels({"tab": self._tab()})
         if pair and not fused.report.failure:
             self._trying.submit(lambda task: self._try(task, fused, chosen))
 
@@ -202,6 +206,8 @@ class Controller:
             return tabs.branches(self.branches, view.min_branches, lowered=is_lowered(fused.graph))
         if view.tab == "chains":
             return tabs.chains(self.chains)
+        if view.tab == "costs":
+            return costs.blocks(fused, self._costs(), view.selection)
         if view.tab == "player":
             frames = self.decisions
             shown = tabs.Filter(**self._view.frame_filter)
@@ -209,6 +215,9 @@ class Controller:
         if view.tab == "code":
             return tabs.code_blocks(view.before, list(view.edits), fused, list(view.selection))
         return tabs.what_if(fused, self.base or fused, self.measured)
+
+    def _costs(self) -> BoundaryCosts | None:
+        return None if self._view.fused.report.failure else self.costs.of(self._view.fused)
 
     def _mark(self) -> None:
         view, fused = self._view, self._view.fused
@@ -219,12 +228,18 @@ class Controller:
             marks = tabs.branch_marks(self.branches)
         elif view.tab == "chains" and self._chains is not None:
             marks = tabs.chain_marks(self.chains)
+        elif view.tab == "costs":
+            marks = costs.marks(self._costs())
         if view.region >= 0 and (nest := fused.nest(view.region)):
             marks.update(tabs.region_marks(nest[min(view.outward, len(nest) - 1)]))
         view.marks = marks
 
     def _update_panels(self, panels: Panels) -> None:
-        shown: Panels = {**self._view.panels, **panels}
+        count = len(self._view.fused.graph.nodes)
+        shown: Panels = {**self._view.panels}
+        for name in ("head", "card", "tab"):
+            if (blocks := panels.get(name)) is not None:
+                shown[name] = linked(blocks, count)
         self._view.panels = sendable(shown)
 
     # -- times

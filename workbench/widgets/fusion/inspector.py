@@ -16,9 +16,10 @@ from workbench.analysis.fusion.report import FusionReport
 from workbench.analysis.fusion.what_if import Why
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
+from workbench.measurement.boundaries.costs import BoundaryCosts
 from workbench.pipeline.fusion_edits import force_step, outline_step
 from workbench.plots.rows import Row
-from workbench.widgets.base import SAVED, Shown, View, json_trait
+from workbench.widgets.base import SAVE_SECONDS, SAVED, Shown, View, json_trait
 from workbench.widgets.fusion import actions
 from workbench.widgets.fusion.controller import Controller
 from workbench.widgets.fusion.program import Edit, Fused, Settings, Source
@@ -30,7 +31,7 @@ from workbench.widgets.messages import Act, Handlers, Set
 from workbench.widgets.page_types import Marks, Panels, Status
 from workbench.widgets.payload import GraphPayload
 
-TABS = ("", "edits", "branches", "chains", "player", "code")
+TABS = ("", "edits", "costs", "branches", "chains", "player", "code")
 State = tuple[str, tuple[str, ...], tuple[tuple[str, int | str | None], ...]]
 "before, edits, settings: the state that undo and redo restore"
 
@@ -55,7 +56,7 @@ class FusionInspector(View):
     region, outward
         The node whose region is shaded, -1 for none, and the number of steps outward to an enclosing region.
     tab
-        "edits", "branches", "chains", "player", "code", or "" for none.
+        "edits", "costs", "branches", "chains", "player", "code", or "" for none.
     min_branches
         The least number of parallel branches that is combined.
     frame, frame_filter
@@ -210,6 +211,21 @@ class FusionInspector(View):
         self._controller.measure(budget)
 
     @property
+    def costs(self) -> BoundaryCosts | None:
+        """`wb.boundary_costs` of the program with its edits, with the trials so far; None while it is computed."""
+        return self._controller.costs.of(self.fused)
+
+    def try_boundary(self, budget: float = 1.0) -> None:
+        """Race the two parts of the selected boundary, as two kernels and as one, in a background thread.
+
+        Raises
+        ------
+        WorkbenchError
+            No boundary is selected, or its edit cannot be tried.
+        """
+        self._controller.costs.try_edit(self.fused, self.selection, budget)
+
+    @property
     def rows(self) -> list[Row]:
         """Return the measured rows, as of `wb.measure`."""
         return list(self._controller.measured.rows)
@@ -285,6 +301,9 @@ class FusionInspector(View):
         return dict(proposal["value"])
 
     # -- the saved page
+
+    def _wait_for_picture(self) -> bool:
+        return self.shown_graphs() is not None or self.wait(SAVE_SECONDS)
 
     def shown_graphs(self) -> Shown | None:
         return None if self._controller.fused is None else (self.fused.drawn,)

@@ -181,7 +181,7 @@ class Program:
 
 def followed(old: Graph, new: Graph) -> Mapping[int, Sequence[int]]:
     """Return the nodes that each node became in an edit. A cut only inserts nodes, so the others usually keep their order."""
-    kept = [[n for n in graph.nodes if n.op != "annotation.stop_fusion"] for graph in (old, new)]
+    kept = [[n for n in graph.nodes if n.op != legality.CUT] for graph in (old, new)]
     before, after = ([(n.kind, n.op, n.type) for n in nodes] for nodes in kept)
     if before == after:
         return {a.id: (b.id,) for a, b in zip(*kept, strict=True)}

@@ -13,7 +13,20 @@ from workbench.analysis.regions import Region
 from workbench.measurement.columns import duration, size
 from workbench.plots.configurations import headline
 from workbench.plots.rows import Row, failed, failures
-from workbench.widgets.blocks import MOST_ROWS, Block, Line, action, code, entry, row, rows, signed, table, words
+from workbench.widgets.blocks import (
+    Block,
+    Line,
+    action,
+    code,
+    entry,
+    near_misses,
+    row,
+    rows,
+    shortened,
+    signed,
+    table,
+    words,
+)
 from workbench.widgets.fusion.program import Edit, Fused, Measured
 from workbench.widgets.fusion.wording import plainly, tested
 from workbench.widgets.page_types import Marks, Sign
@@ -121,24 +134,35 @@ def branches(groups: Sequence[BranchGroup], least: int, *, lowered: bool = False
         made.append(words("Products and convolutions are combined before LegalizeOps: look at the program without it."))
     if not groups:
         return [*made, words("No sibling branches that are equal, can be combined, or nearly can.", name="branches")]
-    letters, listed = branch_signs(groups), []
-    for place, group in enumerate(groups[:MOST_ROWS]):
-        nodes = [n for branch in group.branches for n in branch]
-        ops = " → ".join(dict.fromkeys(group.graph.nodes[n].op for n in group.branches[0]))
-        said = [reason.sentence for reason in (*group.hazards, *group.reasons)][:2]
-        said += group.results if group.asked else ["click to ask TVM for the outcome"]
-        listed.append(
-            row(
-                f"{group.headline}: {len(group.branches)} x {ops}",
-                nodes,
-                small=" · ".join([*filter(None, said), group.passes]),
-                sign=letters[place],
-                look={"hazard": "removed", "near": "near"}.get(group.kind, "branch"),
-                click=("branch", str(place)),
-            )
-        )
-    more = [words(f"and {len(groups) - MOST_ROWS} more", "small")] if len(groups) > MOST_ROWS else []
-    return [*made, rows(listed, "branches"), *more]
+    lines = [
+        _branch(group, sign, place)
+        for place, (group, sign) in enumerate(zip(groups, branch_signs(groups), strict=True))
+    ]
+    near = [
+        (g.reasons[0].sentence, line) for g, line in zip(groups, lines, strict=True) if g.kind == "near" and g.reasons
+    ]
+    others = [line for g, line in zip(groups, lines, strict=True) if g.kind != "near" or not g.reasons]
+    return [*made, *shortened([*others, *near_misses(near)], "branches")]
+
+
+def _branch(group: BranchGroup, sign: str, place: int) -> Line:
+    ops = " → ".join(dict.fromkeys(group.graph.nodes[n].op for n in group.branches[0]))
+    why = _first([reason.sentence for reason in (*group.hazards, *group.reasons)])
+    results = group.results if group.asked else ["click to ask TVM for the outcome"]
+    return row(
+        f"{group.headline}: {len(group.branches)} x {ops}",
+        [n for branch in group.branches for n in branch],
+        small=" · ".join([*filter(None, [*why, *results]), group.passes]),
+        sign=sign,
+        look={"hazard": "removed", "near": "near"}.get(group.kind, "branch"),
+        click=("branch", str(place)),
+    )
+
+
+def _first(sentences: Sequence[str], most: int = 2) -> list[str]:
+    """Return the first sentences, and the number of those that are left out."""
+    left_out = len(sentences) - most
+    return [*sentences[:most], *([f"and {left_out} more"] if left_out > 0 else [])]
 
 
 def branch_signs(groups: Sequence[BranchGroup]) -> list[str]:
@@ -156,16 +180,18 @@ def chains(found: Sequence[ConstantChain]) -> list[Block]:
     if not found:
         return [words("No operators with constants follow each other.", name="chains")]
     listed = []
-    for chain in found[:MOST_ROWS]:
+    for chain in found:
         ops = " → ".join(chain.graph.nodes[n].op for n in chain.nodes)
         fold = chain.headline.replace("->", "→") if chain.folds or chain.contradicted else "stays"
-        said = [f"by {chain.passes}" if chain.passes else "nothing folds it", *(r.sentence for r in chain.reasons[:2])]
+        said = [
+            f"by {chain.passes}" if chain.passes else "nothing folds it",
+            *_first([r.sentence for r in chain.reasons]),
+        ]
         said += chain.results if chain.asked else []
         look = "branch" if chain.folds and chain.safe else "removed" if chain.folds else "near"
         sign = "c" if chain.folds and chain.safe else "!" if chain.folds else "?"
         listed.append(row(f"{ops}: {fold}", chain.nodes, small=" · ".join(said), sign=sign, look=look))
-    more = [words(f"and {len(found) - MOST_ROWS} more", "small")] if len(found) > MOST_ROWS else []
-    return [rows(listed, "chains"), *more]
+    return shortened(listed, "chains")
 
 
 def player(fused: Fused, shown: Filter, frames: Sequence[Decision], place: int) -> list[Block]:

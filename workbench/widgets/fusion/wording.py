@@ -1,7 +1,7 @@
 """The words of a decision: the nodes on the path with their kinds, the sentence without codes, the test that decided."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from workbench.analysis.fusion.forward import OUT_ELEMWISE
 from workbench.analysis.fusion.reasons import Decision
@@ -18,6 +18,11 @@ KIND_WORDS = {
     7: "tuple",
     8: "never fused",
 }
+
+
+def joined(ops: Sequence[str]) -> str:
+    """Return the operators of a kernel, the first six of many."""
+    return " + ".join([*ops[:6], *([f"{len(ops) - 6} more"] if len(ops) > 6 else [])])
 
 
 def path(fused: Fused, decision: Decision) -> list[Block]:
@@ -57,7 +62,7 @@ def _plain(decision: Decision) -> str:
 def _dominator_kind(d: Decision) -> str:
     source, target, kind = d.strongest_use
     wanted = "= ElemWise" if d.own_kind == OUT_ELEMWISE else "≤ Injective or = CommReduce"
-    return f"dominator kind must be {wanted}; it is {PATTERNS[kind]}, from {source} → {target}"
+    return f"dominator kind must be {wanted}; it is {PATTERNS[kind]}, from node {source} → node {target}"
 
 
 def _path_kind(d: Decision) -> str:

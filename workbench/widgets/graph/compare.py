@@ -9,7 +9,7 @@ import traitlets
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.graph.diff import GraphDiff, diff
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, graph_of
 from workbench.measurement.overlay import Overlay
 from workbench.widgets.base import SAVED, Shown, View, json_trait
 from workbench.widgets.graph.ids import SIDES, CollapsedSides, SideIds
@@ -53,7 +53,7 @@ class CompareView(View):
     before = json_trait(GraphPayload)
     after = json_trait(GraphPayload)
     diff = json_trait(DiffPayload)
-    titles = traitlets.List(traitlets.Unicode(), default_value=list(SIDES)).tag(**SAVED)
+    titles = traitlets.List(traitlets.Unicode(), default_value=list(SIDES), minlen=2, maxlen=2).tag(**SAVED)
     selection = SideIds().tag(**SAVED)
     hovered = SideIds().tag(sync=True)
     collapsed = CollapsedSides().tag(**SAVED)
@@ -64,7 +64,7 @@ class CompareView(View):
     def __init__(self, before: Graph | Workload, after: Graph | Workload, **traits: object) -> None:
         of_graphs = {name: traits.pop(name) for name in ("selection", "hovered", "collapsed") if name in traits}
         super().__init__(**traits)
-        self.compare(_graph(before), _graph(after))
+        self.compare(graph_of(before, "CompareView"), graph_of(after, "CompareView"))
         with self.hold_sync():
             for name, value in of_graphs.items():
                 setattr(self, name, value)
@@ -105,10 +105,6 @@ class CompareView(View):
 
     def shown_graphs(self) -> Shown:
         return (*self._graphs, self.changes)
-
-
-def _graph(thing: Graph | Workload) -> Graph:
-    return thing.graph if isinstance(thing, Workload) else thing
 
 
 def overlay_state(before: Overlay | None, after: Overlay | None, title: str = "") -> OverlayState:

@@ -50,7 +50,7 @@ class SideIds(traitlets.TraitType[Sides, Sides]):
         """Refuse other sides and other ids than whole numbers; add a missing side."""
         if not isinstance(value, dict):
             self.error(obj, value)
-        return _sides(str(self.name), value)
+        return sides_of(str(self.name), value)
 
 
 class CollapsedSides(traitlets.TraitType[Sides | None, Sides | None]):
@@ -63,10 +63,17 @@ class CollapsedSides(traitlets.TraitType[Sides | None, Sides | None]):
         """Refuse as SideIds does."""
         if not isinstance(value, dict):
             self.error(obj, value)
-        return _sides(str(self.name), value)
+        return sides_of(str(self.name), value)
 
 
-def _sides(name: str, value: dict[str, list[int]]) -> Sides:
+def sides_of(name: str, value: dict[str, list[int]]) -> Sides:
+    """Return ids by side, with a missing side as an empty list.
+
+    Raises
+    ------
+    WorkbenchError
+        Another side, or another id than a whole number from 0.
+    """
     if set(value) - set(SIDES):
         raise WorkbenchError(f"{name} has ids for 'before' and 'after', not for {sorted(set(value) - set(SIDES))}")
     sides = {side: list(value.get(side, ())) for side in SIDES}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import traitlets
 
 from workbench.dialects.base import Workload
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, graph_of
 from workbench.measurement.overlay import Overlay
 from workbench.widgets.base import SAVED, Shown, View, json_trait
 from workbench.widgets.graph.ids import CollapsedGroups, NodeIds
@@ -70,7 +70,7 @@ class GraphView(View):
     overlay_state = json_trait(OverlayState)
 
     def __init__(self, graph: Graph | Workload, **traits: object) -> None:
-        self.model = graph.graph if isinstance(graph, Workload) else graph
+        self.model = graph_of(graph, "GraphView")
         super().__init__(graph=encode_graph(self.model.layered), **traits)
 
     def shown_graphs(self) -> Shown:

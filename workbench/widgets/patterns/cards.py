@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from workbench.analysis.patterns.report import Match, NearMiss, PatternReport, takers
 from workbench.analysis.patterns.suggest import SuggestedPattern
 from workbench.graph.model import Graph
-from workbench.widgets.blocks import MOST_ROWS, Block, action, code, heading, row, rows, words
+from workbench.widgets.blocks import Block, Line, action, code, heading, near_misses, row, rows, shortened, words
 from workbench.widgets.page_types import Marks, Sign
+from workbench.wording import counted
 
 Finding = Match | NearMiss
 INDENT = "\u2003"
@@ -23,7 +24,7 @@ def findings(report: PatternReport) -> tuple[Finding, ...]:
 def headline(report: PatternReport) -> str:
     """Return the number of matches in words."""
     matches, misses = len(report.matches), len(report.near_misses)
-    said = "no match" if not matches else "1 match" if matches == 1 else f"{matches} matches"
+    said = "no match" if not matches else counted(matches, "match")
     if matches:
         taken = len(report.taken)
         said += f", {'all' if taken == matches else taken or 'none'} taken by partition"
@@ -101,15 +102,15 @@ def _domination(graph: Graph, miss: NearMiss, legal: str) -> list[Block]:
         return []
     escapes = [e for e in told.escapes if e.kind != "constant"]
     constants = [e.through for e in told.escapes if e.kind == "constant"]
-    listed = [row(e.words, e.path, sign="!", look="removed", small=_way(graph, e.path)) for e in escapes[:8]]
+    listed = [row(e.words, e.path, sign="!", look="removed", small=_way(graph, e.path)) for e in escapes]
     if constants:
         text = f"{len(constants)} constant{'s enter' if len(constants) > 1 else ' enters'}; TVM 0.17.0 and newer do not mind"
         listed.append(row(text, constants, sign="?", look="near"))
-    made = [heading("What opens the region"), rows(listed, "escapes")]
+    made = [heading("What opens the region"), *shortened(listed, "escapes", 8)]
     region = told.region
     if region is None:
         return made
-    between = f"From {named(graph, region.entry)} to {named(graph, region.exit)}: {len(region.nodes)} nodes"
+    between = f"From {named(graph, region.entry)} to {named(graph, region.exit)}: {counted(len(region.nodes), 'node')}"
     enter = [
         row(f"{named(graph, e.source)} enters at {named(graph, e.target)}", (e.source, e.target), sign="→")
         for e in region.inputs
@@ -120,7 +121,7 @@ def _domination(graph: Graph, miss: NearMiss, legal: str) -> list[Block]:
         verdict = "The pattern would not match it, whatever enters; outline it, or match it by a pattern of its own."
     return [
         *(*made, heading("The smallest region that would do")),
-        rows([row(between, region.nodes, sign="{"), *enter], "region"),
+        *shortened([row(between, region.nodes, sign="{"), *enter], "region"),
         words(verdict, "small"),
         action("Outline as", "outline", field="region", off=legal, title="Make the region one composite function"),
         action("Pattern for it", "suggest", arg="region", title="A pattern that matches exactly the region"),
@@ -138,19 +139,26 @@ def found_list(graph: Graph, report: PatternReport | None, place: int) -> list[B
     found = findings(report)
     if not found:
         return [words("Not even a part of the pattern matches anywhere.", name="nothing")]
-    made = [
-        row(
-            f"{named(graph, each.root)}: {_count(each) if isinstance(each, Match) else each.sentence}",
-            place_of(report, each),
-            small=taken(report, each) if isinstance(each, Match) and not each.taken else "",
-            sign="▸" if i == place else ("✓" if each.taken else "-") if isinstance(each, Match) else "?",
-            look="added" if isinstance(each, Match) else "near",
-            click=("show", str(i)),
-        )
-        for i, each in enumerate(found[:MOST_ROWS])
-    ]
-    more = len(found) - MOST_ROWS
-    return [rows(made, "findings"), *([words(f"and {more:,} more", "small")] if more > 0 else [])]
+    count = len(report.matches)
+    matches = [_match_line(graph, report, each, i, place) for i, each in enumerate(report.matches)]
+    misses = [(m.sentence, _miss_line(graph, report, m, i, place)) for i, m in enumerate(report.near_misses, count)]
+    return shortened([*matches, *near_misses(misses, place - count)], "findings")
+
+
+def _match_line(graph: Graph, report: PatternReport, match: Match, at: int, place: int) -> Line:
+    return row(
+        f"{named(graph, match.root)}: {_count(match)}",
+        match.nodes,
+        small="" if match.taken else taken(report, match),
+        sign="▸" if at == place else "✓" if match.taken else "-",
+        look="added",
+        click=("show", str(at)),
+    )
+
+
+def _miss_line(graph: Graph, report: PatternReport, miss: NearMiss, at: int, place: int) -> Line:
+    text = f"{named(graph, miss.root)}: {miss.sentence}"
+    return row(text, place_of(report, miss), sign="▸" if at == place else "?", look="near", click=("show", str(at)))
 
 
 def _count(match: Match) -> str:
@@ -176,10 +184,10 @@ def suggested(graph: Graph, chosen: Sequence[int], found: SuggestedPattern | Non
     asks = (
         f"It asks for {found.asks} too, or it would match elsewhere." if found.asks else "Operators and shape suffice."
     )
-    made.append(words(f"Checked by matching it: {len(found.nodes)} nodes. {asks}", "small"))
+    made.append(words(f"Checked by matching it: {counted(len(found.nodes), 'node')}. {asks}", "small"))
     if found.elsewhere:
         made.append(words("It matches elsewhere too:"))
-        made.append(rows([row(named(graph, n), (n,), sign="?", look="near") for n in found.elsewhere[:MOST_ROWS]]))
+        made += shortened([row(named(graph, n), (n,), sign="?", look="near") for n in found.elsewhere])
     return made if found.taken else [*made, words(f"partition leaves it: {found.refused}")]
 
 
@@ -213,8 +221,8 @@ def failed_at(report: PatternReport, miss: NearMiss) -> int:
 
 
 def named(graph: Graph, node: int) -> str:
-    """Return a node as `transpose (65)`."""
-    return f"{graph.nodes[node].op} ({node})"
+    """Return a node as `transpose (node 65)`."""
+    return f"{graph.nodes[node].op} (node {node})"
 
 
 def marks(report: PatternReport | None, finding: Finding | None) -> Marks:

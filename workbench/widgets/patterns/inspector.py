@@ -20,7 +20,7 @@ from workbench.pipeline.fusion_edits import outline
 from workbench.pipeline.load import load
 from workbench.pipeline.matching import match, pattern_for
 from workbench.widgets.base import SAVED, Shown, View, json_trait
-from workbench.widgets.blocks import Block, code, entry, row, rows
+from workbench.widgets.blocks import Block, code, entry, linked, row, rows
 from workbench.widgets.graph.ids import CollapsedGroups, NodeIds, known
 from workbench.widgets.history import History
 from workbench.widgets.inspector_queue import Requests
@@ -224,7 +224,8 @@ class PatternInspector(View):
                 card += cards.said(self.model, self.report, shown, self._legal()) if shown else []
                 card += cards.tree(self.report, shown)
             head = cards.head(self.model.name, self.report, self.place)
-            self.panels = {"head": head, "card": card, "tab": self._tab()}
+            count = len(self.model.nodes)
+            self.panels = {"head": head, "card": linked(card, count), "tab": linked(self._tab(), count)}
             self.marks = cards.marks(self.report, self.finding)
 
     def _tab(self) -> list[Block]:

@@ -1,13 +1,11 @@
 """A trace, step by step: the passes in a list, the graph before and after each, the text, and the origin of a node.
 
 The page keeps the states it received and steps through them by itself, so a step needs no request to the kernel. It asks for
-missing states, nearest first; `States` answers in its own thread. A saved page holds all states.
+missing states, nearest first; `States` answers in its own thread. A saved page holds the same answers.
 """
 
 from __future__ import annotations
 
-import base64
-import gzip
 import html
 import threading
 from collections.abc import Iterable
@@ -25,11 +23,12 @@ from workbench.widgets.graph.compare import MODES, overlay_state, show_message
 from workbench.widgets.graph.ids import CollapsedSides, SideIds
 from workbench.widgets.messages import Cancel, Check, Handlers, Want
 from workbench.widgets.output_checks import Checked, OutputChecks
-from workbench.widgets.page_types import CheckState, Listing, LostMessage, OverlayState, Status, StepState
+from workbench.widgets.page_types import CheckState, Listing, LostMessage, OverlayState, Status, StepState, failure
 from workbench.widgets.payload import encode_diff, encode_graph, packed
-from workbench.widgets.saved_page import to_json
+from workbench.widgets.stepper.saved_trace import saved_trace
 from workbench.widgets.stepper.trace_states import WHOLE, States, Wish
 from workbench.widgets.still import AGAIN, LIVE
+from workbench.wording import counted
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -177,7 +176,7 @@ class PassStepper(View):
         try:
             self._handlers.run(self._handlers.read(content))
         except WorkbenchError as error:
-            self._tell(error={"title": "That cannot be done", "text": str(error)})
+            self._tell(error=failure("That cannot be done", str(error)))
 
     def _want(self, message: Want) -> None:
         wishes = [tuple(item) for item in message.items]
@@ -213,7 +212,7 @@ class PassStepper(View):
             self.status = {**self.status, **changes}
 
     def _failed(self, title: str, text: str) -> None:
-        self._tell(busy=None, error={"title": title, "text": text})
+        self._tell(busy=None, error=failure(title, text))
 
     # -- the saved page
 
@@ -228,9 +227,10 @@ class PassStepper(View):
         return {**saved_traits(self), **shown, "titles": self._titles()}
 
     def _traits_to_save(self) -> dict[str, object]:
-        everything = to_json(list(self._states.everything())).encode(errors="replace")
-        pool = base64.b64encode(gzip.compress(everything, mtime=0)).decode()
-        return {**saved_traits(self), "pool": pool}
+        return {**saved_traits(self), "saved_trace": saved_trace(self._states, self.shown)}
+
+    def _title(self) -> str:
+        return f"{self.trace.name[:80] or 'trace'} - tvm-workbench"
 
     def _first_picture(self) -> str:
         """Return "": a picture would fetch graphs before the widget is on the screen."""
@@ -241,9 +241,7 @@ class PassStepper(View):
         steps = self.trace.steps
         told = [step for step in steps if step.changed or step.error]
         rows = [f"{step.name[:80]}: {step.error or f'{step.seconds * 1e3:.1f} ms'}" for step in told]
-        words = (
-            f"{self.trace.name[:80]}: {len(steps):,} passes, {sum(step.changed for step in steps):,} changed something."
-        )
+        words = f"{self.trace.name[:80]}: {counted(len(steps), 'pass')}, {sum(step.changed for step in steps):,} changed something."
         items = "".join(f"<li>{html.escape(row)}</li>" for row in rows)
         return f"<p>{html.escape(words)} {LIVE if drawn else AGAIN}</p><ul>{items}</ul>"
 

@@ -58,6 +58,8 @@ class States:
         for transition in trace.transitions:
             # neighbours in this order are the input and the result of one pass, nested ones included
             number(transition.after)
+        self.visited = [0, *(number(transition.after) for transition in trace.transitions)]
+        "numbers of the states in the order of the trace; one that comes again is there twice"
         self.of_step = [(number(step.state_before), number(step.state_after)) for step in trace.steps]
         "numbers of the states before and after each step"
         self._steps = dict(zip(self.of_step, trace.steps, strict=True))
@@ -187,16 +189,6 @@ class States:
             "kernels": [graph.groups[group].name for group in groups if group is not None],
             "sure": "",
         }
-
-    def everything(self) -> Iterator[ToPage]:
-        """Yield every message that a page without a kernel needs; it composes other differences from these."""
-        for n in range(len(self)):
-            yield self.message(("state", n))
-            yield self.message(("text", n))
-        neighbours = zip(range(len(self)), range(1, len(self)), strict=False)
-        for before, after in dict.fromkeys((self.pair(-1), *self.of_step, *neighbours)):
-            if before != after:
-                yield self.message(("diff", before, after))
 
 
 def printed(state: State) -> Printed:

@@ -15,8 +15,15 @@ from workbench.tuning.space import Space
 from workbench.tuning.trial import OBJECTIVES, Trial
 from workbench.widgets.blocks import Block, action, entry, row, rows, table, words
 from workbench.widgets.tuning.search_thread import AT_WORK, OVER
+from workbench.wording import counted
 
-TITLES = {"time": "Time", "kernels": "Kernels", "bytes": "Between kernels", "build": "Build"}
+TITLES = {
+    "time": "Time",
+    "kernels": "Kernels",
+    "bytes": "Between kernels",
+    "peak_bytes": "Peak memory",
+    "build": "Build",
+}
 FEW = 12
 "rows of the table until all are requested"
 MOST = 500
@@ -58,7 +65,7 @@ def _edit(text: str) -> str:
 def _step(step: PassStep) -> str:
     ops, nodes, edges = (list(step.options.get(name, ())) for name in ("ops", "nodes", "edges"))
     if step.name == "ForceFusion" and len(ops) == len(nodes) > 0:
-        return f"one kernel of {ops[0]} {nodes[0]} … {ops[-1]} {nodes[-1]} ({len(nodes)} operators)"
+        return f"one kernel of {ops[0]} {nodes[0]} … {ops[-1]} {nodes[-1]} ({counted(len(nodes), 'operator')})"
     if step.name == "CutFusion" and len(ops) == 2 * len(edges) > 0:
         cuts = [f"{ops[2 * i]} {edge[0]} → {ops[2 * i + 1]} {edge[1]}" for i, edge in enumerate(edges)]
         return f"cut {', '.join(cuts)}"
@@ -70,7 +77,7 @@ def value_of(trial: Trial, objective: str) -> str:
     found = trial.values.get(OBJECTIVES[objective])
     if found is None:
         return ""
-    if objective == "bytes":
+    if objective in ("bytes", "peak_bytes"):
         return size(int(found))
     if objective == "kernels":
         return str(found)
@@ -129,7 +136,7 @@ def failures(run: Run) -> list[Block]:
         row(f"{count} of them: {reason.partition(chr(10))[0]}", sign="!", look="removed")
         for reason, count in found.items()
     ]
-    hidden = [words(f"and {len(listed) - 4} other reasons", "small")] if len(listed) > 4 else []
+    hidden = [words(f"and {counted(len(listed) - 4, 'other reason')}", "small")] if len(listed) > 4 else []
     return [rows(listed[:4], "tune-failures"), *hidden]
 
 
@@ -144,7 +151,7 @@ def _best(found: Result, target: str, space: Space) -> str:
         return "No candidate may win so far."
     default = next((trial for trial in found.trials if trial.target == target and not trial.chosen), None)
     told = [_beside(name, won[0], default) for name in found.objectives]
-    others = f" {len(won) - 1} others are better in another objective." if len(won) > 1 else ""
+    others = f" {counted(len(won) - 1, 'candidate')} better in another objective." if len(won) > 1 else ""
     return f"The best is {choice(won[0], space)}: {', '.join(told)}.{others}{_raced(found, target, won[0], default)}"
 
 
@@ -265,7 +272,7 @@ def _begin_or_pause(run: Run | None, busy: str) -> list[Block]:
             _begin(run),
             "tune-start",
             off=busy if run is not None else "",
-            title="Beside the notebook, which stays free",
+            title="In a background thread; the notebook stays free",
         )
     ]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import traitlets
 
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, workload_of
 from workbench.errors import UnknownKeyword, WorkbenchError
 from workbench.target_text import TargetLike, target_texts
 from workbench.tuning.result import Result
@@ -70,7 +70,8 @@ class TunePanel(TextView):
     ) -> None:
         traits = {name: how.pop(name) for name in ("height", "layout") if name in how}
         UnknownKeyword.refuse("TunePanel", how, ["height", *signature(TuneOptions).parameters])
-        self.workload, self._space, self._targets = workload, space, target_texts(targets)
+        self.workload = workload_of(workload, "TunePanel")
+        self._space, self._targets = space, target_texts(targets)
         given = how.pop("objective", "time")
         self._wish = Wish(given, how.pop("budget", 60.0), given)
         self._how: dict[str, Any] = {**how, "log": log}

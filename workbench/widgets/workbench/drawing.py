@@ -192,7 +192,6 @@ class Drawing:
             step = trace.steps[self.step]
             titles = (f"before {step.name}", f"after {step.name}")
             self._show(step.state_before, step.state_after, titles, changes=step.diff)
-            self._point()
 
     def _preview(self, after: Pipeline, step: Pipeline, opt_level: int) -> None:
         here = self._runner.run(after, opt_level).end
@@ -214,10 +213,16 @@ class Drawing:
     ) -> None:
         found = diff(first.graph, last.graph) if changes is None else changes
         self.picture = Picture(first, last, titles, found, self.step, preview, finished)
-        self._page.draw(self.picture)
+        self._page.draw(self.picture, self._first())
 
     def _point(self) -> None:
-        """Select the first node that differs, if the shown step changed the outputs."""
+        """Select the first node that differs, if there is one."""
+        if first := self._first():
+            self._page.show(selection=first)
+
+    def _first(self) -> dict[str, list[int]] | None:
+        """Return the first node that differs, if the shown step changed the outputs."""
         first = self.checks.get(str(self.step), {}).get("first")
-        if first and (self.picture is None or self.picture.preview is None):
-            self._page.show(selection={"before": [first[0]], "after": [first[1]]})
+        if not first or (self.picture is not None and self.picture.preview is not None):
+            return None
+        return {"before": [first[0]], "after": [first[1]]}

@@ -23,6 +23,7 @@ from workbench.widgets.messages import whole
 from workbench.widgets.workbench.page import Page
 from workbench.widgets.workbench.panel import Panel
 from workbench.widgets.workbench.session import Session
+from workbench.wording import counted
 
 if TYPE_CHECKING:
     from workbench.dialects.base import Workload
@@ -201,8 +202,8 @@ class KernelsPanel(Panel):
         ]
 
     def _summary(self, found: Kernels, timed: bool) -> str:
-        launches = f"{'' if found.launches_exact else 'at least '}{found.launches} launches"
-        said = f"{found.calls} calls of {found.functions} functions, {launches}, {size(found.traffic_bytes)} read and written"
+        launches = f"{'' if found.launches_exact else 'at least '}{counted(found.launches, 'launch')}"
+        said = f"{counted(found.calls, 'call')} of {counted(found.functions, 'function')}, {launches}, {size(found.traffic_bytes)} read and written"
         if self.laid == "us" and not timed:
             said += ". Times are on the graph when the kernels were timed"
         return said

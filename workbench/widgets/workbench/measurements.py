@@ -186,7 +186,13 @@ class Measurements:
             return row
         if found.status == FAILED:
             return row
-        return replace(row, kernels=found.calls, functions=found.functions, traffic_bytes=found.traffic_bytes)
+        return replace(
+            row,
+            kernels=found.calls,
+            functions=found.functions,
+            traffic_bytes=found.traffic_bytes,
+            peak_bytes=found.peak_bytes,
+        )
 
     def _empty(self, config: Config) -> Row:
         return Row(config.label, self.target, self.target, config.pipeline)

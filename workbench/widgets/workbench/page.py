@@ -102,13 +102,15 @@ class Page:
                 for name, value in traits.items():
                     self._widget.set_trait(name, value)
 
-    def draw(self, picture: Picture) -> None:
-        """Show two graphs."""
+    def draw(self, picture: Picture, selection: dict[str, list[int]] | None = None) -> None:
+        """Show two graphs, with some of their nodes selected."""
         _, traits = encode_pair(picture.first.graph, picture.last.graph, picture.changes)
         with self.lock, self._widget.hold_sync():
             if self._open:
                 self.picture = picture
                 self.show(**traits, titles=list(picture.titles))
+                if selection is not None:
+                    self.show(selection=selection)
                 self.push(counts=picture.counts, step=picture.step, preview=picture.preview)
                 self._widget.seq += 1
 
@@ -156,7 +158,7 @@ class Reports:
     def fail(self, title: str, text: str) -> None:
         """Show an error."""
         self.error = text
-        self._page.push(error={"title": title, "text": text})
+        self._page.push(error=page_types.failure(title, text))
 
     def report(self, error: Exception) -> None:
         """Show an exception that no part expected."""
@@ -278,6 +280,7 @@ def row_states(rows: Mapping[Config, Row], current: Config) -> list[page_types.R
         {
             **page_types.RowState(**{name: getattr(row, name) for name in BRIEF}),
             "id": i,
+            "whole": config.whole,
             "current": config == current,
             "said": failure(row.status, row.message),
             "samples": len(row.samples or ()),

@@ -13,6 +13,7 @@ from workbench.errors import UnknownName, WorkbenchError
 from workbench.graph.received import Damaged, literal
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.config import Config
+from workbench.pipeline.naming import short_name
 from workbench.pipeline.spec import PassStep, Pipeline
 
 Mode = Literal["pipeline", "context"]
@@ -34,22 +35,28 @@ class Choice:
     "PassContext config of `context`"
 
     def config(self, presets: Sequence[Preset]) -> Config:
-        """Return the configuration to build; its name has the differences from its preset."""
+        """Return the configuration to build; its name has the differences from a preset."""
         if self.mode == "context":
             context = {"disabled": self.disabled, "required": self.required, "options": dict(self.options)}
             return Config(opt_level=self.opt_level, **context)
-        running = Pipeline(step for step in self.pipeline if step.enabled)
+        running = self.running
         # an empty pipeline would mean the compiler's own, so if nothing runs, a pass that is off is kept in the text
         text = str(running) or str(self.pipeline) or f"-{BIND}"
-        return Config(name=self._name(presets), opt_level=self.opt_level, pipeline=text)
+        return Config(name=short_name(running, self.opt_level, presets), opt_level=self.opt_level, pipeline=text)
 
-    def _name(self, presets: Sequence[Preset]) -> str:
-        off = " ".join(f"-{step.text}" for step in self.pipeline if not step.enabled)
-        passes = [step.text for step in self.pipeline]
-        for preset in presets:
-            if preset.opt_level == self.opt_level and [step.text for step in Pipeline.parse(preset.pipeline)] == passes:
-                return f"{preset.name} passes {off}".strip()
-        return str(Pipeline(step for step in self.pipeline if step.enabled)) or "no passes"
+    @property
+    def running(self) -> Pipeline:
+        """The passes that are on."""
+        return Pipeline(step for step in self.pipeline if step.enabled)
+
+    def runs_as(self, other: Choice) -> bool:
+        """Return whether both run the same passes with the same settings; settings of the other mode do not count."""
+        if (self.mode, self.opt_level) != (other.mode, other.opt_level):
+            return False
+        if self.mode == "pipeline":
+            return self.running == other.running
+        switched = (set(self.disabled), set(self.required), self.options)
+        return switched == (set(other.disabled), set(other.required), other.options)
 
     def pass_at(self, index: int) -> PassStep:
         """Return the pass at that place of the pipeline.

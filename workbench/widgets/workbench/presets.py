@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,8 @@ class Presets:
 
     def __init__(self, catalog: Catalog, page: Page) -> None:
         self._catalog, self._page = catalog, page
+        self._known: list[OwnPreset] = []
+        "the user's presets when the file was last read"
 
     def start(self, name: str, choice: Choice) -> Choice:
         """Return the choice of a preset.
@@ -73,9 +76,7 @@ class Presets:
 
     def starts(self, choice: Choice) -> dict[str, Start]:
         """Return all presets by name, the user's last; the compiler's keep the pass list of the choice."""
-        given = self._built_in_starts(choice)
-        own = {preset.name: Start("yours", preset.choice) for preset in self._own()}
-        return {**given, **{name: start for name, start in own.items() if name not in given}}
+        return self._all(self._built_in_starts(choice), self._own())
 
     def save(self, name: str, choice: Choice) -> None:
         """Save a choice under a name.
@@ -104,13 +105,24 @@ class Presets:
         self.show(choice)
 
     def show(self, choice: Choice) -> None:
-        """List the presets on the page."""
+        """Read the user's presets again, and list all on the page."""
         self._page.push(presets_note="")
+        self._known = self._own()
+        self._page.push(presets=self.states(choice), refused=None)
+
+    def states(self, choice: Choice) -> list[PresetState]:
+        """Return the presets as the page lists them, with the one that the choice is marked as active."""
         given = self._built_in_starts(choice)
-        shown: list[PresetState] = [
-            {"name": name, "doc": start.doc, "own": name not in given} for name, start in self.starts(choice).items()
+        return [
+            {
+                "name": name,
+                "doc": start.doc,
+                "own": name not in given,
+                "active": start.choice.runs_as(choice),
+                "opt_level": start.choice.opt_level,
+            }
+            for name, start in self._all(given, self._known).items()
         ]
-        self._page.push(presets=shown, refused=None)
 
     def _built_in_starts(self, choice: Choice) -> dict[str, Start]:
         pipelines = {
@@ -125,6 +137,11 @@ class Presets:
             for level in COMPILER_LEVELS
         }
         return {**pipelines, **compilers}
+
+    @staticmethod
+    def _all(given: Mapping[str, Start], own: Sequence[OwnPreset]) -> dict[str, Start]:
+        starts = {preset.name: Start("yours", preset.choice) for preset in own}
+        return {**given, **{name: start for name, start in starts.items() if name not in given}}
 
     def _own(self) -> list[OwnPreset]:
         try:

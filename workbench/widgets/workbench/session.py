@@ -196,6 +196,7 @@ class Session:
         state: State = {
             "mode": choice.mode,
             "context": context_state(choice, catalog.infos, catalog.dialect.passes.toggles(), catalog.settings),
+            "presets": self.presets.states(choice),
             "pipeline_text": str(choice.pipeline),
             "code": code(choice, catalog.presets, self.target),
             "error": None,
@@ -316,9 +317,15 @@ class Session:
         choice = self.choice
         if choice.mode == "context":
             return choice.config(self.catalog.presets), choice.opt_level
-        return Pipeline(step for step in choice.pipeline if step.enabled), choice.opt_level
+        return choice.running, choice.opt_level
+
+    def graphs(self) -> tuple[Graph | None, Graph | None]:
+        """Return the graphs before and after the whole pipeline, if they are on the page: a step's are other programs."""
+        trace = self.drawing.current
+        if trace is None or self.drawing.step != WHOLE:
+            return None, None
+        return trace.start.graph, trace.end.graph
 
     def graph_after(self) -> Graph | None:
-        """Return the graph of the whole pipeline, if it is on the page: a step's graph is another program."""
-        trace = self.drawing.current
-        return trace.end.graph if trace is not None and self.drawing.step == WHOLE else None
+        """Return the graph of the whole pipeline, if it is on the page."""
+        return self.graphs()[1]

@@ -24,11 +24,12 @@ from workbench.pipeline.trace import Trace
 from workbench.target_text import TargetLike, target_text
 from workbench.widgets import messages
 from workbench.widgets.background import Background, Task, wait_all
-from workbench.widgets.base import SAVED, Shown, View, json_trait
+from workbench.widgets.base import SAVE_SECONDS, SAVED, Shown, View, json_trait
 from workbench.widgets.blocks import Block
 from workbench.widgets.graph.compare import MODES, overlay_state, show_message
 from workbench.widgets.graph.ids import SIDES, CollapsedSides, SideIds
 from workbench.widgets.history import History
+from workbench.widgets.memory.payload import PlanPayload
 from workbench.widgets.messages import Handlers
 from workbench.widgets.page_types import Catalog, CheckState, Exploration, OverlayState, State
 from workbench.widgets.payload import DiffPayload, GraphPayload, packed
@@ -37,6 +38,7 @@ from workbench.widgets.workbench import page
 from workbench.widgets.workbench.compiler_build import first_preset
 from workbench.widgets.workbench.drawing import Setup
 from workbench.widgets.workbench.kernels_panel import KernelsPanel
+from workbench.widgets.workbench.memory_panel import MemoryPanel
 from workbench.widgets.workbench.page import WHOLE, Page
 from workbench.widgets.workbench.panel import Panel
 from workbench.widgets.workbench.pass_list import Catalog as PassCatalog
@@ -85,6 +87,11 @@ class Workbench(View):
     plots = json_trait(list[Block], "pictures of the measured rows")
     exploration = json_trait(Exploration, "the passes that were tried here, a row each")
     kernels_tab = json_trait(list[Block], "calls of the present configuration")
+    memory_tab = json_trait(list[Block], "sizes of the memory plans")
+    plans = json_trait(
+        list[PlanPayload], "the memory plan of the present configuration, after the one that it is compared with"
+    )
+    memory_viewport = traitlets.Dict(help="as MemoryView.viewport").tag(**SAVED)
     waterfall_tab = json_trait(list[Block], "the effect of each pass")
     ablation_tab = json_trait(list[Block], "the loss without each pass")
 
@@ -115,15 +122,16 @@ class Workbench(View):
         self._texts = Background("workbench-texts", lambda error: self.session.reports.report(error))
         self.on_msg(self._receive)
         self.session.start()
-        self.observe(self._selection_changed, "selection")
+        self.observe(self._mark_selection, "selection")
 
     def _open(self, setup: Setup) -> None:
         """Make the session on a workload, and the panels."""
         self._setup = setup
         self._live_page = Page(self, self._go_on)
         self.session = Session(setup, self._live_page)
-        self._panels: dict[str, Panel] = {
-            panel.name: panel(self.session, self._live_page) for panel in (KernelsPanel, WaterfallPanel, AblationPanel)
+        self.panels: dict[str, Panel] = {
+            panel.name: panel(self.session, self._live_page)
+            for panel in (KernelsPanel, MemoryPanel, WaterfallPanel, AblationPanel)
         }
         self._handlers = self._handlers_of(self.session)
 
@@ -241,14 +249,14 @@ class Workbench(View):
         self.cancel()
         self._live_page.close()
         picture = self._live_page.picture
-        was_open = {name for name, panel in self._panels.items() if panel.open}
+        was_open = {name for name, panel in self.panels.items() if panel.open}
         self._open(replace(self._setup, workload=workload))
         self._live_page.picture = picture
-        for panel in self._panels.values():
+        for panel in self.panels.values():
             panel.open = panel.name in was_open
             self.set_trait(panel.trait, [])
         self.overlay()
-        self.exploration, self.plots = {}, []
+        self.exploration, self.plots, self.plans = {}, [], []
         self.session.start()
 
     def measure(self) -> None:
@@ -286,19 +294,19 @@ class Workbench(View):
     def cancel(self) -> None:
         """Stop all work; the page stays as it is."""
         self.session.cancel()
-        for panel in self._panels.values():
+        for panel in self.panels.values():
             panel.cancel()
 
     def open_tab(self, name: str) -> None:
-        """Open a tab: "kernels", "waterfall" or "ablation"; as on the page, one at a time.
+        """Open a tab: "kernels", "memory", "waterfall" or "ablation"; as on the page, one at a time.
 
         Raises
         ------
         UnknownName
             There is no such tab.
         """
-        if name not in self._panels:
-            raise UnknownName("tab that Python fills", name, self._panels)
+        if name not in self.panels:
+            raise UnknownName("tab that Python fills", name, self.panels)
         self._show_tab(name)
 
     def overlay(self, before: Overlay | None = None, after: Overlay | None = None, title: str = "") -> None:
@@ -311,7 +319,7 @@ class Workbench(View):
 
     def wait(self, timeout: float = 120) -> bool:
         """Wait until all requests are done; return whether that happened in time."""
-        return wait_all((self.session, *self._panels.values(), self.session), timeout)
+        return wait_all((self.session, *self.panels.values(), self.session), timeout)
 
     # -- messages of the page
 
@@ -358,15 +366,15 @@ class Workbench(View):
             self.session.reports.fail("That cannot be done", str(error))
 
     def _show_tab(self, name: str) -> None:
-        for panel in self._panels.values():
+        for panel in self.panels.values():
             panel.set_open(panel.name == name)
 
     def _panel_of(self, control: str) -> Panel:
         """Return the panel of a button or a field, by its name before the dash."""
         name = control.partition("-")[0]
-        if name not in self._panels:
-            raise UnknownName("tab that Python fills", name, self._panels)
-        return self._panels[name]
+        if name not in self.panels:
+            raise UnknownName("tab that Python fills", name, self.panels)
+        return self.panels[name]
 
     def _send_text(self, seq: int) -> None:
         """Send the text of both sides, unless the page has another picture by then; it sends a request for that one."""
@@ -386,19 +394,19 @@ class Workbench(View):
             # no page has sent a picture: the notebook may run without a page
             self._still.update()
         if complete:
-            for panel in self._panels.values():
+            for panel in self.panels.values():
                 panel.refresh()
             if self.auto_measure:
                 self.session.measure(again=False)
 
     def _withdraw(self, a: Config, b: Config) -> None:
         """Drop the panels' ratios of a pair that was raced again."""
-        for panel in self._panels.values():
+        for panel in self.panels.values():
             panel.withdraw(a, b)
 
-    def _selection_changed(self, _: object) -> None:
+    def _mark_selection(self, _: object) -> None:
         """Mark the lines of the selected nodes."""
-        panel = self._panels["kernels"]
+        panel = self.panels["kernels"]
         if panel.open:
             panel.show()
 
@@ -407,6 +415,9 @@ class Workbench(View):
     def shown_graphs(self) -> Shown | None:
         picture = self._live_page.picture
         return None if picture is None else (picture.first.graph, picture.last.graph, picture.changes)
+
+    def _wait_for_picture(self) -> bool:
+        return self.shown_graphs() is not None or self.session.drawing.wait(SAVE_SECONDS)
 
     def _traits_to_draw(self) -> dict[str, object]:
         """Return the traits of a saved page, in which no work is running."""

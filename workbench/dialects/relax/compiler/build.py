@@ -21,7 +21,9 @@ from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.facets import Built
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.compiler.kernels import CALLS, FUSED, Watch, program_of_module
-from workbench.dialects.relax.compiler.kernels import count as count
+from workbench.dialects.relax.compiler.planned import count as count
+from workbench.dialects.relax.compiler.planned import plan as plan
+from workbench.dialects.relax.compiler.planned import plan_of_build
 from workbench.dialects.relax.compiler.probes import probed as probed
 from workbench.dialects.relax.compiler.running import Running, with_imports
 from workbench.dialects.relax.entries import run_alone
@@ -87,6 +89,9 @@ class RelaxBuilt(Compiled):
 
     def module(self) -> tvm.IRModule:
         return run_alone(self.watch.first(FUSED, CALLS), self.workload)
+
+    def peak_bytes(self) -> int | None:
+        return plan_of_build(self.watch, self.workload, self.target).peak_bytes
 
     def code(self, form: str) -> str:
         return code(self.library.mod, self.watch.first(CALLS), form)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,18 +9,12 @@ import tvm
 from tvm import relax
 
 from workbench.analysis.tensors import Tensor, tensors
-from workbench.dialects.base import Workload
-from workbench.dialects.compiler.capture import pass_context
 from workbench.dialects.compiler.counted import OUTSIDE, Call, Program
-from workbench.dialects.compiler.tvm_target import make_target
-from workbench.dialects.entries import refuse_without_main
-from workbench.dialects.relax.entries import run_alone
 from workbench.dialects.relax.expressions import sort_of
 from workbench.dialects.relax.graph import build_graph
-from workbench.errors import MeasureError
 from workbench.graph.model import Graph, Node
 
-_KINDS = {
+KINDS = {
     # the VM passes the same memory on
     "relax.reshape": "noop",
     "relax.to_vdevice": "copy",
@@ -29,20 +22,11 @@ _KINDS = {
 }
 _KEPT = ("relax.reshape", "relax.shape_of", "relax.tensor_to_shape", "relax.to_vdevice", "relax.hint_on_device")
 "operators that the virtual machine runs itself"
-FUSED, CALLS = "FuseTIR", "CallTIRRewrite"
-"passes: FuseTIR's input has each kernel as a function of its operators, CallTIRRewrite's has calls not yet packed"
+FUSED, CALLS, PLANNED = "FuseTIR", "CallTIRRewrite", "LowerAllocTensor"
+"""Passes: FuseTIR's input has each kernel as a function of its operators, CallTIRRewrite's has calls not yet packed, and
+LowerAllocTensor's has the storages that StaticPlanBlockMemory plans."""
 _SCHEDULES = "ApplyDefaultSchedule"
 "it changes how a kernel computes, and not the calls"
-
-
-def count(workload: Workload, target: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the counts of `wb.count`, from the graph-level passes alone."""
-    refuse_without_main(workload, MeasureError)
-    made = make_target(target)
-    watch = Watch(quick=True)
-    with made, pass_context(config, [watch]):
-        relax.get_default_pipeline(made)(workload.module)
-    return program_of_module(run_alone(watch.first(CALLS), workload), workload.name).counts()
 
 
 @tvm.ir.instrument.pass_instrument
@@ -51,26 +35,31 @@ class Watch:
 
     Parameters
     ----------
-    quick
-        Whether to skip schedules, and every pass after the calls are known.
+    stop
+        The pass before which to stop, and to skip schedules; empty to run all.
     """
 
-    def __init__(self, quick: bool = False) -> None:
-        self.quick = quick
+    def __init__(self, stop: str = "") -> None:
+        self.stop = stop
         self.kept: dict[str, tvm.IRModule] = {}
         "name of a pass -> its first input module"
+        self.kills = False
+        "whether the build frees tensors after their last use"
+        self.refused = ""
+        "the reason why a pass after CALLS failed"
         self.split: list[tvm.IRModule] = []
         "modules with host parts and device kernels split"
 
     def should_run(self, module: tvm.IRModule, info: Any) -> bool:
         name = str(info.name)
-        if self.quick and name == CALLS:
+        if self.stop == name:
             self.kept.setdefault(name, module)
-        return not (self.quick and (CALLS in self.kept or name == _SCHEDULES))
+        return not (self.stop and (self.stop in self.kept or name == _SCHEDULES))
 
     def run_before_pass(self, module: tvm.IRModule, info: Any) -> None:
         name = str(info.name)
-        if name in (FUSED, CALLS):
+        self.kills |= name == "KillAfterLastUse"
+        if name in (FUSED, CALLS, PLANNED):
             self.kept.setdefault(name, module)
 
     def run_after_pass(self, module: tvm.IRModule, info: Any) -> None:
@@ -141,7 +130,7 @@ class _Walk:
         if node.kind != "op":
             return ""
         other = "" if node.op.startswith("relax.") else "kernel" if node.op in self.ours else "external"
-        return _KINDS.get(node.op, other)
+        return KINDS.get(node.op, other)
 
     def call(self, node: Node, kind: str) -> Call:
         read = [given for source in self.graph.inputs[node.id] for given in self.given(source)]

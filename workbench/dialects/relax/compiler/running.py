@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,11 @@ from tvm import relax
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.inputs import limit_of, random_values
 from workbench.dialects.compiler.launches import evaluated
+from workbench.dialects.compiler.run_calls import RanCall
 from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.facets import KernelTime
 from workbench.dialects.relax import compat
+from workbench.dialects.relax.compiler.following import Following, handed_over
 from workbench.dialects.relax.entries import with_values
 from workbench.errors import MeasureError
 
@@ -62,6 +64,9 @@ class Running:
 
         self._instrumented(timed)
         return found
+
+    def calls(self) -> Iterator[RanCall]:
+        return handed_over(lambda seen: self._instrumented(Following(self._home, seen)))
 
     def _calls(self) -> int:
         """Return the number of calls of compiled functions in one run."""

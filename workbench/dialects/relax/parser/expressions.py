@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from workbench.dialects.relax.parser.nodes import (
@@ -118,7 +119,11 @@ class Values:
             if node.attr not in self.members:
                 raise Refused(node, f"a function named {first_line(node)}")
         elif of not in self.bound or node.attr not in _BUFFER:
-            raise Refused(node, f"the name {first_line(node)}")
+            raise Refused(node, f"the name {first_line(node)}{self.nearest(node)}")
+
+    def nearest(self, node: ast.Attribute) -> str:
+        near = get_close_matches(dotted(node) or "", self.words.calls, n=2, cutoff=0.7)
+        return f" (did you mean {' or '.join(near)}?)" if near else ""
 
     def value_subscript(self, node: ast.Subscript) -> None:
         if self.is_constant(node):

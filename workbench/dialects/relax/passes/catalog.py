@@ -50,6 +50,7 @@ EXAMPLES = {
     "ConvertLayout": {"desired_layouts": {"relax.nn.conv2d": ["NHWC", "OHWI"]}},
     "Gradient": {"func_name": "main"},
     "IPCAllReduceRewrite": {"allreduce_strategy": 0},
+    "ResizeDimensions": {"size": 1, "to": 1},
 }
 # Base classes of passes, not passes.
 _BASES = (relax.transform.FunctionPass, relax.transform.DataflowBlockPass)

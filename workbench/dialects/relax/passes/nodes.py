@@ -70,3 +70,13 @@ def located(module: tvm.IRModule, name: str = "main") -> Located:
             if isinstance(block, relax.DataflowBlock):
                 places |= {identity(binding.var): Place(variable.name_hint, index) for binding in block.bindings}
     return Located(module, graph, bindings, places)
+
+
+def variables_of(at: Located) -> dict[int, relax.Var]:
+    """Return the variable of each node that has one; a parameter of `main` too."""
+    params = [node.id for node in at.graph.nodes if node.kind == "param"]
+    # the entry function is drawn first, and its parameters before its body
+    return {
+        **{node: each.var for node, each in at.bindings.items()},
+        **dict(zip(params, at.module["main"].params, strict=False)),
+    }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import tvm
 from tvm import relax
 
+from workbench.dialects.relax import compat
 from workbench.dialects.relax.compat import identity, type_of
 from workbench.dialects.relax.passes.nodes import Place
 
@@ -71,3 +73,66 @@ def with_block(module: tvm.IRModule, place: Place, change: Callable[[list[Any]],
     )
     made.update_func(made.get_global_var(place.function), changed)
     return relax.transform.Normalize()(made)
+
+
+def bindings_of(function: relax.Function) -> Iterator[Any]:
+    """Yield the bindings of a function's body, in order."""
+    for block in function.body.blocks:
+        yield from block.bindings
+
+
+def rebuilt(
+    function: relax.Function,
+    params: Sequence[relax.Var],
+    bindings: Iterable[Any],
+    instead: dict[int, relax.Expr],
+    results: Sequence[relax.Expr],
+) -> relax.Function:
+    """Return a function of some bindings of another one, their types inferred anew.
+
+    Parameters
+    ----------
+    instead
+        Identity of an operand -> its replacement. It is filled with the new variables.
+    results
+        The values to return, in terms of the old function.
+    """
+    is_dataflow = all(isinstance(block, relax.DataflowBlock) for block in function.body.blocks)
+    # the number of inputs that are not weights
+    attrs = {name: value for name, value in (function.attrs or {}).items() if name != "num_input"}
+    builder = relax.BlockBuilder()
+    with builder.function("main", list(params), attrs=attrs):
+        with builder.dataflow() if is_dataflow else nullcontext():
+            for binding in bindings:
+                instead[identity(binding.var)] = _emitted(builder, binding, instead)
+            values = [replaced(each, instead) for each in results]
+            output = values[0] if len(values) == 1 else relax.Tuple(values)
+            output = builder.emit_output(output) if is_dataflow else output
+        builder.emit_func_output(output)
+    return builder.get()["main"]
+
+
+def _emitted(builder: relax.BlockBuilder, binding: Any, instead: Mapping[int, relax.Expr]) -> relax.Expr:
+    value = replaced(binding.value, instead)
+    if isinstance(binding, relax.MatchCast):
+        return builder.match_cast(value, type_of(binding.var))
+    return value if isinstance(value, relax.Var) else builder.emit(value, compat.name_of(binding.var))
+
+
+def with_main(module: tvm.IRModule, main: relax.Function) -> tvm.IRModule:
+    """Return the module with another `main`, without bindings, parameters and functions that nothing reads."""
+    made = module.clone()
+    made.update_func(made.get_global_var("main"), main)
+    made = relax.transform.DeadCodeElimination(["main"])(made)
+    return _without_idle_parameters(made)
+
+
+def _without_idle_parameters(module: tvm.IRModule) -> tvm.IRModule:
+    main = module["main"]
+    read = {identity(each) for binding in bindings_of(main) for each in used(binding)}
+    read |= {identity(each) for each in operands(main.body.body)}
+    params = [each for each in main.params if identity(each) in read]
+    if len(params) < len(main.params):
+        changed = relax.Function(params, main.body, type_of(main.body.body), main.is_pure, main.attrs, main.span)
+        module.update_func(module.get_global_var("main"), changed)
+    return module

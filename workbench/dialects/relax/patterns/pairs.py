@@ -42,7 +42,7 @@ def paired(pattern: object) -> Paired:
     """Return a pattern of any form with TVM's objects; raises as `PatternLanguage.pair`."""
     if isinstance(pattern, (dpl.PatternSeq, dpl.PatternContext)):
         raise PatternError(
-            f"TVM does not tell what a {type(pattern).__name__} holds; give it as text, such as "
+            f"TVM gives no access to the parts of a {type(pattern).__name__}; give it as text, such as "
             '\'is_op("relax.add")(wildcard(), wildcard()) >> is_op("relax.nn.relu")(wildcard())\''
         )
     if isinstance(pattern, str):
@@ -57,7 +57,9 @@ def paired(pattern: object) -> Paired:
 def _check_chain(pattern: Pattern) -> None:
     chains = {node.id for node in pattern.nodes if node.kind == "used_by"}
     if any(node.kind != "used_by" and chains & {*node.children} for node in pattern.nodes):
-        raise PatternError("used_by stands at the root of a pattern only: in TVM it joins patterns, and is none itself")
+        raise PatternError(
+            "used_by is allowed at the root of a pattern only: in TVM it joins patterns and is not a pattern itself"
+        )
 
 
 def _call(node: PatternNode, children: list[Any]) -> Any:

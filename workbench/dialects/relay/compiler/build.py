@@ -22,12 +22,14 @@ from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.facets import Built
 from workbench.dialects.relay.compiler.fields import read_by_hash
-from workbench.dialects.relay.compiler.kernels import Watch, external_functions, program_of_json
-from workbench.dialects.relay.compiler.kernels import count as count
+from workbench.dialects.relay.compiler.kernels import Watch, bytes_of_json, external_functions, program_of_json
 from workbench.dialects.relay.compiler.optimization import devices_in_words, optimize
+from workbench.dialects.relay.compiler.planned import count as count
+from workbench.dialects.relay.compiler.planned import plan as plan
 from workbench.dialects.relay.compiler.probes import probed as probed
 from workbench.dialects.relay.compiler.running import Running
-from workbench.dialects.relay.entries import open_dimensions
+from workbench.dialects.relay.diagnostics import as_error
+from workbench.dialects.relay.entries import open_dimensions, unshared
 from workbench.dialects.scheduling import scheduled
 from workbench.errors import MeasureError
 
@@ -55,7 +57,7 @@ def unoptimized(workload: Workload, target: str) -> tuple[Workload, str]:
     plain = "llvm"
     with make_target(plain), tvm.transform.PassContext():
         lower = tvm.transform.Sequential([relay.qnn.transform.Legalize(), relay.qnn.transform.CanonicalizeOps()])
-        module = lower(workload.module)
+        module = lower(unshared(workload.module))
     return workload.of(module), plain
 
 
@@ -72,8 +74,9 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], instrum
     made = make_target(target)
     watch = Watch()
     context = pass_context(config, [watch, *instruments])
-    with compiled_where_it_runs(target), scheduled(config, "relay"), context, devices_in_words():
-        library = relay.build(workload.module, target=made, params=workload.params)
+    where, schedules = compiled_where_it_runs(target), scheduled(config, "relay")
+    with where, schedules, context, devices_in_words(), as_error(MeasureError):
+        library = relay.build(unshared(workload.module), target=made, params=workload.params)
     return RelayBuilt(workload, target, library, watch)
 
 
@@ -99,15 +102,21 @@ class RelayBuilt(Compiled):
 
     def program(self) -> Program:
         module = self.module()
-        graph = json.loads(
-            self.library.get_graph_json(), strict=False
-        )  # TVM does not escape control characters in names
-        return program_of_json(graph, external_functions(module), read_by_hash(module))
+        return program_of_json(self.graph(), external_functions(module), read_by_hash(module))
+
+    def graph(self) -> dict[str, Any]:
+        """Return the graph of the executor."""
+        # TVM does not escape control characters in names
+        return json.loads(self.library.get_graph_json(), strict=False)
 
     def module(self) -> tvm.IRModule:
         if self.watch.fused is None:
             raise MeasureError("the build did not lower any module, so nothing of it can be counted")
         return self.watch.fused
+
+    def peak_bytes(self) -> int:
+        apart = {*self.library.get_params(), *self.workload.params}
+        return bytes_of_json(self.graph(), apart)
 
     def code(self, form: str) -> str:
         return code(self.library.get_lib(), self.watch.lowered or tvm.IRModule(), form)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
@@ -10,26 +10,16 @@ import tvm
 from tvm import relay
 
 from workbench.analysis.tensors import Tensor
-from workbench.dialects.base import Workload
 from workbench.dialects.compiler.counted import GIVE_SIZES, OUTSIDE, Call, Program
-from workbench.dialects.entries import refuse_without_main
-from workbench.dialects.relay.compiler.fields import foreign, has, tensors_read
+from workbench.dialects.relay.compiler.fields import foreign, tensors_read
 from workbench.dialects.relay.compiler.folding import at
-from workbench.dialects.relay.compiler.optimization import quickly_optimized
+from workbench.dialects.relay.compiler.reshapes import only_reshapes
 from workbench.errors import MeasureError
 
-_RESHAPE_ONLY = "relay.reshape_only"
-"the attribute that FuseOps gives a function that only reshapes: the executor reuses the same memory"
 _KINDS = {"__nop": "noop", "__copy": "copy"}
 
 Values = list[tuple[int, Tensor]]
 "the tensors of an expression, tuples flattened: the call that makes each, and its type"
-
-
-def count(workload: Workload, target: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the counts of `wb.count`, from the graph-level passes alone."""
-    refuse_without_main(workload, MeasureError)
-    return program_of_module(quickly_optimized(workload, target, config), target).counts()
 
 
 @tvm.ir.instrument.pass_instrument
@@ -97,9 +87,21 @@ def program_of_json(
     return Program(tuple(calls), heads)
 
 
+def bytes_of_json(graph: Mapping[str, Any], apart: Collection[str]) -> int:
+    """Return the bytes that the executor allocates; `apart` has the names of parameters and constants to leave out."""
+    shapes, types = graph["attrs"]["shape"][1], graph["attrs"]["dltype"][1]
+    first, ids = graph["node_row_ptr"], graph["attrs"]["storage_id"][1]
+    sizes: dict[int, int] = {}
+    for entry, number in enumerate(ids):
+        size = Tensor(tuple(shapes[entry]), _dtype(types[entry])).nbytes
+        sizes[number] = max(size, sizes.get(number, 0))
+    kept = {ids[first[place]] for place, node in enumerate(graph["nodes"]) if node["name"] in apart}
+    return sum(size for number, size in sizes.items() if number not in kept)
+
+
 def program_of_module(module: tvm.IRModule, target: str = "llvm") -> Program:
     """Return the calls that the graph executor will make of a fused module; functions are named by their operators."""
-    return _Walk(_typed(module), "hexagon" in target).program()
+    return Walk(typed(module), "hexagon" in target).program()
 
 
 def external_functions(module: tvm.IRModule) -> list[str]:
@@ -118,7 +120,7 @@ def external_functions(module: tvm.IRModule) -> list[str]:
     return sorted(found)
 
 
-class _Walk:
+class Walk:
     """Visits `main` as the executor's code generator does: arguments first, from left to right, each expression once."""
 
     def __init__(self, module: tvm.IRModule, has_qnn: bool) -> None:
@@ -147,7 +149,7 @@ class _Walk:
             if here not in self.known:
                 self.known[here] = self.value(expr)
         values = [*self.known[at(body)], *((0, tensor) for call in self.calls for tensor in call.outputs)]
-        values += [(0, tensor) for variable in self.module["main"].params for tensor in _tensors(variable.checked_type)]
+        values += [(0, tensor) for variable in self.module["main"].params for tensor in tensors(variable.checked_type)]
         if not all(tensor.known for _, tensor in values):
             self.failing.append(f"a tensor has an open dimension, and the graph executor takes none; {GIVE_SIZES}")
         return Program(tuple(self.calls), tuple(self.known[at(body)]), next(iter(self.failing), ""))
@@ -182,13 +184,13 @@ class _Walk:
             return self.known[at(expr.args[0])]
         if not isinstance(expr, (relay.Var, relay.Constant)):
             self.failing.append(f"relay.build takes no {type(expr).__name__}; it needs Relay's virtual machine")
-        return [(OUTSIDE, tensor) for tensor in _tensors(expr.checked_type)]
+        return [(OUTSIDE, tensor) for tensor in tensors(expr.checked_type)]
 
     def call(self, call: relay.Call) -> Values:
         read = [value for argument in call.args for value in self.known[at(argument)]]
         if isinstance(call.op, relay.Function) and not foreign(call.op):
             read = list(compress(read, tensors_read(call.op)))
-        made = tuple(_tensors(call.checked_type))
+        made = tuple(tensors(call.checked_type))
         function, kind = self.callee(call.op)
         sources, inputs = tuple(source for source, _ in read), tuple(tensor for _, tensor in read)
         self.calls.append(Call(function, function, kind, inputs, sources, made))
@@ -204,7 +206,7 @@ class _Walk:
         if foreign(op):
             self.check_compiler(op)
             return str(op.attrs["global_symbol"]), "external"
-        if has(op, _RESHAPE_ONLY) and int(op.attrs[_RESHAPE_ONLY]):
+        if only_reshapes(op):
             return "__nop", "noop"
         if not isinstance(op, relay.Function):
             self.failing.append("it calls a function that is a value, which the graph executor does not")
@@ -266,7 +268,7 @@ def _copies(op: Any) -> bool:
     return isinstance(op, relay.Function) and isinstance(op.body, relay.Call) and _is(op.body.op, "device_copy")
 
 
-def _typed(module: tvm.IRModule) -> tvm.IRModule:
+def typed(module: tvm.IRModule) -> tvm.IRModule:
     """Return the module with types: the last passes may leave new expressions untyped."""
     try:
         _ = module["main"].body.checked_type
@@ -275,10 +277,11 @@ def _typed(module: tvm.IRModule) -> tvm.IRModule:
     return module
 
 
-def _tensors(type: Any) -> Iterator[Tensor]:
+def tensors(type: Any) -> Iterator[Tensor]:
+    """Yield the tensors of a type, tuples flattened."""
     if isinstance(type, relay.TupleType):
         for field in type.fields:
-            yield from _tensors(field)
+            yield from tensors(field)
     elif isinstance(type, relay.TensorType):
         yield Tensor(tuple(int(d) if isinstance(d, tvm.tir.IntImm) else str(d) for d in type.shape), _dtype(type.dtype))
 

@@ -18,7 +18,7 @@ from workbench.dialects.base import Workload
 from workbench.dialects.compiler.capture import pass_context
 from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.relay.compiler.folding import Folder, NotPlain
-from workbench.dialects.relay.entries import copy
+from workbench.dialects.relay.entries import copy, unshared
 from workbench.dialects.scheduling import scheduled
 from workbench.errors import MeasureError
 
@@ -26,7 +26,7 @@ from workbench.errors import MeasureError
 def optimize(workload: Workload, target: Any) -> tvm.IRModule:
     """Return the module after the graph-level part of relay.build, in the current PassContext."""
     with devices_in_words():
-        module, _ = relay.optimize(copy(workload.module), target=target, params=workload.params)
+        module, _ = relay.optimize(unshared(copy(workload.module)), target=target, params=workload.params)
     return module
 
 

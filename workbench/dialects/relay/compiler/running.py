@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,13 @@ from tvm.contrib import graph_executor  # pyright: ignore[reportAttributeAccessI
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.inputs import limit_of, random_values
 from workbench.dialects.compiler.launches import evaluated
+from workbench.dialects.compiler.run_calls import Made, RanCall
 from workbench.dialects.facets import KernelTime
 from workbench.errors import MeasureError
 
+Entry = tuple[int, int]
+"a node of the executor's graph, and which of its outputs"
+NOP, COPY = "__nop", "__copy"
 METHOD = "each call by itself on the inputs of a real run (debug executor), repeated by time_evaluator"
 
 
@@ -38,15 +43,43 @@ def timed_calls(
         Seconds for all calls together.
     """
     calls = sum(node["op"] == "tvm_op" for node in graph["nodes"])
-    for function, arguments in _calls(graph, debug):
+    for call in _entries(graph, debug):
         # a reshape without a copy has no function
-        seconds = [0.0] if function == "__nop" else evaluated(compiled, function, arguments, device, budget / calls)
-        yield KernelTime(function, seconds)
+        nop = call.function == NOP
+        seconds = [0.0] if nop else evaluated(compiled, call.function, call.tensors, device, budget / calls)
+        yield KernelTime(call.function, seconds)
 
 
-def _calls(graph: Mapping[str, Any], debug: Any) -> Iterator[tuple[str, list[Any]]]:
-    """Run node after node; yield the function of each call, and the tensors that it reads and writes."""
-    held: dict[tuple[int, int], Any] = {}
+def ran_calls(graph: Mapping[str, Any], debug: Any, compiled: Any) -> Iterator[RanCall]:
+    """Yield each call of a run after it ran. Reshapes without a copy and copies between devices pass a value on."""
+    made: dict[Entry, Made | None] = {}
+    number = 0
+    for call in _entries(graph, debug):
+        sources = {place: made.get(entry) for place, entry in enumerate(call.inputs)}
+        if call.function in (NOP, COPY):
+            made[call.outputs[0]] = sources[0]
+            continue
+        written = tuple(range(len(call.inputs), len(call.tensors)))
+        kernel = compiled.get_function(call.function, query_imports=True)
+        yield RanCall(call.function, kernel, call.tensors, sources, written, tvm.nd.empty)
+        made.update({entry: (number, output) for output, entry in enumerate(call.outputs)})
+        number += 1
+
+
+@dataclass(frozen=True)
+class _Ran:
+    """A call in the executor's graph, after it ran."""
+
+    function: str
+    inputs: list[Entry]
+    outputs: list[Entry]
+    tensors: list[Any]
+    "those that it reads, then those that it writes"
+
+
+def _entries(graph: Mapping[str, Any], debug: Any) -> Iterator[_Ran]:
+    """Run node after node, and yield each call."""
+    held: dict[Entry, Any] = {}
     readers = Counter((source, output) for node in graph["nodes"] for source, output, _ in node["inputs"])
     for place, node in enumerate(graph["nodes"]):
         debug["execute_node"](place)
@@ -54,7 +87,7 @@ def _calls(graph: Mapping[str, Any], debug: Any) -> Iterator[tuple[str, list[Any
         held.update({entry: debug["get_node_output"](*entry) for entry in outputs})
         inputs = [(source, output) for source, output, _ in node["inputs"]]
         if node["op"] == "tvm_op":
-            yield node["attrs"]["func_name"], [held[entry] for entry in (*inputs, *outputs)]
+            yield _Ran(node["attrs"]["func_name"], inputs, outputs, [held[entry] for entry in (*inputs, *outputs)])
         for entry in inputs:
             readers[entry] -= 1
         # tensors without remaining readers need no memory
@@ -99,11 +132,18 @@ class Running:
         return [self.executor.get_output(place).numpy() for place in range(self.executor.get_num_outputs())]
 
     def kernels(self, budget: float) -> list[KernelTime]:
+        return list(timed_calls(*self._debugged(), self.compiled, self.device, budget))
+
+    def calls(self) -> Iterator[RanCall]:
+        return ran_calls(*self._debugged(), self.compiled)
+
+    def _debugged(self) -> tuple[Mapping[str, Any], Any]:
+        """Return the executor's graph, and TVM's debug executor with the inputs."""
         graph = json.loads(self.library["get_graph_json"](), strict=False)  # as in build.py
         debug = self.library["debug_create"]("default", self.device)
         for name, value in self.inputs.items():
             debug["set_input"](name, tvm.nd.array(value, self.device))
-        return list(timed_calls(graph, debug, self.compiled, self.device, budget))
+        return graph, debug
 
 
 def random_inputs(workload: Workload, seed: int) -> dict[str, np.ndarray]:

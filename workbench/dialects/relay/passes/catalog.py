@@ -16,6 +16,7 @@ from workbench.dialects.catalog import is_pass as is_pass
 from workbench.dialects.catalog import opt_level_of as opt_level_of
 from workbench.dialects.relay import passes
 from workbench.dialects.relay.diagnostics import as_error
+from workbench.dialects.relay.entries import unshared
 from workbench.errors import PipelineError, last_line
 
 LOCKED = {
@@ -54,6 +55,7 @@ EXAMPLES = {
     "CombineParallelOps": {"op": "nn.dense"},
     "ConvertLayout": {"desired_layouts": {"nn.conv2d": ["NHWC", "default"]}},
     "EtaExpand": {"expand_global_var": True},
+    "ResizeDimensions": {"size": 1, "to": 1},
     "SplitArgs": {"max_function_args": 8},
 }
 
@@ -169,7 +171,9 @@ def toggles() -> tuple[str, ...]:
 def apply(compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) -> tvm.IRModule:
     """Run one pass as a Sequential does at this opt_level."""
     with as_error(PipelineError), tvm.transform.PassContext(opt_level=opt_level):
-        return tvm.transform.Sequential([relay.transform.InferType(), compiled, relay.transform.InferType()])(module)
+        return tvm.transform.Sequential([relay.transform.InferType(), compiled, relay.transform.InferType()])(
+            unshared(module)
+        )
 
 
 def rewrite(callback: Any, module: tvm.IRModule) -> tvm.IRModule:

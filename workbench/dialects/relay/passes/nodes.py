@@ -16,7 +16,7 @@ from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.operators import registered_pattern
 from workbench.dialects.relay.parser import parse
 from workbench.dialects.relay.parser.ast import Expr, Module
-from workbench.dialects.relay.printer import constant_digests, parameter_names, parts, print_module
+from workbench.dialects.relay.printer import constant_digests, parameter_names, parts, print_module, share_scalars
 from workbench.graph.model import Graph
 
 
@@ -42,6 +42,7 @@ def located(module: tvm.IRModule, name: str = "main") -> Located:
     """Find the expression of every node of the module's graph."""
     printed = print_module(module)
     parsed = parse(printed.text)
+    share_scalars(module, parsed)
     digests = constant_digests(module, parsed) if "meta[relay.Constant]" in printed.text else {}
     names = {**printed.names, **parameter_names(printed, parsed)}
     origins: list[Expr] = []

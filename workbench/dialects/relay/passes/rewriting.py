@@ -8,6 +8,7 @@ from typing import Any
 import tvm
 from tvm import relay
 
+from workbench.dialects.relay.entries import with_entry
 from workbench.dialects.relay.printer import parts
 
 Memo = dict[relay.Expr, relay.Expr]
@@ -91,6 +92,13 @@ def in_module(module: tvm.IRModule, functions: Mapping[Any, relay.Function]) -> 
     for name, function in functions.items():
         changed[name] = function
     return relay.transform.InferType()(changed)
+
+
+def with_main(module: tvm.IRModule, main: relay.Function) -> tvm.IRModule:
+    """Return the module with another `main`, without the functions that it does not call; types inferred."""
+    made = tvm.IRModule(module.functions, module.type_definitions, module.attrs)
+    made["main"] = main
+    return with_entry(made, "main")
 
 
 def _has_parts(expr: relay.Expr) -> bool:

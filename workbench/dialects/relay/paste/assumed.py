@@ -52,7 +52,7 @@ def _type_text(type: Tensor) -> str:
 
 def _cast(call: Expr, place: int, result: Tensor) -> tuple[Tensor, str]:  # noqa: ARG001  every rule is called the same way
     dtype = "float32" if result.dtype.startswith(("int", "uint", "bool")) else "int32"
-    return Tensor(result.shape, dtype), f"its cast tells the shape, {dtype} is a guess"
+    return Tensor(result.shape, dtype), f"its cast gives the shape, {dtype} is a guess"
 
 
 def _binary(call: Expr, place: int, result: Tensor) -> tuple[Tensor, str]:  # noqa: ARG001
@@ -78,7 +78,7 @@ def _reshaping(call: Expr, place: int, result: Tensor) -> tuple[Tensor, str]:  #
             for axis in sorted(axes):
                 shape.insert(axis, "1")
             return Tensor(tuple(shape), result.dtype), "as squeeze needs it"
-    return result, f"{call.args[0].text} tells the number of elements, the shape is a guess"
+    return result, f"{call.args[0].text} gives the number of elements, the shape is a guess"
 
 
 def _conv2d(call: Expr, place: int, result: Tensor) -> tuple[Tensor, str] | None:
@@ -92,7 +92,7 @@ def _conv2d(call: Expr, place: int, result: Tensor) -> tuple[Tensor, str] | None
         return None
     known = tensor(call.args[2 - place].type)
     channels = _channels(known, place, groups)
-    why = "its other operand tells the channels" if channels else f"{IMAGE_CHANNELS} input channels are a guess"
+    why = "its other operand gives the channels" if channels else f"{IMAGE_CHANNELS} input channels are a guess"
     channels = channels or (groups if groups > 1 else IMAGE_CHANNELS)
     if place == 1:
         return Tensor(tuple(map(str, (shape[1], channels // groups, *kernel))), result.dtype), why
@@ -128,7 +128,7 @@ def _dense(call: Expr, place: int, result: Tensor) -> tuple[Tensor, str] | None:
         return None
     other = tensor(call.args[2 - place].type)
     inner = other.shape[1] if other and len(other.shape) == 2 else str(shape[1])
-    why = "its other operand tells the inner size" if other else f"the inner size {inner} is a guess"
+    why = "its other operand gives the inner size" if other else f"the inner size {inner} is a guess"
     return Tensor((str(shape[place]), inner), result.dtype), why
 
 

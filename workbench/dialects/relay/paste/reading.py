@@ -15,8 +15,9 @@ from workbench.dialects.relay.paste.characters import COLOURS, Repaired, repaire
 from workbench.dialects.relay.paste.modules import Program, listed, programs, written
 from workbench.dialects.relay.paste.pieces import Piece
 from workbench.dialects.relay.paste.salvage import Salvage
-from workbench.errors import LoadError, ParseError
+from workbench.errors import LoadError, ParseError, UnknownOperator
 from workbench.graph.model import Graph
+from workbench.wording import counted
 
 _BEGINS = re.compile(r"\s*(?:$|#\[|/\*|def\b|fn\b|type\b|extern\b)")
 "the beginning of a text that may be in the form that TVM prints"
@@ -109,18 +110,15 @@ def lacking(reading: Reading, graph: Graph) -> list[str]:
     untyped = [constant.text for constant in reading.module.constants if not constant.type]
     if untyped:
         notes.append(f"no type is stated for {listed(untyped, mark='')}")
-    operators = graph.ops
-    silent = sum(not node.type for node in operators)
+    nodes = graph.ops
+    silent = sum(not node.type for node in nodes)
     if silent:
         notes.append(
-            f"the text states no type for {silent} of {counted(len(operators), 'operator')}; what is said of fusion may differ from what TVM does, which knows all types"
+            f"the text states no type for {silent} of {counted(len(nodes), 'operator')}; what is said of fusion may differ from what TVM does, which knows all types"
         )
-    return notes
-
-
-def counted(number: int, what: str) -> str:
-    """Return `1 operator`, `2 operators`."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    unknown = sorted({node.op for node in nodes} - operators.OPERATORS)
+    refusals = [UnknownOperator(op, operators.OPERATORS, reading.text, "TVM 0.17") for op in unknown]
+    return notes + [str(refusal) for refusal in refusals if refusal.near]
 
 
 def text_only(reading: Reading, name: str, reason: str) -> GraphOnly:

@@ -1,0 +1,263 @@
+/** The content of a panel as Python describes it (workbench/widgets/blocks.py). All texts are text. */
+import {
+  type Action,
+  type Block,
+  type Code,
+  type Line,
+  type Lines,
+  type Paragraph,
+  type Picture,
+  type Table,
+} from "../model/messages.ts";
+import { type Send } from "../model/model.ts";
+import { oneLine } from "../render/text.ts";
+import { Button } from "./button.tsx";
+import { CopyButton } from "./copy.tsx";
+import { EntryField } from "./entry.tsx";
+import { Linked, type Reveal } from "./linked.tsx";
+
+interface Context {
+  send: Send;
+  reveal?: Reveal;
+}
+
+interface BlocksProps extends Context {
+  blocks: readonly Block[] | undefined;
+  class?: string;
+  testid?: string;
+}
+
+export function Blocks({ blocks = [], class: look = "", testid, ...context }: BlocksProps) {
+  const keys = keysOf(blocks);
+  return (
+    <div class={`wb-blocks ${look}`} data-testid={testid}>
+      {blocks.map((block, i) => (
+        <One key={keys[i]} block={block} {...context} />
+      ))}
+    </div>
+  );
+}
+
+/** By name, or by place among those of one type: a field keeps the focus and a slider its drag while others come and go. */
+function keysOf(blocks: readonly Block[]): string[] {
+  const counts = new Map<string, number>();
+  return blocks.map((block) => {
+    const name = "name" in block ? block.name : block.t === "act" ? `${block.act} ${block.arg}` : "";
+    const kind = `${block.t} ${block.t === "in" ? block.kind : ""} ${name}`;
+    const count = counts.get(kind) ?? 0;
+    counts.set(kind, count + 1);
+    return `${kind} ${count}`;
+  });
+}
+
+function One({ block, ...context }: Context & { block: Block }) {
+  switch (block.t) {
+    case "h":
+      return (
+        <h4>
+          <Linked text={block.text} links={block.links} limit={200} reveal={context.reveal} />
+        </h4>
+      );
+    case "p":
+      return <Words block={block} {...context} />;
+    case "rows":
+      return <List block={block} {...context} />;
+    case "act":
+      return <ActionButton block={block} {...context} />;
+    case "in":
+      return <EntryField block={block} send={context.send} />;
+    case "code":
+      return <CodeBlock block={block} />;
+    case "table":
+      return <Facts block={block} {...context} />;
+    case "img":
+      return <Plot block={block} />;
+  }
+}
+
+function Words({ block, reveal }: Context & { block: Paragraph }) {
+  return (
+    <p class={`wb-said-${block.look || "plain"}`} data-testid={block.name || undefined}>
+      <Linked text={block.text} links={block.links} limit={2000} reveal={reveal} />
+    </p>
+  );
+}
+
+function List({ block, ...context }: Context & { block: Lines }) {
+  return (
+    <ul class="wb-links wb-rows-list" data-testid={block.name || undefined}>
+      <Items rows={block.rows} {...context} />
+    </ul>
+  );
+}
+
+function Items({ rows, ...context }: Context & { rows: readonly Line[] }) {
+  return (
+    <>
+      {rows.map((row, i) =>
+        row.group ? (
+          <Group key={row.text} row={row} {...context} />
+        ) : (
+          <Item key={row.arg || i} row={row} {...context} />
+        ),
+      )}
+    </>
+  );
+}
+
+/** Several lines behind one. */
+function Group({ row, ...context }: Context & { row: Line }) {
+  return (
+    <li>
+      {row.sign && <span class={`wb-sign wb-look-${row.look}`}>{row.sign}</span>}
+      <details open={row.opened}>
+        <summary>{oneLine(row.text, 400)}</summary>
+        <ul class="wb-links wb-rows-list">
+          <Items rows={row.group ?? []} {...context} />
+        </ul>
+      </details>
+    </li>
+  );
+}
+
+function Item({ row, send, reveal }: Context & { row: Line }) {
+  const words = oneLine(row.text, 400);
+  const choose = () => {
+    if (row.nodes.length > 0) reveal?.(row.nodes);
+    if (row.act) send({ type: "act", what: row.act, arg: row.arg });
+  };
+  return (
+    <li>
+      {row.sign && <span class={`wb-sign wb-look-${row.look}`}>{row.sign}</span>}
+      {row.nodes.length > 0 || row.act ? (
+        <button type="button" class="wb-link" onClick={choose}>
+          {words}
+        </button>
+      ) : (
+        <span>
+          <Linked text={row.text} links={row.links} limit={400} reveal={reveal} />
+        </span>
+      )}
+      {row.drop && (
+        <Button
+          label="Remove this edit"
+          class="wb-button wb-small"
+          onClick={() => send({ type: "act", what: "drop", arg: row.drop })}
+        >
+          ×
+        </Button>
+      )}
+      {row.small && (
+        <div class="wb-said-small">
+          <Linked text={row.small} links={row.links} limit={600} reveal={reveal} />
+        </div>
+      )}
+    </li>
+  );
+}
+
+function ActionButton({ block, send, reveal }: Context & { block: Action }) {
+  const press = ({ currentTarget }: Event) => {
+    const field = currentTarget instanceof Element ? currentTarget.parentElement?.querySelector("input") : null;
+    send({ type: "act", what: block.act, arg: field ? field.value : block.arg });
+  };
+  return (
+    <div class="wb-action">
+      <Button
+        label={block.off || block.title || block.label}
+        class="wb-button wb-primary"
+        testid={`act-${block.act}`}
+        disabled={block.off !== ""}
+        onClick={press}
+      >
+        {block.label}
+      </Button>
+      {block.field && (
+        <input
+          class="wb-input"
+          aria-label="Name"
+          defaultValue={block.field}
+          disabled={block.off !== ""}
+          data-testid={`${block.act}-name`}
+        />
+      )}
+      {/* A disabled button has no focus and shows no tooltip to a keyboard. */}
+      {block.off && block.label.length > 1 && (
+        <span class="wb-said-small">
+          <Linked text={block.off} links={block.links} limit={600} reveal={reveal} />
+        </span>
+      )}
+    </div>
+  );
+}
+
+export function CodeBlock({ block }: { block: Code }) {
+  return (
+    <div class="wb-code-block">
+      <CopyButton text={block.text} />
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: text that scrolls needs the keyboard */}
+      <pre class="wb-code" tabIndex={0} data-testid={block.name || undefined}>
+        {block.text}
+      </pre>
+    </div>
+  );
+}
+
+function Facts({ block, send }: Context & { block: Table }) {
+  const [head = [], ...lines] = block.rows;
+  const act = (what: string, arg: string) => () => send({ type: "act", what, arg });
+  const face = (text: string, press: (() => void) | false) =>
+    press ? (
+      <button type="button" class="wb-link" onClick={press}>
+        {oneLine(text, 2000)}
+      </button>
+    ) : (
+      oneLine(text, 2000)
+    );
+  return (
+    <table class="wb-facts-table" data-testid={block.name || undefined}>
+      <thead>
+        <tr>
+          {head.map((text, j) => (
+            <th key={j} scope="col" title={text}>
+              {face(text, block.sort !== "" && act(block.sort, String(j)))}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {lines.map(([first = "", ...others], i) => {
+          const arg = block.args[i] ?? String(i);
+          return (
+            <tr key={arg} class={block.marked.includes(i) ? "wb-current" : ""}>
+              <th scope="row" title={first}>
+                {face(first, block.act !== "" && act(block.act, arg))}
+              </th>
+              {others.map((text, j) => (
+                <td key={j} title={text}>
+                  {oneLine(text, 2000)}
+                </td>
+              ))}
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+/** As images, drawings can neither run a script nor load anything. */
+function Plot({ block }: { block: Picture }) {
+  return (
+    <div data-testid={block.name || undefined}>
+      {block.svg.map((svg, dark) => (
+        <img
+          key={dark}
+          class={`wb-plot wb-on-${dark ? "dark" : "light"}`}
+          alt={block.text}
+          src={`data:image/svg+xml,${encodeURIComponent(svg)}`}
+        />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,17 @@
+/** A quiet button. */
+import { type ComponentChildren, type JSX } from "preact";
+
+interface ButtonProps extends Omit<JSX.IntrinsicElements["button"], "label"> {
+  /** Its accessible name and tooltip: the face may be a sign. */
+  label: string;
+  testid?: string;
+  children?: ComponentChildren;
+}
+
+export function Button({ label, testid, children, class: look = "wb-button", ...props }: ButtonProps) {
+  return (
+    <button type="button" class={look} title={label} aria-label={label} data-testid={testid} {...props}>
+      {children}
+    </button>
+  );
+}

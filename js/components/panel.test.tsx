@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { signal } from "@preact/signals";
+import { drawn } from "../dom_testing.ts";
+import { mount } from "./mount.tsx";
+import { Main, Panel } from "./panel.tsx";
+
+const wide = signal(false);
+const Page = () => (
+  <Main height={600}>
+    <Panel name="Inspector" side="right" startsOpen={wide.value}>
+      <div class="wb-panel-body">facts</div>
+    </Panel>
+  </Main>
+);
+const one = (css: string) => document.querySelector<HTMLElement>(css)!;
+const closed = () => one("aside").classList.contains("wb-closed");
+
+async function show(): Promise<void> {
+  localStorage.clear();
+  wide.value = false;
+  mount(null, document.body);
+  mount(<Page />, document.body);
+  await drawn();
+}
+
+test("opens where there is room, until the reader has chosen", async () => {
+  await show();
+  assert.equal(closed(), true);
+  assert.equal(one("[data-testid=fold-right]").getAttribute("aria-label"), "Open inspector");
+  wide.value = true;
+  await drawn();
+  assert.equal(closed(), false);
+  one("[data-testid=fold-right]").click();
+  await drawn();
+  assert.equal(closed(), true);
+  wide.value = false;
+  await drawn();
+  wide.value = true;
+  await drawn();
+  assert.equal(closed(), true, "the reader has closed it");
+});
+
+test("its edge moves by a drag and by keys, and the width is remembered", async () => {
+  await show();
+  wide.value = true;
+  await drawn();
+  const panel = one("aside");
+  panel.getBoundingClientRect = () => new DOMRect(0, 0, 300, 600);
+  Object.defineProperty(one(".wb-main"), "clientWidth", { get: () => 900 });
+  const edge = one("[role=separator]");
+  edge.setPointerCapture = () => undefined;
+  edge.dispatchEvent(new PointerEvent("pointerdown", { clientX: 600, button: 0, pointerId: 1 }));
+  edge.dispatchEvent(new PointerEvent("pointermove", { clientX: 560 }));
+  await drawn();
+  assert.equal(panel.style.width, "340px");
+  edge.dispatchEvent(new PointerEvent("lostpointercapture"));
+  edge.dispatchEvent(new PointerEvent("pointermove", { clientX: 0 }));
+  await drawn();
+  assert.equal(panel.style.width, "340px", "the drag has ended");
+  edge.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft" }));
+  await drawn();
+  assert.equal(panel.style.width, "324px");
+  mount(null, document.body);
+  mount(<Page />, document.body);
+  await drawn();
+  assert.equal(one("aside").style.width, "324px");
+});

@@ -1,0 +1,75 @@
+/** The middle of a widget: the graph between panels that fold to their edges. */
+import { type ComponentChildren } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Button } from "./button.tsx";
+import { Edge } from "./edge.tsx";
+import { usePageId } from "./ids.ts";
+import { useRemembered } from "./remembered.ts";
+
+const LEAST = 140;
+const FACES = { left: ["‹", "›"], right: ["›", "‹"] } as const;
+
+/** `height` is the graph's with its bar; the tabs beneath may take a part of it. */
+export function Main({ height, children }: { height: number; children: ComponentChildren }) {
+  const main = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    main.current?.closest<HTMLElement>(".wb")?.style.setProperty("--wb-height", `${height}px`);
+  }, [height]);
+  return (
+    <div class="wb-main wb-main-shared" ref={main}>
+      {children}
+    </div>
+  );
+}
+
+interface PanelProps {
+  name: string;
+  side: "left" | "right";
+  /** Where there is room for it; counts until the reader folds or opens it. */
+  startsOpen: boolean;
+  children: ComponentChildren;
+}
+
+export function Panel({ name, side, startsOpen, children }: PanelProps) {
+  const id = usePageId();
+  const panel = useRef<HTMLElement>(null);
+  const [chosen, choose] = useState<boolean | null>(null);
+  const [width, remember] = useRemembered(`${name.toLowerCase()}-width`);
+  const open = chosen ?? startsOpen;
+  const edge = (
+    <Edge
+      side={side === "left" ? "right" : "left"}
+      label={`Width of ${name.toLowerCase()}`}
+      panel={panel}
+      controls={id}
+      onResize={(size) =>
+        remember(Math.max(LEAST, Math.min(size, (panel.current?.parentElement?.clientWidth ?? Infinity) / 2)))
+      }
+      onReset={() => remember(null)}
+    />
+  );
+  return (
+    <aside
+      id={id}
+      ref={panel}
+      class={`wb-panel wb-panel-${side}${open ? "" : " wb-closed"}`}
+      aria-label={name}
+      style={open && width !== null ? { width: `${width}px` } : {}}
+    >
+      <div class="wb-panel-head">
+        <span class="wb-strong">{name}</span>
+        <Button
+          label={`${open ? "Close" : "Open"} ${name.toLowerCase()}`}
+          class="wb-button wb-fold"
+          testid={`fold-${side}`}
+          aria-expanded={open}
+          onClick={() => choose(!open)}
+        >
+          {FACES[side][open ? 0 : 1]}
+        </Button>
+      </div>
+      {children}
+      {open && edge}
+    </aside>
+  );
+}

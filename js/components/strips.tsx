@@ -1,0 +1,74 @@
+/** The lines above and beneath a graph: the work under way with Cancel, and the last error until it is closed. */
+import { useLayoutEffect, useState } from "preact/hooks";
+import { type Busy, type Failure } from "../model/messages.ts";
+import { type Send } from "../model/model.ts";
+import { Button } from "./button.tsx";
+
+/** Work shorter than this needs no words. */
+const PATIENCE_MS = 300;
+/** A clock that differs by more than a day is another machine's, and wrong. */
+const DAY_MS = 86_400_000;
+
+export function BusyStrip({ busy, send }: { busy: Busy | null | undefined; send: Send }) {
+  const [since, setSince] = useState(0);
+  const [now, setNow] = useState(0);
+  const working = Boolean(busy);
+  const started = busy?.since;
+  // Before the page is painted: the seconds of the work before are never seen.
+  useLayoutEffect(() => {
+    setSince(0);
+    setNow(0);
+    if (!working) return;
+    const ago = typeof started === "number" ? Date.now() - started * 1000 : -1;
+    setSince(performance.now() - (ago > 0 && ago < DAY_MS ? ago : 0));
+    setNow(performance.now());
+    const timer = setInterval(() => setNow(performance.now()), 150);
+    return () => clearInterval(timer);
+  }, [working, started]);
+  const ms = now - since;
+  return (
+    <div class="wb-busy" role="status" data-testid="busy" hidden={!busy || ms < PATIENCE_MS}>
+      <span class="wb-spinner" aria-hidden="true" />
+      <span class="wb-cut">{busy?.what ?? "Working"}</span>
+      <progress class="wb-progress" aria-label="Progress" value={busy?.fraction ?? undefined} />
+      <span class="wb-dim">{(ms / 1000).toFixed(0)} s</span>
+      <Button
+        label="Stop this work"
+        class="wb-button wb-primary"
+        testid="cancel"
+        onClick={() => send({ type: "cancel" })}
+      >
+        Cancel
+      </Button>
+    </div>
+  );
+}
+
+export function ErrorStrip({ error }: { error: Failure | null | undefined }) {
+  const [closed, setClosed] = useState<Failure | null>(null);
+  const open = error && !(closed && same(closed, error));
+  // An error that went away and comes again is another one.
+  if (closed && !error) setClosed(null);
+  return (
+    <div class="wb-error" role="alert" data-testid="error" hidden={!open}>
+      {open && (
+        <>
+          <div class="wb-error-head">
+            <span class="wb-sign">!</span>
+            <span class="wb-strong">{error.title || "Something failed"}</span>
+            <span class="wb-space" />
+            <Button label="Close this message" onClick={() => setClosed(error)}>
+              ×
+            </Button>
+          </div>
+          {error.text && <pre class="wb-error-text">{error.text.slice(0, 20000)}</pre>}
+        </>
+      )}
+    </div>
+  );
+}
+
+/** Whether two are one occurrence: the same mistake made again has a later time. */
+function same(a: Failure, b: Failure): boolean {
+  return a.title === b.title && a.text === b.text && a.at === b.at;
+}

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { signal } from "@preact/signals";
+import { drawn } from "../dom_testing.ts";
+import { mount } from "./mount.tsx";
+import { Main } from "./panel.tsx";
+import { Tabs } from "./tabs.tsx";
+
+const open = signal("b");
+const Page = () => (
+  <div class="wb">
+    <Main height={600}>graph</Main>
+    <Tabs
+      open={open.value}
+      onPick={(name) => {
+        open.value = name;
+      }}
+      tabs={["a", "b", "c"].map((name) => ({ name, title: name.toUpperCase(), content: `text of ${name}` }))}
+    />
+  </div>
+);
+
+const one = (css: string) => document.querySelector<HTMLElement>(css)!;
+const press = async (css: string, key: string) => {
+  one(css).dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  await drawn();
+};
+
+async function show(): Promise<void> {
+  localStorage.clear();
+  open.value = "b";
+  mount(null, document.body);
+  mount(<Page />, document.body);
+  await drawn();
+}
+
+test("each tab and its panel name each other", async () => {
+  await show();
+  for (const tab of document.querySelectorAll("[role=tab]")) {
+    const panel = document.getElementById(tab.getAttribute("aria-controls")!)!;
+    assert.equal(panel.getAttribute("role"), "tabpanel");
+    assert.equal(panel.getAttribute("aria-labelledby"), tab.id);
+    assert.equal(panel.hidden, tab.getAttribute("aria-selected") === "false");
+  }
+});
+
+test("a click on the open tab closes it", async () => {
+  await show();
+  one("[data-testid=tab-b]").click();
+  await drawn();
+  assert.equal(open.value, "");
+  assert.equal(document.querySelector("[role=separator]"), null);
+});
+
+test("the tabs are one tab stop, with arrows inside", async () => {
+  await show();
+  const stops = () => [...document.querySelectorAll<HTMLElement>("[role=tab]")].map((tab) => tab.tabIndex);
+  assert.deepEqual(stops(), [-1, 0, -1]);
+  await press("[data-testid=tab-b]", "ArrowRight");
+  assert.equal(open.value, "c");
+  assert.equal(document.activeElement, one("[data-testid=tab-c]"));
+  await press("[data-testid=tab-c]", "ArrowRight");
+  assert.equal(open.value, "a");
+  await press("[data-testid=tab-a]", "End");
+  assert.equal(open.value, "c");
+  assert.deepEqual(stops(), [-1, -1, 0]);
+});
+
+test("a drag of several steps takes from the graph as much as the panel gets", async () => {
+  await show();
+  const body = one(".wb-tab-body");
+  const height = () => Number.parseInt(body.style.height || "200", 10);
+  Object.defineProperty(body, "offsetHeight", { get: height });
+  body.getBoundingClientRect = () => new DOMRect(0, 0, 100, height());
+  Object.defineProperty(one(".wb-main"), "offsetHeight", { get: () => 600 });
+  const edge = one("[role=separator]");
+  edge.setPointerCapture = () => undefined;
+  edge.dispatchEvent(new PointerEvent("pointerdown", { clientY: 500, button: 0, pointerId: 1 }));
+  for (const clientY of [480, 440, 400]) {
+    edge.dispatchEvent(new PointerEvent("pointermove", { clientY }));
+    await drawn();
+  }
+  assert.equal(body.style.height, "300px");
+  assert.equal(one(".wb").style.getPropertyValue("--wb-taken"), "100px");
+});
+
+test("keys move the edge; the graph gives what the panel gets, and the height is remembered", async () => {
+  await show();
+  const body = one(".wb-tab-body");
+  const sizes = () => ({ height: body.style.height, taken: one(".wb").style.getPropertyValue("--wb-taken") });
+  let tall = 200;
+  Object.defineProperty(body, "offsetHeight", { get: () => tall });
+  body.getBoundingClientRect = () => new DOMRect(0, 0, 100, tall);
+  Object.defineProperty(one(".wb-main"), "offsetHeight", { get: () => 600 });
+  await press("[role=separator]", "ArrowUp");
+  assert.deepEqual(sizes(), { height: "224px", taken: "24px" });
+  assert.ok(one(".wb").classList.contains("wb-lower-dragged"));
+  tall = 640;
+  await press("[role=separator]", "ArrowUp");
+  assert.equal(sizes().height, "664px");
+  tall = 1200;
+  await press("[role=separator]", "ArrowUp");
+  assert.equal(sizes().height, "1224px", "some of the graph is left");
+  mount(null, document.body);
+  mount(<Page />, document.body);
+  await drawn();
+  assert.equal(one(".wb-tab-body").style.height, "1224px");
+  assert.ok(!one(".wb").classList.contains("wb-lower-dragged"), "a remembered height takes no more than half");
+  await press("[role=separator]", "Home");
+  assert.equal(one(".wb-tab-body").style.height, "");
+});

@@ -1,0 +1,117 @@
+/** The lower panel: tabs beneath the graph. A click on the open one closes it, so that the graph gets the room. */
+import { type ComponentChildren } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Edge } from "./edge.tsx";
+import { usePageId } from "./ids.ts";
+import { useRemembered } from "./remembered.ts";
+
+const LEAST = 60;
+/** Pixels of the graph that no drag takes. */
+const LEAST_GRAPH = 160;
+
+interface Tab {
+  name: string;
+  title: string;
+  content: ComponentChildren;
+}
+
+interface TabsProps {
+  tabs: readonly Tab[];
+  /** The name of the open tab; "" where all are closed. */
+  open: string;
+  onPick(name: string): void;
+  /** The height is remembered under this name. */
+  name?: string;
+}
+
+/** Its place is beneath a `Main`, whose height it shares: what a drag gives to the one, it takes from the other. */
+export function Tabs({ tabs, open, onPick, name = "tabs" }: TabsProps) {
+  const id = usePageId();
+  const body = useRef<HTMLDivElement>(null);
+  const bar = useRef<HTMLDivElement>(null);
+  const [height, resize, reset] = useHeight(body, name, open !== "");
+  const at = tabs.findIndex((tab) => tab.name === open);
+  const key = (event: KeyboardEvent, i: number) => {
+    const last = tabs.length - 1;
+    const to = { ArrowRight: i < last ? i + 1 : 0, ArrowLeft: i > 0 ? i - 1 : last, Home: 0, End: last }[event.key];
+    const next = to === undefined ? undefined : tabs[to];
+    if (to === undefined || !next) return;
+    event.preventDefault();
+    onPick(next.name);
+    bar.current?.querySelectorAll<HTMLElement>("[role=tab]")[to]?.focus();
+  };
+  return (
+    <section class={`wb-tabs${at < 0 ? " wb-closed" : ""}`}>
+      {at >= 0 && (
+        <Edge
+          side="top"
+          label="Height of the lower panel"
+          panel={body}
+          controls={`${id}-body`}
+          onResize={resize}
+          onReset={reset}
+        />
+      )}
+      <div class="wb-tab-bar" role="tablist" ref={bar}>
+        {tabs.map((tab, i) => (
+          <button
+            key={tab.name}
+            type="button"
+            class="wb-tab"
+            role="tab"
+            id={`${id}-tab-${tab.name}`}
+            aria-selected={i === at}
+            aria-controls={`${id}-panel-${tab.name}`}
+            tabIndex={i === Math.max(at, 0) ? 0 : -1}
+            data-testid={`tab-${tab.name}`}
+            onClick={() => onPick(i === at ? "" : tab.name)}
+            onKeyDown={(event) => key(event, i)}
+          >
+            {tab.title}
+          </button>
+        ))}
+      </div>
+      <div class="wb-tab-body" id={`${id}-body`} ref={body} style={height === null ? {} : { height: `${height}px` }}>
+        {tabs.map((tab, i) => (
+          <div
+            key={tab.name}
+            role="tabpanel"
+            id={`${id}-panel-${tab.name}`}
+            aria-labelledby={`${id}-tab-${tab.name}`}
+            hidden={i !== at}
+          >
+            {tab.content}
+          </div>
+        ))}
+      </div>
+    </section>
+  );
+}
+
+/** The height of the body, and what it takes from the graph above: `--wb-taken` of the widget, in pixels. */
+function useHeight(body: { current: HTMLElement | null }, name: string, open: boolean) {
+  const [height, remember] = useRemembered(`${name}-height`);
+  const [taken, setTaken] = useState(0);
+  // A remembered height is a wish: only a drag may take more than half.
+  const [dragged, setDragged] = useState(false);
+  useLayoutEffect(() => {
+    const root = body.current?.closest<HTMLElement>(".wb");
+    root?.style.setProperty("--wb-taken", `${open ? taken : 0}px`);
+    root?.classList.toggle("wb-lower-dragged", open && dragged);
+  }, [body, open, taken, dragged]);
+  const resize = (size: number) => {
+    const now = body.current?.offsetHeight ?? 0;
+    const graph = body.current?.closest(".wb")?.querySelector<HTMLElement>(".wb-main")?.offsetHeight ?? Infinity;
+    const next = Math.round(Math.max(LEAST, Math.min(size, now + graph - LEAST_GRAPH)));
+    setDragged(true);
+    // A drag holds the function of the drawing in which it began.
+    setTaken((before) => before + next - now);
+    remember(next);
+  };
+  const reset = () => {
+    setDragged(false);
+    setTaken(0);
+    remember(null);
+  };
+  return [height, resize, reset] as const;
+}

@@ -1,0 +1,43 @@
+/** Zoom, fit, save, full screen, the list of keys: at the end of every graph's bar. */
+import { download } from "../pane/download.ts";
+import { type Stage } from "../render/stage.ts";
+import { Button } from "./button.tsx";
+import { Icon } from "./icon.tsx";
+import { type Shell } from "./shell.tsx";
+
+interface ZoomButtonsProps {
+  stage: Stage;
+  shell: Shell;
+  help: () => void;
+  /** The picture as a file; null while there is none. */
+  svg: () => string | null;
+}
+
+export function ZoomButtons({ stage, shell, help, svg }: ZoomButtonsProps) {
+  return (
+    <div class="wb-group">
+      <Button label="Zoom out (-)" onClick={() => stage.zoom(0.8)}>
+        −
+      </Button>
+      <Button label="Zoom in (+)" onClick={() => stage.zoom(1.25)}>
+        +
+      </Button>
+      <Button label="Fit the whole graph (f)" testid="fit" onClick={() => stage.fit()}>
+        Fit
+      </Button>
+      <Button
+        label="Save the picture as SVG (Shift + click: as PNG)"
+        testid="save"
+        onClick={(event) => download(svg(), "graph", event.shiftKey ? "png" : "svg")}
+      >
+        <Icon name="save" />
+      </Button>
+      <Button label="Full screen" onClick={() => shell.fullScreen()}>
+        <Icon name="full" />
+      </Button>
+      <Button label="The list of keys (?)" onClick={help}>
+        ?
+      </Button>
+    </div>
+  );
+}

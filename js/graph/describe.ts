@@ -1,0 +1,25 @@
+/** A node as text, for the clipboard: name, type, attributes. */
+import { attributes, compactType } from "./labels.ts";
+import { text } from "./payload.ts";
+import { type Picture, sideOf } from "./picture.ts";
+
+/** Nodes beyond this are counted, not listed. */
+const MOST = 1000;
+
+export function nodesAsText(picture: Picture, nodes: readonly number[]): string {
+  const shown = nodes.slice(0, MOST).map((u) => nodeAsText(picture, u));
+  return [...shown, ...(nodes.length > MOST ? [`and ${nodes.length - MOST} more`] : [])].join("\n\n");
+}
+
+function nodeAsText(picture: Picture, u: number): string {
+  const s = sideOf(picture, u, 1);
+  const graph = picture.sides[s];
+  const v = picture.id[s][u];
+  const [label, name] = [text(graph, graph.label[v]), text(graph, graph.name[v])];
+  const lines = [
+    name && name !== label ? `${label}  ${name}` : label,
+    compactType(text(graph, graph.type[v])),
+    ...attributes(text(graph, graph.attrs[v])).map(([key, value]) => `${key}: ${value}`),
+  ];
+  return lines.filter(Boolean).join("\n");
+}

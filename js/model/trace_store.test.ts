@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type StateMessage, type ToPage, type ToPython } from "./messages.ts";
+import { type Model } from "./model.ts";
+import { around, KEPT_NODES, onScreen, type Pair, TraceStore, type Wish } from "./trace_store.ts";
+
+/** A kernel that answers each request with graphs of so many nodes, or not at all. */
+class Kernel implements Model {
+  readonly wishes: string[] = [];
+  answers: (wish: Wish) => ToPage | undefined = () => undefined;
+  private heard: (message: ToPage, buffers: unknown[]) => void = () => undefined;
+
+  get(): never {
+    return undefined as never;
+  }
+  set(): void {}
+  save_changes(): void {}
+  off(): void {}
+  on(_name: string, callback: (...args: never[]) => void): void {
+    this.heard = callback as typeof this.heard;
+  }
+
+  send(message: ToPython): void {
+    if (message.type !== "want") return;
+    for (const wish of message.items as Wish[]) {
+      this.wishes.push(wish.join());
+      const answer = this.answers(wish);
+      if (answer) this.heard(answer, []);
+    }
+  }
+}
+
+/** A column of so many bytes, as a saved page has it: reading it costs little. */
+const bytes = (n: number) => Buffer.alloc(n).toString("base64");
+const state = (n: number, nodes: number): StateMessage => ({
+  type: "state",
+  state: n,
+  nodes,
+  ops: nodes,
+  kernels: 1,
+  graph: { node: { kind: bytes(nodes) } as never },
+});
+
+function all(nodes: number): (wish: Wish) => ToPage | undefined {
+  const counts = { added: 1 } as never;
+  const marks = bytes(nodes);
+  return ([kind, a = 0, b = 0]) => {
+    switch (kind) {
+      case "state":
+        return state(a, nodes);
+      case "facts":
+        return { type: "facts", state: a, nodes, ops: nodes, kernels: 1 };
+      case "diff":
+        return {
+          type: "diff",
+          before: a,
+          after: b,
+          counts,
+          diff: { before_mark: marks, after_mark: marks, pairs: bytes(2 * nodes) },
+        };
+      case "counts":
+        return { type: "counts", before: a, after: b, counts };
+      case "text":
+        return { type: "text", state: a, text: "x".repeat(20 * nodes), lines: bytes(nodes) };
+      default:
+        return { type: "lineage", state: a, node: b, places: [] };
+    }
+  };
+}
+
+test("a lost state is asked for again only when the user wants it", () => {
+  const kernel = new Kernel();
+  kernel.answers = (wish) => ({ type: "lost", wish: [...wish], text: "the child process has ended" });
+  const store = new TraceStore(kernel);
+  const wishes = onScreen([0, 1]);
+  for (let i = 0; i < 500; i++) store.want(wishes, 3);
+  assert.deepEqual(kernel.wishes, ["state,0", "state,1", "diff,0,1"]);
+  assert.equal(store.lost(wishes), "the child process has ended");
+  kernel.answers = all(3);
+  store.retry(wishes);
+  assert.equal(kernel.wishes.length, 6);
+  assert.equal(store.lost(wishes), "");
+  assert.ok(store.diff([0, 1]));
+});
+
+test("a thousand steps keep the memory flat", () => {
+  const kernel = new Kernel();
+  const nodes = 1_000;
+  kernel.answers = all(nodes);
+  const store = new TraceStore(kernel);
+  const pairs = Array.from({ length: 1_000 }, (_, n): Pair => [n, n + 1]);
+  for (const pair of pairs) {
+    store.want(around(pair, pairs, 1_001, store.near(pair[0])), 3);
+    store.want([
+      ["text", pair[0]],
+      ["text", pair[1]],
+      ["lineage", ...pair],
+    ]);
+    assert.ok(store.graph(pair[0]) && store.graph(pair[1]) && store.diff(pair), `step ${pair[0]} is here`);
+    const { graphs, diffs, texts } = store.weights;
+    assert.ok(graphs <= KEPT_NODES && diffs <= KEPT_NODES && texts <= 10_000_000, JSON.stringify(store.weights));
+  }
+  assert.equal(store.weights.asked, 0);
+  const asked = kernel.wishes.length;
+  assert.ok(asked < 10 * pairs.length, `${asked} requests for ${pairs.length} steps`);
+  assert.equal(kernel.wishes.filter((wish) => wish === "counts,500,501").length, 1);
+});
+
+test("of graphs of 50,000 nodes only the neighbours are fetched ahead", () => {
+  const kernel = new Kernel();
+  kernel.answers = all(50_000);
+  const store = new TraceStore(kernel);
+  store.want([["facts", 5]]);
+  assert.equal(store.near(5), 1);
+  const wishes = around(
+    [5, 6],
+    [
+      [4, 5],
+      [5, 6],
+      [6, 7],
+    ],
+    100,
+    store.near(5),
+  );
+  const states = wishes.flatMap(([kind, n = -1]) => (kind === "state" ? [n] : []));
+  assert.deepEqual(
+    [...new Set(states)].sort((a, b) => a - b),
+    [4, 5, 6, 7],
+  );
+});
+
+test("what is under way is not asked for twice, unless it is urgent", () => {
+  const kernel = new Kernel();
+  const store = new TraceStore(kernel);
+  store.want([["facts", 3]]);
+  store.want([["facts", 3]]);
+  assert.equal(kernel.wishes.length, 1);
+  store.want([["facts", 3]], 1);
+  assert.equal(kernel.wishes.length, 2);
+});
+
+test("a state against itself has no changes and needs no request", () => {
+  const kernel = new Kernel();
+  kernel.answers = all(2);
+  const store = new TraceStore(kernel);
+  store.want(onScreen([4, 4]));
+  assert.deepEqual(kernel.wishes, ["state,4"]);
+  assert.deepEqual(store.diff([4, 4])?.pairs, [0, 0, 1, 1]);
+});

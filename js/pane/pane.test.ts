@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { drawn } from "../dom_testing.ts";
+import { single } from "../graph/picture.ts";
+import { graph } from "../graph/testing.ts";
+import { PAPER, paperRuler } from "../render/paper.ts";
+import { Stage } from "../render/stage.ts";
+import { watchTheme } from "../render/theme.ts";
+import { clear, Pane } from "./pane.ts";
+
+globalThis.requestAnimationFrame = () => 1;
+globalThis.matchMedia = (() => ({ matches: true, addEventListener() {}, removeEventListener() {} })) as never;
+let end = () => {};
+beforeEach(() => end());
+
+async function opened() {
+  const stage = new Stage(paperRuler(undefined));
+  const pane = new Pane(stage, PAPER, { sides: 1, name: "", testid: "canvas", minimap: true });
+  document.body.append(pane.element);
+  stage.resize({ width: 800, height: 600 });
+  await stage.setPicture(
+    single(
+      graph(
+        [
+          { label: "x", kind: "param" },
+          { label: "nn.dense", inputs: [0], group: 0, attrs: { units: 16 } },
+          { label: "nn.relu", inputs: [1], group: 0 },
+          { label: "tanh", inputs: [2] },
+        ],
+        [{ kind: "primitive", name: "fused" }],
+      ),
+    ),
+  );
+  const press = (key: string, init: KeyboardEventInit = {}) => {
+    const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...init });
+    pane.canvas.dispatchEvent(event);
+    return event.defaultPrevented;
+  };
+  end = () => {
+    pane.dispose();
+    pane.element.remove();
+  };
+  return { stage, pane, press };
+}
+
+function clipboard(): { text: string } {
+  const kept = { text: "" };
+  const writeText = async (text: string) => {
+    kept.text = text;
+  };
+  Object.defineProperty(navigator, "clipboard", { value: { writeText }, configurable: true });
+  return kept;
+}
+
+test("Ctrl + C copies the text of the selected node", async () => {
+  const { stage, pane, press } = await opened();
+  const kept = clipboard();
+  const said: string[] = [];
+  pane.onsay = (words) => said.push(words);
+  assert.equal(press("c", { ctrlKey: true }), false, "nothing is selected");
+  stage.select([1]);
+  assert.equal(press("c", { ctrlKey: true }), true);
+  await drawn();
+  assert.equal(kept.text, "nn.dense\n(1, 64) float32\nunits: 16");
+  assert.deepEqual(said, ["Copied 1 node"]);
+});
+
+test("Ctrl + C belongs to a text that is selected elsewhere", async () => {
+  const { stage, press } = await opened();
+  const kept = clipboard();
+  stage.select([1]);
+  const text = document.createElement("p");
+  text.textContent = "a sentence";
+  document.body.append(text);
+  getSelection()?.selectAllChildren(text);
+  assert.equal(press("c", { ctrlKey: true }), false);
+  getSelection()?.removeAllRanges();
+  text.remove();
+  await drawn();
+  assert.equal(kept.text, "");
+});
+
+test("Shift + arrow adds to the selection", async () => {
+  const { stage, press } = await opened();
+  stage.select([1]);
+  press("ArrowDown", { shiftKey: true });
+  assert.deepEqual(stage.selection, [1, 2]);
+  press("ArrowDown");
+  assert.deepEqual(stage.selection, [3]);
+});
+
+test("g selects the group around the selection", async () => {
+  const { stage, press } = await opened();
+  stage.select([2]);
+  assert.equal(press("g"), true);
+  assert.deepEqual(stage.selection, [1, 2]);
+  assert.equal(press("g"), false);
+});
+
+test("page keys move the view", async () => {
+  const { stage, press } = await opened();
+  const { x, y, scale } = stage.camera;
+  press("PageDown");
+  assert.deepEqual([stage.camera.x, stage.camera.y], [x, y + (600 * 0.8) / scale]);
+  press("PageUp", { shiftKey: true });
+  assert.ok(stage.camera.x < x);
+});
+
+test("the canvas has a name and a role", async () => {
+  const { pane } = await opened();
+  assert.equal(pane.canvas.getAttribute("role"), "application");
+  assert.match(pane.canvas.getAttribute("aria-label") ?? "", /^Graph: arrow keys/);
+  assert.equal(pane.canvas.tabIndex, 0);
+});
+
+test("the background covers the last row of pixels", () => {
+  const filled: number[][] = [];
+  const context = {
+    canvas: { width: 801, height: 601 },
+    setTransform: () => undefined,
+    fillRect: (...box: number[]) => filled.push(box),
+  };
+  clear(context as never, "#fff");
+  assert.deepEqual(filled, [[0, 0, 801, 601]]);
+});
+
+test("a theme's style sheet that arrives late is read", () => {
+  let changes = 0;
+  const stop = watchTheme(() => changes++);
+  const link = document.createElement("link");
+  document.head.append(link);
+  link.dispatchEvent(new Event("load"));
+  assert.equal(changes, 1);
+  stop();
+  link.dispatchEvent(new Event("load"));
+  assert.equal(changes, 1);
+});
+
+test("while another picture is being arranged, the old one on screen cannot be clicked, walked or opened", async () => {
+  const { stage, pane, press } = await opened();
+  const find = (item: number) => {
+    const { scene, camera, view } = stage;
+    assert.ok(scene);
+    const clientX = ((scene.x[item] ?? 0) - camera.x) * camera.scale + view.width / 2;
+    const clientY = ((scene.y[item] ?? 0) - camera.y) * camera.scale + view.height / 2;
+    return { clientX, clientY, bubbles: true, button: 0, pointerId: 1 };
+  };
+  Object.assign(pane.canvas, { setPointerCapture: () => undefined });
+  Object.defineProperties(pane.canvas, { clientWidth: { value: 800 }, clientHeight: { value: 600 } });
+  Reflect.get(pane, "resize").call(pane);
+  const click = (item: number) => {
+    pane.canvas.dispatchEvent(new PointerEvent("pointerdown", find(item)));
+    pane.canvas.dispatchEvent(new PointerEvent("pointerup", find(item)));
+  };
+  click(3);
+  assert.deepEqual(stage.selection, [3]);
+  const arranged = stage.setPicture(
+    single(
+      graph([
+        { label: "y", kind: "param" },
+        { label: "tanh", inputs: [0] },
+      ]),
+    ),
+  );
+  const kept = stage.selection;
+  click(2);
+  press("ArrowUp");
+  press("Enter");
+  pane.canvas.dispatchEvent(new PointerEvent("pointermove", find(3)));
+  assert.deepEqual([stage.selection, stage.hoveredNode], [kept, -1]);
+  stage.select([1]);
+  await arranged;
+  assert.deepEqual([...stage.look.selected], [stage.scene?.visible.itemOf[1]]);
+});

@@ -1,0 +1,313 @@
+/** One canvas on a stage: draws its side, turns pointers, wheels and keys into what the stage does. */
+import { createElement } from "preact";
+import { copy } from "../components/copy.tsx";
+import { element } from "../components/element.ts";
+import { elementOf } from "../components/mount.tsx";
+import { Tooltip, TooltipCard } from "../components/tooltip.tsx";
+import { nodesAsText } from "../graph/describe.ts";
+import { type Frame } from "../render/frame.ts";
+import { type Hit, hit, NOTHING } from "../render/hit.ts";
+import { paint } from "../render/paint.ts";
+import { type Stage } from "../render/stage.ts";
+import { graphDrawing } from "../render/still.ts";
+import { type Theme } from "../render/theme.ts";
+import { counted } from "../text/counted.ts";
+import { Still } from "./cached_frame.ts";
+import { contextOf } from "./context.ts";
+import { endsOf, graphKey, nodesIn, nodesOf } from "./graph_keys.ts";
+import { Minimap } from "./minimap.ts";
+import { keepDrawing } from "./sheets.ts";
+
+const CLICK_SLOP = 4;
+
+interface PaneOptions {
+  sides: 1 | 2 | 3;
+  name: string;
+  testid: string;
+  minimap: boolean;
+}
+
+const panes = new WeakMap<HTMLCanvasElement, Pane>();
+
+function isCopy(event: KeyboardEvent): boolean {
+  return (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "c";
+}
+
+/** The pane that draws on a canvas. */
+export function paneOf(canvas: HTMLCanvasElement): Pane | undefined {
+  return panes.get(canvas);
+}
+
+/** To the last pixel: a pane that is not a whole number of pixels high is painted up to one pixel short of it. */
+export function clear(context: CanvasRenderingContext2D, background: string): void {
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.globalAlpha = 1;
+  context.fillStyle = background;
+  context.fillRect(0, 0, context.canvas.width, context.canvas.height);
+}
+
+export class Pane {
+  readonly element: HTMLElement;
+  readonly canvas: HTMLCanvasElement;
+  /** Called with keys that the pane has no use for (search, undo, help ...). */
+  onkey: (event: KeyboardEvent) => boolean = () => false;
+  /** Shows words, and has them spoken. */
+  onsay: (words: string) => void = () => undefined;
+  /** Called on a click on an edge; false where it is to select both ends. */
+  onedge: (edge: number) => boolean = () => false;
+  private readonly context: CanvasRenderingContext2D;
+  private readonly tooltip = new Tooltip();
+  private readonly minimap: Minimap | null;
+  private readonly still: Still;
+  private readonly ends: (() => void)[] = [];
+  private readonly pointers = new Map<number, { x: number; y: number }>();
+  private dragged = 0;
+  private pinch = 0;
+  private width = 0;
+  private height = 0;
+  private pixels: [number, number] | null = null;
+
+  constructor(
+    readonly stage: Stage,
+    private theme: Theme,
+    readonly options: PaneOptions,
+  ) {
+    this.canvas = element("canvas", {
+      class: "wb-canvas",
+      tabindex: "0",
+      role: "application",
+      // See mount.tsx.
+      "data-lm-suppress-shortcuts": "true",
+      "data-testid": options.testid,
+      "aria-label": `${["Graph", options.name].filter(Boolean).join(" ")}: arrow keys move along edges, Enter opens and closes a group, ? lists the keys`,
+    });
+    panes.set(this.canvas, this);
+    keepDrawing(this.canvas, () => {
+      const frame = this.frame();
+      return frame && graphDrawing(frame);
+    });
+    this.context = contextOf(this.canvas, { alpha: false });
+    this.still = new Still(() => stage.repaint());
+    this.minimap = options.minimap ? new Minimap(stage, theme, options.sides) : null;
+    const tooltip = elementOf(createElement(TooltipCard, { tooltip: this.tooltip }));
+    const over = this.minimap ? [this.minimap.element, tooltip] : [tooltip];
+    this.element = element("div", { class: "wb-pane" }, this.canvas, ...over);
+    this.ends.push(stage.addPainter(() => this.paint()));
+    this.listen();
+    const resized = new ResizeObserver((entries) => {
+      const [exact] = entries.at(-1)?.devicePixelContentBoxSize ?? [];
+      this.pixels = exact ? [exact.inlineSize, exact.blockSize] : null;
+      this.resize();
+    });
+    try {
+      // Half a pixel that two panes share goes to one of them: only the browser knows which, and a canvas of another size is blurred.
+      resized.observe(this.canvas, { box: "device-pixel-content-box" });
+    } catch {
+      resized.observe(this.canvas);
+    }
+    this.ends.push(() => resized.disconnect());
+  }
+
+  setTheme(theme: Theme): void {
+    this.theme = theme;
+    this.minimap?.setTheme(theme);
+    this.stage.repaint();
+  }
+
+  frame(): Frame | null {
+    const { stage } = this;
+    if (!stage.scene || this.width === 0) return null;
+    return {
+      scene: stage.scene,
+      camera: stage.camera,
+      view: { width: this.width, height: this.height },
+      theme: this.theme,
+      ruler: stage.ruler,
+      look: stage.look,
+      sides: this.options.sides,
+      textSide: this.options.sides === 1 ? 0 : 1,
+      t: stage.progress,
+      earlier: stage.before,
+    };
+  }
+
+  private paint(): void {
+    const frame = this.frame();
+    if (!frame) return;
+    const ratio = window.devicePixelRatio || 1;
+    // An emulated screen (a browser's developer tools) counts them as if its ratio were 1.
+    const exact = this.pixels && Math.abs(this.pixels[0] - this.width * ratio) < 2 ? this.pixels : null;
+    const [w, hh] = exact ?? [Math.round(this.width * ratio), Math.round(this.height * ratio)];
+    if (this.canvas.width !== w || this.canvas.height !== hh) {
+      this.canvas.width = w;
+      this.canvas.height = hh;
+    }
+    this.still.draw(this.context, ratio, frame, () => {
+      clear(this.context, frame.theme.background);
+      paint(this.context, ratio, frame);
+    });
+    this.minimap?.paint(frame);
+  }
+
+  private resize(): void {
+    const { clientWidth, clientHeight } = this.canvas;
+    if (clientWidth === this.width && clientHeight === this.height) return this.stage.repaint();
+    this.width = clientWidth;
+    this.height = clientHeight;
+    this.stage.resize({ width: clientWidth, height: clientHeight });
+  }
+
+  private listen(): void {
+    const on = <K extends keyof HTMLElementEventMap>(
+      name: K,
+      does: (event: HTMLElementEventMap[K]) => void,
+      options?: AddEventListenerOptions,
+    ) => {
+      this.canvas.addEventListener(name, does as EventListener, options);
+    };
+    on("wheel", (event) => this.wheel(event), { passive: false });
+    on("pointerdown", (event) => this.down(event));
+    on("pointermove", (event) => this.move(event));
+    on("pointerup", (event) => this.up(event));
+    on("pointercancel", (event) => this.pointers.delete(event.pointerId));
+    on("pointerleave", () => {
+      this.tooltip.hide();
+      if (this.pointers.size === 0) this.stage.hover(-1);
+    });
+    on("dblclick", (event) => this.toggle(this.at(event)));
+    on("keydown", (event) => this.key(event));
+    // The notebook's own menu belongs to the cell, not to the graph.
+    on("contextmenu", (event) => event.stopPropagation());
+  }
+
+  private point(event: MouseEvent): { x: number; y: number } {
+    const box = this.canvas.getBoundingClientRect();
+    return { x: event.clientX - box.left, y: event.clientY - box.top };
+  }
+
+  private at(event: MouseEvent): Hit {
+    const { x, y } = this.point(event);
+    const { current, camera, ruler } = this.stage;
+    return current
+      ? hit(current, camera, { width: this.width, height: this.height }, x, y, this.options.sides, ruler)
+      : NOTHING;
+  }
+
+  private wheel(event: WheelEvent): void {
+    event.preventDefault();
+    event.stopPropagation();
+    const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? this.height : 1;
+    this.tooltip.hide();
+    if (event.shiftKey) return this.stage.pan(-(event.deltaX || event.deltaY) * unit, 0);
+    const { x, y } = this.point(event);
+    // A pinch on a trackpad comes as small ctrl-wheel steps.
+    const speed = event.ctrlKey ? 0.01 : 0.0016;
+    this.stage.zoom(Math.exp(-Math.max(-240, Math.min(240, event.deltaY * unit)) * speed), x, y);
+  }
+
+  private down(event: PointerEvent): void {
+    this.canvas.focus({ preventScroll: true });
+    this.canvas.setPointerCapture(event.pointerId);
+    this.pointers.set(event.pointerId, this.point(event));
+    this.dragged = 0;
+    this.pinch = this.spread();
+    this.tooltip.hide();
+  }
+
+  private spread(): number {
+    const [a, b] = [...this.pointers.values()];
+    return a && b ? Math.hypot(a.x - b.x, a.y - b.y) : 0;
+  }
+
+  private move(event: PointerEvent): void {
+    const was = this.pointers.get(event.pointerId);
+    const now = this.point(event);
+    if (!was) return this.hover(event, now);
+    this.pointers.set(event.pointerId, now);
+    if (this.pointers.size > 1) {
+      const spread = this.spread();
+      if (this.pinch > 0) this.stage.zoom(spread / this.pinch, now.x, now.y);
+      this.pinch = spread;
+      this.dragged = CLICK_SLOP + 1;
+      return;
+    }
+    this.dragged += Math.abs(now.x - was.x) + Math.abs(now.y - was.y);
+    if (this.dragged <= CLICK_SLOP) return;
+    this.canvas.classList.add("wb-dragging");
+    this.stage.pan(now.x - was.x, now.y - was.y);
+  }
+
+  private hover(event: PointerEvent, now: { x: number; y: number }): void {
+    const found = this.at(event);
+    this.stage.hover(found.item, found.item < 0 ? found.group : -1, found.edge);
+    this.canvas.classList.toggle("wb-pointing", found.item >= 0 || found.group >= 0);
+    const frame = this.frame();
+    if (frame) this.tooltip.show(frame, found, now);
+  }
+
+  private up(event: PointerEvent): void {
+    const was = this.pointers.delete(event.pointerId);
+    this.canvas.classList.remove("wb-dragging");
+    if (was && this.dragged <= CLICK_SLOP && event.button === 0) this.click(event);
+  }
+
+  private click(event: PointerEvent): void {
+    if (!this.stage.current) return;
+    const found = this.at(event);
+    if (found.chevron) return this.toggle(found);
+    const more = event.shiftKey || event.ctrlKey || event.metaKey;
+    if (found.badge >= 0) return this.pick([found.badge], more);
+    if (found.item >= 0) return this.pick(nodesOf(this.stage, found.item), more);
+    if (found.group >= 0) return this.pick(nodesIn(this.stage, found.group), more);
+    if (found.edge >= 0) {
+      if (!more && this.onedge(found.edge)) return;
+      return this.pick(endsOf(this.stage, found.edge), more);
+    }
+    if (!more) this.stage.select([]);
+  }
+
+  private pick(nodes: number[], more: boolean): void {
+    if (!more) return this.stage.select(nodes);
+    const set = new Set(this.stage.selection);
+    const all = nodes.every((u) => set.has(u));
+    for (const u of nodes)
+      if (all) set.delete(u);
+      else set.add(u);
+    this.stage.select([...set]);
+  }
+
+  private toggle(found: Hit): void {
+    this.tooltip.hide();
+    if (found.group < 0) return;
+    // The clicks of a double-click have selected all that is in the group; opening it is not about that.
+    if (this.stage.selection.length > 0) this.stage.select([]);
+    this.stage.toggleGroup(found.group);
+  }
+
+  private key(event: KeyboardEvent): void {
+    if (event.key === "Tab") return;
+    // Jupyter's single-letter shortcuts (delete a cell, say) must not fire while the graph has the focus.
+    event.stopPropagation();
+    if (isCopy(event) && this.copy()) return event.preventDefault();
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "m") this.minimap?.toggle();
+    else if (!graphKey(this.stage, event, this.options.sides) && !this.onkey(event)) return;
+    event.preventDefault();
+  }
+
+  /** Copies the text of the selected nodes, unless a text is selected on the page. */
+  private copy(): boolean {
+    const { picture, selection } = this.stage;
+    if (selection.length === 0 || getSelection()?.toString()) return false;
+    void copy(nodesAsText(picture, selection)).then((done) =>
+      this.onsay(done ? `Copied ${counted(selection.length, "node")}` : "This page may not use the clipboard."),
+    );
+    return true;
+  }
+
+  dispose(): void {
+    for (const end of this.ends) end();
+    this.still.dispose();
+    this.tooltip.hide();
+  }
+}

@@ -1,0 +1,97 @@
+/** The selection in one line at the foot of the graph: for a page without an inspector, and for screen readers. */
+import { Button } from "../components/button.tsx";
+import { stageSignals } from "../components/stage_signals.ts";
+import { chosenAttributes, compactType, groupName, opName } from "../graph/labels.ts";
+import { GROUP_KINDS, GroupKind, text } from "../graph/payload.ts";
+import { groupsOf, MARKS, type Picture, sideOf } from "../graph/picture.ts";
+import { selectAround, selectPaths, selectStream } from "../pane/graph_keys.ts";
+import { type Stage } from "../render/stage.ts";
+import { oneLine } from "../render/text.ts";
+import { counted } from "../text/counted.ts";
+
+/** In an overlay, and with two graphs side by side, the flow on either side counts. */
+const EITHER = 3;
+
+export function Brief({ stage }: { stage: Stage }) {
+  const { picture, selection } = stageSignals(stage);
+  const words = describeSelection(picture.value, selection.value);
+  return (
+    <div class="wb-brief" hidden={words === ""}>
+      <span class="wb-brief-words" role="status" aria-live="polite" data-testid="brief">
+        {words}
+      </span>
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset has a border and a legend */}
+      <span class="wb-brief-tools" role="group" aria-label="Select more">
+        <Tool name="select-up" label="Select everything upstream ([)" act={() => selectStream(stage, "up", EITHER)}>
+          ↑ up
+        </Tool>
+        <Tool
+          name="select-down"
+          label="Select everything downstream (])"
+          act={() => selectStream(stage, "down", EITHER)}
+        >
+          ↓ down
+        </Tool>
+        <Tool name="select-around" label="Select one step more in every direction (e)" act={() => selectAround(stage)}>
+          +1 around
+        </Tool>
+        <Tool
+          name="select-paths"
+          label="Select all paths between the selected nodes (p)"
+          hidden={selection.value.length < 2}
+          act={() => selectPaths(stage, EITHER)}
+        >
+          paths
+        </Tool>
+        <Tool name="select-zoom" label="Zoom to the selection (s)" act={() => stage.fitItems(stage.look.selected)}>
+          zoom
+        </Tool>
+      </span>
+    </div>
+  );
+}
+
+interface ToolProps {
+  name: string;
+  label: string;
+  hidden?: boolean;
+  act: () => void;
+  children: string;
+}
+
+function Tool({ name, label, hidden, act, children }: ToolProps) {
+  return (
+    <Button class="wb-button wb-small" testid={name} label={label} hidden={hidden} onClick={act}>
+      {children}
+    </Button>
+  );
+}
+
+export function describeSelection(picture: Picture, nodes: readonly number[]): string {
+  const [u] = nodes;
+  if (u === undefined) return "";
+  if (nodes.length > 1) return `${counted(nodes.length, "node")} selected`;
+  const s = sideOf(picture, u, 1);
+  const graph = picture.sides[s];
+  const v = picture.id[s][u] ?? 0;
+  const type = compactType(text(graph, graph.type[v] ?? 0));
+  const mark = Math.max(picture.mark[0][u] ?? 0, picture.mark[1][u] ?? 0);
+  const [box] = groupsOf(picture, u);
+  const parts = [
+    opName(text(graph, graph.label[v] ?? 0)) || "(no name)",
+    type,
+    chosenAttributes(text(graph, graph.attrs[v] ?? 0), type),
+    inGroup(picture, box),
+    picture.compares && mark > 0 ? (MARKS[mark] ?? "") : "",
+  ];
+  return parts
+    .filter(Boolean)
+    .map((part) => oneLine(part, 120))
+    .join("  ·  ");
+}
+
+function inGroup({ groups }: Picture, box: number | undefined): string {
+  if (box === undefined || groups.kind[box] === GroupKind.function) return "";
+  const kernel = GROUP_KINDS[groups.kind[box] ?? 0] === "primitive" ? "kernel " : "";
+  return `in ${kernel}${groupName(groups.name[box] ?? "")}`;
+}

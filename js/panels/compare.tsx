@@ -1,0 +1,270 @@
+/** Before and after side by side, or over each other, on one stage. CompareView, PassStepper and Workbench have it. */
+import { batch, type Signal, signal } from "@preact/signals";
+import { type ComponentChildren } from "preact";
+import { KeysCard } from "../components/keys_card.tsx";
+import { LayoutFailure } from "../components/layout_failure.tsx";
+import { Legend, LegendPanel, LegendToggle } from "../components/legend.tsx";
+import { Hosted } from "../components/mount.tsx";
+import { Scale } from "../components/scale.tsx";
+import { Search, SearchBox } from "../components/search_box.tsx";
+import { type Shell } from "../components/shell.tsx";
+import { stageSignals } from "../components/stage_signals.ts";
+import { ZoomButtons } from "../components/zoom_buttons.tsx";
+import { Pane } from "../pane/pane.ts";
+import { type Overlay } from "../render/overlay.ts";
+import { type Sheet, toSvg } from "../render/save.ts";
+import { type Stage } from "../render/stage.ts";
+import { oneLine } from "../render/text.ts";
+import { Brief } from "./brief.tsx";
+import { Changes, Chips } from "./chips.tsx";
+
+type Mode = "split" | "changed" | "overlay";
+const MODES: readonly [Mode, string, string][] = [
+  ["split", "Split", "Before and after, side by side"],
+  ["changed", "Changed only", "Only what changed, with its neighbours (c)"],
+  ["overlay", "Overlay", "Both in one picture"],
+];
+const HOPS = [0, 1, 2, 3, 5];
+const SIDES = ["before", "after"] as const;
+
+export function readMode(value: unknown): Mode {
+  return MODES.find(([mode]) => mode === value)?.[0] ?? "split";
+}
+
+export class Compare {
+  readonly search: Search;
+  readonly changes: Changes;
+  readonly legend: Legend;
+  readonly titles = signal<readonly string[]>([]);
+  /** Beside each title: kernels and nodes of that side. */
+  readonly facts: readonly [Signal<ComponentChildren>, Signal<ComponentChildren>] = [signal(null), signal(null)];
+  readonly shownMode = signal<Mode>("split");
+  readonly hops: Signal<number>;
+  readonly panes = signal<readonly Pane[]>([]);
+  readonly helping = signal(false);
+  onmode: (mode: Mode, hops: number) => void = () => undefined;
+  /** Asked about keys that the graph has no use for. */
+  onkey: (event: KeyboardEvent) => boolean = () => false;
+
+  constructor(
+    readonly shell: Shell,
+    readonly stage: Stage,
+  ) {
+    this.search = new Search(stage);
+    this.search.onleave = () => this.focus();
+    this.changes = new Changes(stage);
+    this.legend = new Legend(stage, shell);
+    this.hops = signal(stage.hops);
+    this.arrange();
+    // To show a node that "changed only" leaves out, the stage leaves that mode.
+    stage.events.on("changedOnly", (on) => {
+      if (!on && this.mode === "changed") this.setMode("split");
+    });
+    shell.onTheme((theme) => {
+      for (const pane of this.panes.value) pane.setTheme(theme);
+    });
+  }
+
+  get mode(): Mode {
+    return this.shownMode.value;
+  }
+
+  setTitles(titles: readonly string[]): void {
+    this.titles.value = titles;
+  }
+
+  title(side: 0 | 1): string {
+    return oneLine(this.titles.value[side] || SIDES[side]);
+  }
+
+  setMode(mode: Mode, hops = this.stage.hops): void {
+    if (mode === this.mode && hops === this.stage.hops) return;
+    const turned = (mode === "overlay") !== (this.mode === "overlay");
+    batch(() => {
+      this.shownMode.value = mode;
+      this.hops.value = hops;
+      if (turned) this.arrange();
+    });
+    this.stage.setApart(mode === "overlay");
+    this.stage.setChangedOnly(mode === "changed", hops);
+    this.onmode(mode, hops);
+  }
+
+  setOverlay(overlay: Overlay | null): void {
+    this.stage.setOverlay(overlay);
+  }
+
+  focus(): void {
+    this.panes.value[0]?.canvas.focus({ preventScroll: true });
+  }
+
+  help(): void {
+    this.helping.value = true;
+  }
+
+  /** The whole picture as it would be at 100 %, both sides. */
+  svg(): string | null {
+    const panes = this.panes.value;
+    const sheets = panes.map((pane, i) => ({
+      frame: pane.frame(),
+      title: panes.length > 1 ? this.title(i === 0 ? 0 : 1) : "",
+    }));
+    return sheets.every((sheet): sheet is Sheet => sheet.frame !== null) ? toSvg(sheets) : null;
+  }
+
+  dispose(): void {
+    for (const pane of this.panes.value) pane.dispose();
+  }
+
+  private arrange(): void {
+    this.dispose();
+    const overlay = this.mode === "overlay";
+    const pane = (sides: 1 | 2 | 3, name: string, testid: string, minimap: boolean) => {
+      const made = new Pane(this.stage, this.shell.theme, { sides, name, testid, minimap });
+      made.onkey = (event) => this.key(event);
+      made.onsay = (words) => this.shell.say(words);
+      return made;
+    };
+    this.panes.value = overlay
+      ? [pane(3, "both", "canvas-overlay", true)]
+      : [pane(1, "before", "canvas-before", false), pane(2, "after", "canvas-after", true)];
+  }
+
+  private key(event: KeyboardEvent): boolean {
+    switch (event.key) {
+      case "/":
+        this.search.focus();
+        return true;
+      case "c":
+        this.setMode(this.mode === "changed" ? "split" : "changed");
+        return true;
+      case "n":
+        this.changes.nextOfAny();
+        return true;
+      case "?":
+        this.help();
+        return true;
+      case "l":
+        this.legend.toggle();
+        return true;
+      case "Escape":
+        this.search.clear();
+        return true;
+      default:
+        return this.onkey(event);
+    }
+  }
+}
+
+export function CompareBar({ compare }: { compare: Compare }) {
+  const { stage, shell } = compare;
+  return (
+    <div class="wb-bar" role="toolbar" aria-label="Graph">
+      <LegendToggle legend={compare.legend} />
+      <Modes compare={compare} />
+      <Hops compare={compare} />
+      <Chips stage={stage} changes={compare.changes} />
+      <Scale stage={stage} />
+      <span class="wb-space" />
+      <SearchBox search={compare.search} />
+      <ZoomButtons stage={stage} shell={shell} help={() => compare.help()} svg={() => compare.svg()} />
+    </div>
+  );
+}
+
+function Modes({ compare }: { compare: Compare }) {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset has a border and a legend
+    <div class="wb-segments" role="group" aria-label="View">
+      {MODES.map(([mode, face, label]) => (
+        <button
+          key={mode}
+          type="button"
+          class="wb-segment"
+          title={label}
+          aria-label={face}
+          aria-pressed={compare.mode === mode}
+          data-testid={`mode-${mode}`}
+          onClick={() => compare.setMode(mode)}
+        >
+          {face}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function Hops({ compare }: { compare: Compare }) {
+  const hops = compare.hops.value;
+  const choices = HOPS.includes(hops) ? HOPS : [...HOPS, hops];
+  return (
+    <label class="wb-hops" hidden={compare.mode !== "changed"} title="How many steps around a change are shown">
+      ±
+      <select
+        class="wb-select"
+        data-testid="hops"
+        aria-label="Steps around a change"
+        value={String(hops)}
+        onChange={(event) => compare.setMode("changed", Number(event.currentTarget.value))}
+      >
+        {choices.map((n) => (
+          <option key={n} value={String(n)}>
+            {n}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+export function ComparePanes({ compare, height }: { compare: Compare; height?: number }) {
+  const { stage } = compare;
+  const { scene, picture } = stageSignals(stage);
+  const panes = compare.panes.value;
+  return (
+    <div class="wb-panes" style={height === undefined ? {} : { height: `${height}px` }}>
+      <LegendPanel legend={compare.legend} />
+      <div class={`wb-sides${scene.value?.turned ? " wb-turned" : ""}`}>
+        {panes.map((pane, i) => (
+          <div key={pane.options.testid} class="wb-side">
+            <PaneHead compare={compare} side={panes.length === 1 ? "both" : i === 0 ? 0 : 1} />
+            <Hosted element={pane.element} />
+          </div>
+        ))}
+      </div>
+      <div class="wb-nothing" hidden={picture.value.nodeCount > 0}>
+        No graph yet.
+      </div>
+      <LayoutFailure stage={stage} />
+      <Brief stage={stage} />
+      {compare.helping.value && <Help compare={compare} />}
+    </div>
+  );
+}
+
+function PaneHead({ compare, side }: { compare: Compare; side: 0 | 1 | "both" }) {
+  const sides = side === "both" ? ([0, 1] as const) : [side];
+  return (
+    <div class="wb-pane-head">
+      {sides.map((each, i) => (
+        <>
+          {i > 0 && <span class="wb-arrow">→</span>}
+          <span class="wb-pane-title">{compare.title(each)}</span>
+          <span class="wb-facts">{compare.facts[each].value}</span>
+        </>
+      ))}
+    </div>
+  );
+}
+
+function Help({ compare }: { compare: Compare }) {
+  return (
+    <KeysCard
+      view={compare.shell.kind}
+      close={() => {
+        compare.helping.value = false;
+      }}
+      goBack={() => compare.focus()}
+    />
+  );
+}

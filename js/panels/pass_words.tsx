@@ -1,0 +1,85 @@
+/** A pass of the list in words and signs: its tooltip, its effect on the graph, the reason why it is needed. */
+import { Icon } from "../components/icon.tsx";
+import { type PassState } from "../model/messages.ts";
+import { counted } from "../text/counted.ts";
+
+/** A pass that lowering needs, with the reason. */
+export function Lock({ reason }: { reason: string }) {
+  return (
+    <span class="wb-lock" role="img" title={`Needed: ${reason}`} aria-label={`Needed: ${reason}`}>
+      <Icon name="lock" />
+    </span>
+  );
+}
+
+/** The first sentence of a description. */
+export function firstSentence(doc: string): string {
+  const end = doc.search(/[.:](\s|$)/);
+  return end < 0 ? doc : doc.slice(0, end);
+}
+
+export function passTitle(pass: PassState, status: string): string {
+  const time = typeof pass.seconds === "number" ? `${(pass.seconds * 1000).toFixed(1)} ms` : "";
+  const size = typeof pass.nodes === "number" ? `${counted(pass.nodes, "node")} after` : "";
+  const lines = [
+    pass.text && pass.text !== pass.name ? pass.text : "",
+    pass.doc,
+    statusWords(pass, status),
+    [time, size].filter(Boolean).join(", "),
+    pass.locked ? pass.reason : "",
+  ];
+  return lines.filter(Boolean).join("\n");
+}
+
+function statusWords({ message }: PassState, status: string): string {
+  switch (status) {
+    case "off":
+      return "switched off";
+    case "same":
+      return "changed nothing";
+    case "error":
+      return message || "failed";
+    case "skipped":
+      return message || "not reached";
+    default:
+      return "";
+  }
+}
+
+const MARKS = [
+  ["added", "+"],
+  ["removed", "−"],
+  ["changed", "~"],
+] as const;
+
+/** The numbers of nodes that the pass changed, or that it failed. */
+export function Effect({ pass, status }: { pass: PassState; status: string }) {
+  if (status === "error")
+    return (
+      <span class="wb-mark-removed wb-strong" title={pass.message ?? ""}>
+        ! failed
+      </span>
+    );
+  if (status !== "changed") return null;
+  const marks = MARKS.filter(([mark]) => pass[mark]);
+  const joins = (["merged", "split"] as const).filter((mark) => pass[mark]);
+  if (marks.length + joins.length === 0)
+    return (
+      <span class="wb-dim" title="Changed the grouping or the types, not the ops">
+        regrouped
+      </span>
+    );
+  return (
+    <>
+      {marks.map(([mark, sign]) => (
+        <span key={mark} class={`wb-mark-${mark}`} title={`${pass[mark]} ${mark}`}>{`${sign}${pass[mark]}`}</span>
+      ))}
+      {joins.map((mark) => (
+        <span key={mark} class="wb-mark-merged" title={`${pass[mark]} ${mark}`}>
+          <Icon name={mark} />
+          {pass[mark]}
+        </span>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { mount } from "../components/mount.tsx";
+import { drawn } from "../dom_testing.ts";
+import { type ToPython } from "../model/messages.ts";
+import { type Model } from "../model/model.ts";
+import { Stage } from "../render/stage.ts";
+import { Ruler } from "../render/text.ts";
+import { PrintedText } from "./printed_text.tsx";
+
+const stage = new Stage(new Ruler(() => 0.5));
+let sent: ToPython[] = [];
+let hear: (message: unknown, buffers: unknown[]) => void = () => undefined;
+let seq = 1;
+let place = document.body;
+
+const model = {
+  get: () => seq,
+  send: (message: ToPython) => sent.push(message),
+  on: (_: string, heard: typeof hear) => {
+    hear = heard;
+  },
+  off: () => undefined,
+} as unknown as Model;
+const LINES = new Uint32Array(0).buffer;
+const sides = ["x = exp(<b>)", "y = tanh(<b>)"].map((text) => ({ text, lines: new Uint8Array(LINES) }));
+
+beforeEach(() => {
+  sent = [];
+  seq = 1;
+  place = document.createElement("div");
+  document.body.replaceChildren(place);
+});
+
+async function show(open: boolean, saved?: typeof sides): Promise<string> {
+  mount(<PrintedText model={model} stage={stage} seq={seq} saved={saved} open={open} />, place);
+  await drawn();
+  return place.textContent ?? "";
+}
+
+test("the texts are asked for when the tab is open, once for a picture", async () => {
+  assert.match(await show(false), /Open this tab/);
+  assert.deepEqual(sent, []);
+  assert.match(await show(true), /Loading the text/);
+  await show(true);
+  assert.deepEqual(sent, [{ type: "text", seq: 1 }]);
+  hear({ type: "text", seq: 1, sides: sides.map(({ text }) => ({ text, lines: { buffer: 0 } })) }, [
+    new DataView(LINES),
+  ]);
+  assert.match(await show(true), /x = exp\(<b>\)/);
+  assert.equal(place.querySelector("b"), null);
+});
+
+test("texts of an older picture are not shown", async () => {
+  await show(true);
+  seq = 2;
+  hear({ type: "text", seq: 1, sides }, []);
+  assert.match(await show(true), /Loading the text/);
+  assert.deepEqual(sent, [
+    { type: "text", seq: 1 },
+    { type: "text", seq: 2 },
+  ]);
+});
+
+test("a saved page has its texts, or the reason for none", async () => {
+  assert.match(await show(true, sides), /y = tanh/);
+  assert.deepEqual(sent, []);
+  place = document.createElement("div");
+  document.body.replaceChildren(place);
+  assert.match(await show(true, []), /no picture yet when this page was saved/);
+});

@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { signal } from "@preact/signals";
+import { mount } from "../components/mount.tsx";
+import { drawn } from "../dom_testing.ts";
+import { type StepState } from "../model/messages.ts";
+import { TraceChoice } from "../model/trace_choice.ts";
+import { type Facts } from "../model/trace_store.ts";
+import { Traits } from "../model/traits.ts";
+import { SavedModel } from "../standalone.ts";
+import { StepList, time } from "./step_list.tsx";
+
+const HOSTILE = "<img src=x onerror=alert(1)>";
+const pass = (name: string, status: string, before: number, after: number, depth = 0): StepState => ({
+  name,
+  depth,
+  status,
+  seconds: 0.0012,
+  error: status === "error" ? `${HOSTILE} failed` : "",
+  detail: "",
+  before,
+  after,
+});
+const STEPS = [
+  pass("SimplifyInference", "changed", 0, 2),
+  pass("InferType", "same", 2, 2),
+  pass("FuseOps", "changed", 0, 1, 1),
+  pass(HOSTILE, "error", 2, 2),
+];
+
+const facts = signal<Facts | undefined>({ state: 0, nodes: 4, ops: 3, kernels: 3 });
+const numbers = { facts: () => facts, counts: () => signal({ added: 1, merged: 2 }) };
+const part = (name: string) => {
+  const found = document.querySelector<HTMLElement>(`[data-testid="${name}"]`);
+  assert.ok(found, name);
+  return found;
+};
+const shown = () => STEPS.flatMap((_, i) => (part(`pass-${i}`).closest("li")?.hidden ? [] : [i]));
+const press = (element: Element, key: string) =>
+  element.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+
+async function list(traits: Record<string, unknown> = {}): Promise<{ model: SavedModel; choice: TraceChoice }> {
+  mount(null, document.body);
+  const model = new SavedModel({
+    listing: { steps: STEPS },
+    checks: {},
+    step: 0,
+    pinned: [],
+    shows: "step",
+    hide_unchanged: true,
+    ...traits,
+  });
+  const choice = new TraceChoice(new Traits(model));
+  mount(<StepList choice={choice} numbers={numbers} />, document.body);
+  await drawn();
+  return { model, choice };
+}
+
+test("passes that changed nothing are left out until the box is unticked", async () => {
+  const { model } = await list();
+  assert.deepEqual(shown(), [0, 2, 3]);
+  assert.match(document.body.textContent ?? "", /1 hidden/);
+  part("hide-unchanged").click();
+  await drawn();
+  assert.equal(model.get("hide_unchanged"), false);
+  assert.deepEqual(shown(), [0, 1, 2, 3]);
+});
+
+test("the filter leaves the names that contain it", async () => {
+  await list();
+  const filter = part("filter") as HTMLInputElement;
+  filter.value = "fuse";
+  filter.dispatchEvent(new Event("input", { bubbles: true }));
+  await drawn();
+  assert.deepEqual(shown(), [2]);
+});
+
+test("a click selects a step", async () => {
+  const { model } = await list();
+  part("pass-2").click();
+  await drawn();
+  assert.equal(model.get("step"), 2);
+  assert.equal(part("pass-2").getAttribute("aria-current"), "step");
+  assert.equal(part("pass-0").getAttribute("aria-current"), "false");
+});
+
+test("one tab stop, arrows inside", async () => {
+  const { model } = await list();
+  const stops = () => [...part("pass-list").querySelectorAll<HTMLElement>("button")].filter((b) => b.tabIndex === 0);
+  assert.deepEqual(stops(), [part("pass-0")]);
+  part("pass-0").focus();
+  press(part("pass-0"), "ArrowDown");
+  await drawn();
+  assert.equal(model.get("step"), 2, "the hidden step is passed over");
+  assert.equal(document.activeElement, part("pass-2"));
+  assert.deepEqual(stops(), [part("pass-2")]);
+  press(part("pass-2"), "End");
+  await drawn();
+  assert.equal(model.get("step"), 3);
+  press(part("pass-3"), "ArrowDown");
+  await drawn();
+  assert.equal(model.get("step"), 3);
+  press(part("pass-3"), "Home");
+  await drawn();
+  press(part("pass-0"), "ArrowUp");
+  await drawn();
+  assert.equal(model.get("step"), -1, "the whole trace is before the first step");
+  press(part("pass-0"), "ArrowDown");
+  await drawn();
+  assert.equal(model.get("step"), 0);
+});
+
+test("a step is pinned by key, and by its button, which the arrows reach", async () => {
+  const { model } = await list();
+  press(part("pass-0"), "p");
+  await drawn();
+  assert.deepEqual(model.get("pinned"), [0]);
+  part("pass-2").focus();
+  press(part("pass-2"), "ArrowRight");
+  assert.equal(document.activeElement, part("pin-2"));
+  part("pin-2").click();
+  await drawn();
+  assert.deepEqual(model.get("pinned"), [2, 0], "A is the earlier state");
+  assert.equal(model.get("shows"), "pinned");
+  assert.equal(part("pin-2").textContent, "A");
+  assert.equal(part("pin-0").getAttribute("aria-pressed"), "true");
+  press(part("pin-2"), "ArrowLeft");
+  assert.equal(document.activeElement, part("pass-2"));
+  press(part("pass-2"), "p");
+  await drawn();
+  assert.deepEqual([model.get("pinned"), model.get("shows")], [[0], "step"]);
+});
+
+test("names are text, whole, and in the tooltip", async () => {
+  await list();
+  assert.equal(part("pass-3").textContent, HOSTILE);
+  assert.match(part("pass-3").title, /<img src=x onerror=alert\(1\)> failed/);
+  assert.equal(document.querySelector("img"), null);
+  assert.equal(part("pass-0").innerHTML, "Simplify<wbr>Inference");
+});
+
+test("changes, and a number that arrives later", async () => {
+  facts.value = undefined;
+  await list();
+  const row = part("pass-0").closest("li");
+  assert.equal(row?.querySelector(".wb-effect")?.textContent, "+12");
+  assert.equal(row?.querySelector(".wb-step-kernels")?.textContent, "");
+  facts.value = { state: 0, nodes: 4, ops: 3, kernels: 3 };
+  await drawn();
+  assert.equal(row?.querySelector(".wb-step-kernels")?.textContent, "3");
+});
+
+test("a pass that changed the outputs is not hidden", async () => {
+  await list({ checks: { "1": { status: "different", text: "out 0 differs", first: null } } });
+  assert.deepEqual(shown(), [0, 1, 2, 3]);
+  assert.match(part("pass-1").closest("li")?.className ?? "", /wb-pass-error/);
+  assert.match(part("pass-1").closest("li")?.textContent ?? "", /! other outputs/);
+});
+
+test("a trace without passes", async () => {
+  await list({ listing: { steps: [] } });
+  assert.match(document.body.textContent ?? "", /This trace has no passes/);
+});
+
+test("times", () => {
+  assert.deepEqual([0.00001, 0.0012, 0.5, 12].map(time), ["", "1.2 ms", "500 ms", "12.0 s"]);
+});

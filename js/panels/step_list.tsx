@@ -1,0 +1,277 @@
+/** The passes of a trace as a list: the changes of each, its time, and the number of kernels after it. */
+import { type ReadonlySignal } from "@preact/signals";
+import { type TargetedKeyboardEvent } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { Breakable } from "../components/breakable.tsx";
+import { CheckMark, failed } from "../components/checks.tsx";
+import { Icon } from "../components/icon.tsx";
+import { type CheckState, type StepState } from "../model/messages.ts";
+import { type TraceChoice } from "../model/trace_choice.ts";
+import { type Counts, type Facts, type Pair } from "../model/trace_store.ts";
+
+/** The numbers that the list shows. */
+interface Numbers {
+  facts(state: number): ReadonlySignal<Facts | undefined>;
+  counts(pair: Pair): ReadonlySignal<Counts | undefined>;
+}
+
+export function StepList({ choice, numbers }: { choice: TraceChoice; numbers: Numbers }) {
+  const { steps } = choice;
+  const hidden = steps.length - choice.visible.value.length;
+  return (
+    <div class="wb-panel-body wb-step-list">
+      <div class="wb-filter">
+        <input
+          class="wb-input"
+          type="search"
+          placeholder="Filter passes"
+          aria-label="Filter passes"
+          data-testid="filter"
+          value={choice.filter.value}
+          onInput={(event) => {
+            choice.filter.value = event.currentTarget.value;
+          }}
+        />
+        <label class="wb-label">
+          <input
+            type="checkbox"
+            data-testid="hide-unchanged"
+            checked={choice.hide.value}
+            onChange={(event) => choice.setHide(event.currentTarget.checked)}
+          />
+          only changes
+        </label>
+        <span class="wb-dim">{hidden > 0 ? `${hidden} hidden` : ""}</span>
+        <div class="wb-step-head wb-dim" aria-hidden="true">
+          <span>pass</span>
+          <span title="nodes added, removed, changed">did</span>
+          <span title="kernels after it">kernels</span>
+          <span>time</span>
+        </div>
+      </div>
+      <Rows choice={choice} numbers={numbers} />
+    </div>
+  );
+}
+
+/** One tab stop: the arrows, Home and End move between the rows, Left and Right between a name and its pin, p pins. */
+function Rows({ choice, numbers }: { choice: TraceChoice; numbers: Numbers }) {
+  const list = useRef<HTMLOListElement>(null);
+  const [visible, step, pinned, checks] = [
+    choice.visible.value,
+    choice.comparing.value ? -2 : choice.step.value,
+    choice.pinned.value,
+    choice.checks.value,
+  ];
+  useEffect(() => {
+    list.current?.querySelector(".wb-current")?.scrollIntoView({ block: "nearest" });
+  }, [step]);
+  const focus = (part: "pass" | "pin", at: number) =>
+    list.current?.querySelector<HTMLElement>(`[data-testid="${part}-${at}"]`)?.focus();
+  const move = (to: number) => {
+    choice.go(to);
+    focus("pass", to);
+  };
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLOListElement>) => {
+    const at = Number((event.target as HTMLElement).closest<HTMLElement>("[data-step]")?.dataset.step ?? step);
+    const from = step < 0 && at === visible[0] ? -1 : at;
+    const act = keys(event.key, {
+      down: () => move(choice.next(from, 1)),
+      up: () => move(choice.next(at, -1)),
+      first: () => move(visible[0] ?? -1),
+      last: () => move(visible.at(-1) ?? -1),
+      name: () => focus("pass", at),
+      tool: () => focus("pin", at),
+      pin: () => choice.pin(at),
+    });
+    if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    act();
+  };
+  if (choice.steps.length === 0) return <p class="wb-empty">This trace has no passes.</p>;
+  const listed = new Set(visible);
+  const stop = listed.has(step) ? step : visible[0];
+  return (
+    <ol class="wb-passes" data-testid="pass-list" aria-label="Passes" ref={list} onKeyDown={onKeyDown}>
+      {choice.steps.map((pass, i) => (
+        <Row
+          key={i}
+          pass={pass}
+          place={i}
+          hidden={!listed.has(i)}
+          current={i === step}
+          stop={i === stop}
+          letter={pinned.map((at, k) => (at === i ? "AB"[k] : "")).join("")}
+          check={checks[i]}
+          choice={choice}
+          numbers={numbers}
+        />
+      ))}
+    </ol>
+  );
+}
+
+type Moves = Record<"down" | "up" | "first" | "last" | "name" | "tool" | "pin", () => void>;
+
+function keys(name: string, moves: Moves): (() => void) | undefined {
+  const by: Record<string, () => void> = {
+    ArrowDown: moves.down,
+    ArrowUp: moves.up,
+    Home: moves.first,
+    End: moves.last,
+    ArrowLeft: moves.name,
+    ArrowRight: moves.tool,
+    p: moves.pin,
+  };
+  return by[name];
+}
+
+interface RowProps {
+  pass: StepState;
+  place: number;
+  hidden: boolean;
+  current: boolean;
+  stop: boolean;
+  letter: string;
+  check: CheckState | undefined;
+  choice: TraceChoice;
+  numbers: Numbers;
+}
+
+function Row({ pass, place, hidden, current, stop, letter, check, choice, numbers }: RowProps) {
+  const before = numbers.facts(pass.before).value;
+  const after = numbers.facts(pass.after).value;
+  const counts = numbers.counts([pass.before, pass.after]).value;
+  const status = failed(check) ? "error" : pass.status;
+  return (
+    <li
+      class={`wb-pass wb-pass-${status}${current ? " wb-current" : ""}`}
+      style={`--depth: ${Math.min(pass.depth, 6)}`}
+      hidden={hidden}
+      data-step={place}
+    >
+      <button
+        type="button"
+        class="wb-pass-name"
+        tabIndex={stop ? 0 : -1}
+        data-testid={`pass-${place}`}
+        aria-current={current ? "step" : "false"}
+        title={title(pass, before, after, counts, check)}
+        onClick={() => choice.go(place)}
+      >
+        <Breakable name={pass.name} />
+      </button>
+      <span class="wb-step-facts">
+        <span class="wb-effect">
+          <Effect pass={pass} counts={counts} check={check} />
+        </span>
+        <span class={`wb-step-kernels${after?.kernels === before?.kernels ? "" : " wb-strong"}`}>
+          {pass.status === "changed" ? (after?.kernels ?? "") : ""}
+        </span>
+        <span class="wb-step-time">{time(pass.seconds)}</span>
+        <button
+          type="button"
+          class={`wb-button wb-pin${letter ? " wb-pinned" : ""}`}
+          tabIndex={-1}
+          data-testid={`pin-${place}`}
+          title={`Pin the state after ${pass.name}, to compare it with another one (p)`}
+          aria-label={`Pin the state after ${pass.name}`}
+          aria-pressed={letter !== ""}
+          onClick={() => choice.pin(place)}
+        >
+          {letter || <Icon name="pin" />}
+        </button>
+      </span>
+    </li>
+  );
+}
+
+export function time(seconds: number): string {
+  const ms = seconds * 1000;
+  if (ms < 0.05) return "";
+  if (ms < 10) return `${ms.toFixed(1)} ms`;
+  return ms < 1000 ? `${ms.toFixed(0)} ms` : `${seconds.toFixed(1)} s`;
+}
+
+const SIGNS = [
+  ["added", "+"],
+  ["removed", "−"],
+  ["changed", "~"],
+] as const;
+
+function Effect({
+  pass,
+  counts,
+  check,
+}: {
+  pass: StepState;
+  counts: Counts | undefined;
+  check: CheckState | undefined;
+}) {
+  // the name needs the room of the counts
+  if (failed(check)) return <CheckMark check={check} />;
+  return (
+    <>
+      <CheckMark check={check} />
+      {pass.status === "error" && <span class="wb-mark-removed wb-strong">! failed</span>}
+      {(pass.status === "skipped" || pass.status === "off") && <span class="wb-dim">{pass.status}</span>}
+      {pass.status === "changed" && counts && <Changes counts={counts} />}
+    </>
+  );
+}
+
+function Changes({ counts }: { counts: Counts }) {
+  const signs = SIGNS.filter(([mark]) => counts[mark]);
+  const forks = (["merged", "split"] as const).filter((mark) => counts[mark]);
+  if (signs.length + forks.length === 0)
+    return (
+      <span class="wb-dim" title="The same ops, grouped or annotated differently">
+        regrouped
+      </span>
+    );
+  return (
+    <>
+      {signs.map(([mark, sign]) => (
+        <span key={mark} class={`wb-mark-${mark}`}>
+          {sign}
+          {counts[mark]}
+        </span>
+      ))}
+      {forks.map((mark) => (
+        <span key={mark} class="wb-mark-merged">
+          <Icon name={mark} />
+          {counts[mark]}
+        </span>
+      ))}
+    </>
+  );
+}
+
+const NOTHING: Readonly<Record<string, string>> = {
+  same: "changed nothing",
+  off: "switched off",
+  skipped: "not run at this opt level",
+};
+
+function title(
+  pass: StepState,
+  before: Facts | undefined,
+  after: Facts | undefined,
+  counts: Counts | undefined,
+  check: CheckState | undefined,
+): string {
+  const changed = pass.status === "changed";
+  const sizes = (["nodes", "ops", "kernels"] as const).map((name) =>
+    changed && before ? `${before[name]} → ${after?.[name]} ${name}` : `${after?.[name]} ${name}`,
+  );
+  const changes = Object.entries(counts ?? {}).flatMap(([mark, n]) => (n ? [`${n} ${mark}`] : []));
+  const lines = [
+    `${pass.name}  ${time(pass.seconds)}`,
+    NOTHING[pass.status],
+    pass.error,
+    after ? sizes.join(", ") : "",
+    changed ? changes.join(", ") : "",
+    check?.text,
+  ];
+  return lines.filter(Boolean).join("\n");
+}

@@ -1,0 +1,146 @@
+/** The FusionInspector: the graph with its future kernels, the card with the reasons, and beneath it edits, branches, chains, the player. */
+import { computed, effect } from "@preact/signals";
+import { Blocks } from "../components/blocks.tsx";
+import { Button } from "../components/button.tsx";
+import { Icon } from "../components/icon.tsx";
+import { linkedNodes } from "../components/linked.tsx";
+import { Hosted } from "../components/mount.tsx";
+import { Main, Panel } from "../components/panel.tsx";
+import { BusyStrip, ErrorStrip } from "../components/strips.tsx";
+import { Tabs } from "../components/tabs.tsx";
+import { type Model, numbers } from "../model/model.ts";
+import { Inspector } from "../panels/inspector.tsx";
+import { GraphPanes, GraphTools, LegendButton, OneGraph } from "../panels/one_graph.tsx";
+import { readNotes } from "../render/notes.ts";
+import { type Stage } from "../render/stage.ts";
+import { open } from "./opened.ts";
+
+/** The differences between the two inspectors. */
+interface Kind {
+  side: string;
+  tabs: readonly { name: string; title: string }[];
+  /** Keys, and the actions of Python that they do. */
+  acts: Partial<Record<string, string>>;
+}
+
+const FUSION: Kind = {
+  side: "Why",
+  tabs: [
+    { name: "edits", title: "What if" },
+    { name: "costs", title: "Costs" },
+    { name: "branches", title: "Branches" },
+    { name: "chains", title: "Constants" },
+    { name: "player", title: "Decisions" },
+    { name: "code", title: "Code" },
+  ],
+  acts: { x: "cut", r: "region", R: "outward", Escape: "unregion", u: "undo", U: "redo", j: "on", k: "back" },
+};
+
+export function fusion(model: Model, el: HTMLElement, { side, tabs, acts }: Kind = FUSION): () => void {
+  const { shell, traits, saved, send } = open(model, el, "fusion");
+  const act = (what: string) => send({ type: "act", what, arg: "" });
+  const graph = new OneGraph(model, shell);
+  graph.onkey = ({ key }) => {
+    const what = acts[key];
+    if (what) act(what);
+    return key !== "Escape" && what !== undefined;
+  };
+  const { stage } = graph;
+  graph.pane.onedge = (edge) => selectEdge(stage, edge);
+  const panels = computed(() => traits.get("panels").value ?? {});
+  const status = computed(() => traits.get("status").value ?? {});
+  const tab = computed(() => String(traits.get("tab").value ?? ""));
+  // A saved page has the words of one tab: the one that was open.
+  const kept = tab.peek() || tabs[0]?.name;
+  const blocks = { send, reveal: (nodes: number[]) => void stage.reveal(nodes) };
+
+  const pick = (name: string) => {
+    // The player is about all of the graph.
+    if (name === "player") stage.fit();
+    traits.set("tab", name);
+  };
+  const content = (name: string) =>
+    saved && name !== kept ? (
+      <p class="wb-empty">Saved while another tab was open.</p>
+    ) : (
+      name === tab.value && <Blocks blocks={panels.value.tab} {...blocks} />
+    );
+  const Page = () => (
+    <>
+      <Blocks blocks={panels.value.head} class="wb-header" {...blocks} />
+      <Main height={Math.max(240, Number(traits.get("height").value) || 640)}>
+        <div class="wb-centre">
+          <div class="wb-bar" role="toolbar" aria-label="Graph">
+            <LegendButton graph={graph} />
+            <Button label="Undo (u)" testid="undo" onClick={() => act("undo")}>
+              <Icon name="undo" />
+            </Button>
+            <Button label="Redo (U)" testid="redo" onClick={() => act("redo")}>
+              <Icon name="redo" />
+            </Button>
+            <Hosted element={shell.status} />
+            <span class="wb-space" />
+            <GraphTools graph={graph} />
+          </div>
+          <ErrorStrip error={status.value.error} />
+          <GraphPanes graph={graph} />
+          <BusyStrip busy={status.value.busy} send={send} />
+        </div>
+        <Panel name={side} side="right" startsOpen={shell.hasRoom(700)}>
+          <div class="wb-panel-body">
+            <Blocks blocks={panels.value.card} testid="card" {...blocks} />
+            <details>
+              <summary class="wb-dim">The node</summary>
+              <Inspector stage={stage} />
+            </details>
+          </div>
+        </Panel>
+      </Main>
+      <Tabs
+        name="fusion"
+        open={tab.value}
+        onPick={pick}
+        tabs={tabs.map((each) => ({ ...each, content: content(each.name) }))}
+      />
+    </>
+  );
+  shell.render(<Page />);
+  graph.load();
+  const marks = computed(() => traits.get("marks").value);
+  const named = computed(() => {
+    const { head, card, tab: opened } = panels.value;
+    return linkedNodes([...(head ?? []), ...(card ?? []), ...((tab.value && opened) || [])]);
+  });
+  shell.atEnd(effect(() => stage.setNotes(readNotes({ ...marks.value, numbers: named.value }))));
+  shell.atEnd(showMarked(stage, () => numbers(marks.value?.at)));
+  return () => graph.end();
+}
+
+/** Nodes that the words are about come into view, once: afterwards a hand on the picture decides. */
+function showMarked(stage: Stage, marked: () => number[]): () => void {
+  let seen: number[] = [];
+  const look = () => {
+    const at = marked();
+    const same = at.length === seen.length && at.every((node, i) => node === seen[i]);
+    if (!stage.scene || same) return;
+    seen = at;
+    stage.bringIntoView(stage.itemsOf(at));
+  };
+  const ends = [stage.events.on("scene", look), effect(look)];
+  return () => {
+    for (const end of ends) end();
+  };
+}
+
+/** Select the ends of a drawn edge. It may be several edges, and a path through tuples that are not drawn: the first one counts. */
+function selectEdge(stage: Stage, edge: number): boolean {
+  if (!stage.scene) return false;
+  const { picture, itemOf, source, target } = stage.scene.visible;
+  for (let e = 0; e < picture.edgeCount; e++) {
+    const [from, to] = [picture.source[e] ?? -1, picture.target[e] ?? -1];
+    if (itemOf[from] !== source[edge] || itemOf[to] !== target[edge]) continue;
+    stage.select([from, to]);
+    return true;
+  }
+  return false;
+}

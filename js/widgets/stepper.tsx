@@ -1,0 +1,263 @@
+/** A trace step by step: the passes at the left, the graph in the middle, a node's history under it, steps and text beneath. */
+import { effect, signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { CodeBlock } from "../components/blocks.tsx";
+import { Button } from "../components/button.tsx";
+import { CheckButton, failed } from "../components/checks.tsx";
+import { Main, Panel } from "../components/panel.tsx";
+import { Shell } from "../components/shell.tsx";
+import { stageSignals } from "../components/stage_signals.ts";
+import { BusyStrip, ErrorStrip } from "../components/strips.tsx";
+import { Tabs } from "../components/tabs.tsx";
+import { type Failure } from "../model/messages.ts";
+import { type Model } from "../model/model.ts";
+import { TraceChoice } from "../model/trace_choice.ts";
+import { TraceStore } from "../model/trace_store.ts";
+import { Traits } from "../model/traits.ts";
+import { bindCompare } from "../pane/bind_compare.ts";
+import { countScenes } from "../pane/scenes.ts";
+import { Compare, CompareBar, ComparePanes } from "../panels/compare.tsx";
+import { Inspector } from "../panels/inspector.tsx";
+import { Pins } from "../panels/pins.tsx";
+import { Ribbon } from "../panels/ribbon.tsx";
+import { StepList, time } from "../panels/step_list.tsx";
+import { StepSlider } from "../panels/step_slider.tsx";
+import { TextDiff } from "../panels/text_diff.tsx";
+import { Stage } from "../render/stage.ts";
+import { counted } from "../text/counted.ts";
+import { TraceScreen } from "./trace_screen.ts";
+
+export function stepper(model: Model, el: HTMLElement): () => void {
+  const shell = new Shell(el, "stepper");
+  shell.root.classList.toggle("wb-saved-page", model.get("saved") === true);
+  const stage = new Stage(shell.ruler);
+  countScenes(shell.root, stage);
+  const traits = new Traits(model);
+  const store = new TraceStore(model);
+  const choice = new TraceChoice(traits);
+  const screen = new TraceScreen(model, stage, choice, store);
+  const compare = new Compare(shell, stage);
+  const undrawn = signal<Failure | null>(null);
+  const tab = signal("");
+  const key = (name: string): boolean => {
+    if (name === "d") tab.value = tab.value === "text" ? "" : "text";
+    else if (name === "j") choice.go(choice.next(choice.step.value, 1));
+    else if (name === "k") choice.go(choice.next(choice.step.value, -1));
+    else return false;
+    return true;
+  };
+  compare.onkey = (event) => key(event.key);
+  shell.root.addEventListener("keydown", (event) => {
+    const typing =
+      event.target instanceof HTMLInputElement && event.target.type !== "range" && event.target.type !== "checkbox";
+    if (typing || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (key(event.key)) event.preventDefault();
+  });
+  const problem = (text: string | null) => {
+    undrawn.value = text === null ? null : { title: "The graph cannot be drawn", text, at: Date.now() };
+  };
+  screen.start((pair) => bindCompare(pair, compare, shell, problem, () => screen.waiting.peek()));
+  const end = effect(() => shell.say(screen.waiting.value ? "Reading the graphs of this step …" : "", "states"));
+  const parts = { shell, stage, traits, store, choice, screen, compare, undrawn, tab };
+  shell.render(<Stepper {...parts} />);
+  shell.root.append(shell.status);
+  compare.facts[0].value = <SideFacts {...parts} side={0} />;
+  compare.facts[1].value = <SideFacts {...parts} side={1} />;
+  return () => {
+    end();
+    screen.dispose();
+    store.dispose();
+    traits.dispose();
+    compare.dispose();
+    stage.dispose();
+    shell.dispose();
+  };
+}
+
+type Parts = Parameters<typeof Stepper>[0];
+
+function Stepper(parts: {
+  shell: Shell;
+  stage: Stage;
+  traits: Traits;
+  store: TraceStore;
+  choice: TraceChoice;
+  screen: TraceScreen;
+  compare: Compare;
+  undrawn: { value: Failure | null };
+  tab: { value: string };
+}) {
+  const { shell, traits, store, choice, screen, compare, tab } = parts;
+  const height = Math.max(320, Number(traits.get("height").value) || 640);
+  const status = traits.get("status").value ?? {};
+  const { width } = shell;
+  return (
+    <>
+      <Header choice={choice} traits={traits} />
+      <Main height={height}>
+        <Panel name="Passes" side="left" startsOpen={width.value >= 640}>
+          <StepList choice={choice} numbers={store} />
+        </Panel>
+        <div class="wb-centre">
+          <CompareBar compare={compare} />
+          <Problems {...parts} />
+          <ComparePanes compare={compare} />
+          <Ribbon
+            places={screen.history.value ?? []}
+            steps={choice.steps}
+            shown={screen.shown.value}
+            onPick={(place) => screen.visit(place)}
+          />
+          <BusyStrip busy={status.busy} send={(message) => traits.model.send(message)} />
+        </div>
+        <Panel name="Inspector" side="right" startsOpen={width.value >= 1300}>
+          <Inspector stage={parts.stage} />
+        </Panel>
+      </Main>
+      <Slider choice={choice} />
+      <Tabs
+        open={tab.value}
+        onPick={(name) => {
+          tab.value = name;
+        }}
+        tabs={[
+          { name: "text", title: "Text", content: <Text {...parts} /> },
+          {
+            name: "code",
+            title: "Code",
+            content: <CodeBlock block={{ t: "code", name: "code", text: codeOf(choice) }} />,
+          },
+        ]}
+      />
+    </>
+  );
+}
+
+function Header({ choice, traits }: { choice: TraceChoice; traits: Traits }) {
+  const { title = "", dialect = "", opt_level, checkable } = choice.listing.value;
+  const { steps } = choice;
+  const changed = steps.filter((pass) => pass.status === "changed").length;
+  const seconds = steps.filter((pass) => pass.depth === 0).reduce((sum, pass) => sum + pass.seconds, 0);
+  const about = [
+    dialect.slice(0, 1).toUpperCase() + dialect.slice(1),
+    `opt level ${opt_level ?? "?"}`,
+    `${counted(steps.length, "pass")}, ${changed} changed something`,
+    time(seconds),
+  ];
+  const words = about.filter(Boolean).join(" · ");
+  const saved = traits.get("saved").value === true;
+  return (
+    <header class="wb-header">
+      <span class="wb-title" title={title}>
+        {title}
+      </span>
+      <span class="wb-dim wb-cut" title={words}>
+        {words}
+      </span>
+      <span class="wb-space" />
+      <Pins choice={choice} />
+      {checkable && !saved && <CheckButton send={(message) => traits.model.send(message)} />}
+    </header>
+  );
+}
+
+/** The failure that matters most: of the states on the screen, of the shown step, of what the kernel was asked. */
+function Problems({ traits, choice, screen, undrawn }: Parts) {
+  const lost = screen.lost.value;
+  const step = choice.comparing.value ? undefined : choice.steps[choice.step.value];
+  const check = step && choice.checks.value[choice.step.value];
+  const failure = (title: string, text: string): Failure => ({ title, text, at: 0 });
+  const ofStep = step?.error
+    ? failure(`${step.name} failed; the graph is the last good one`, step.detail || step.error)
+    : null;
+  const ofCheck = failed(check) ? failure(`${step?.name ?? ""} changed the outputs`, check.text) : null;
+  return (
+    <>
+      {lost && <Lost text={lost} retry={() => screen.retry()} />}
+      <ErrorStrip error={undrawn.value ?? ofStep ?? ofCheck ?? traits.get("status").value?.error} />
+    </>
+  );
+}
+
+function Lost({ text, retry }: { text: string; retry: () => void }) {
+  return (
+    <div class="wb-error" role="alert" data-testid="lost">
+      <div class="wb-error-head">
+        <span class="wb-sign">!</span>
+        <span class="wb-strong">Couldn't load part of the trace</span>
+        <span class="wb-space" />
+        <Button label="Ask for it again" testid="retry" onClick={retry}>
+          Try again
+        </Button>
+      </div>
+      <pre class="wb-error-text">{text}</pre>
+    </div>
+  );
+}
+
+/** Beside each title: kernels and nodes of that side. */
+function SideFacts({ store, screen, side }: Parts & { side: 0 | 1 }) {
+  const facts = store.facts(screen.shown.value[side]).value;
+  const name = side === 0 ? "before" : "after";
+  if (!facts) return null;
+  const sizes = ` · ${facts.ops.toLocaleString("en")} ops · ${facts.nodes.toLocaleString("en")} nodes`;
+  return (
+    <>
+      <span class="wb-kernels" data-testid={`kernels-${name}`}>
+        {facts.kernels}
+      </span>
+      <span>{facts.kernels === 1 ? " kernel" : " kernels"}</span>
+      <span class="wb-dim" data-testid={`sizes-${name}`} title={sizes}>
+        {sizes}
+      </span>
+    </>
+  );
+}
+
+function Slider({ choice }: { choice: TraceChoice }) {
+  const places = choice.onSlider.value;
+  const checks = choice.checks.value;
+  const steps = places.flatMap((place) => {
+    const pass = choice.steps[place];
+    return pass ? [{ ...pass, status: failed(checks[place]) ? "wrong" : pass.status }] : [];
+  });
+  return (
+    <StepSlider steps={steps} step={places.indexOf(choice.step.value)} onStep={(at) => choice.go(places[at] ?? -1)} />
+  );
+}
+
+/** A closed tab keeps its texts and the place in them; it compares no others. */
+function Text({ tab, screen, stage }: Parts) {
+  const read = () => ({
+    texts: screen.texts(),
+    picture: stageSignals(stage).picture.value,
+    words: screen.lostText() || "Loading the text …",
+  });
+  const last = useRef<ReturnType<typeof read> | null>(null);
+  const open = tab.value === "text";
+  const states = screen.shown.value;
+  useEffect(() => {
+    if (open && states) screen.retryTexts();
+  }, [open, states, screen]);
+  if (open) last.current = read();
+  return last.current ? <TextDiff stage={stage} {...last.current} /> : null;
+}
+
+/** The Python for what is on the screen. */
+function codeOf(choice: TraceChoice): string {
+  const step = choice.step.value;
+  const lines = ["stepper = wb.PassStepper(t)"];
+  if (choice.comparing.value) {
+    const pinned = choice.pinned.value;
+    const graphs = pinned.map((at) => (at < 0 ? "t.start.graph" : `t.steps[${at}].after`));
+    lines.push(`stepper.compare(${pinned.join(", ")})`, `wb.diff(${graphs.join(", ")})`);
+  } else if (step < 0) lines.push("stepper.step = -1", "t.diff");
+  else
+    lines.push(
+      `stepper.step = ${step}`,
+      `t.steps[${step}].diff    # ${choice.name(step)}`,
+      `t.steps[${step}].text_after`,
+    );
+  const { code } = choice.listing.value;
+  return [...lines, ...(code ? ["", "# The same passes with TVM alone:", code] : [])].join("\n");
+}

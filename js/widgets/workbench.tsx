@@ -1,0 +1,227 @@
+/** The whole workbench: passes at the left, the graph in the middle, the inspector at the right, steps and tabs beneath. */
+import { type Signal, signal } from "@preact/signals";
+import { type ComponentChildren } from "preact";
+import { Blocks } from "../components/blocks.tsx";
+import { type Checks, failed } from "../components/checks.tsx";
+import { type Reveal } from "../components/linked.tsx";
+import { Main, Panel } from "../components/panel.tsx";
+import { Shell } from "../components/shell.tsx";
+import { BusyStrip, ErrorStrip } from "../components/strips.tsx";
+import { Tabs } from "../components/tabs.tsx";
+import { type Failure, type Printed, type State, type ToPython } from "../model/messages.ts";
+import { type Model, type Send } from "../model/model.ts";
+import { Traits } from "../model/traits.ts";
+import { bindCompare } from "../pane/bind_compare.ts";
+import { MemoryBoard } from "../pane/memory_board.ts";
+import { countScenes } from "../pane/scenes.ts";
+import { CodeTab } from "../panels/code.tsx";
+import { Compare, CompareBar, ComparePanes } from "../panels/compare.tsx";
+import { Explore } from "../panels/explore.tsx";
+import { Header } from "../panels/header.tsx";
+import { Inspector } from "../panels/inspector.tsx";
+import { Measure } from "../panels/measure.tsx";
+import { Memory } from "../panels/memory.tsx";
+import { PassList } from "../panels/pass_list.tsx";
+import { PrintedText } from "../panels/printed_text.tsx";
+import { BuildReasons } from "../panels/real_build.tsx";
+import { SideFacts } from "../panels/side_facts.tsx";
+import { type SliderStep, StepSlider } from "../panels/step_slider.tsx";
+import { Stage } from "../render/stage.ts";
+
+const HEIGHT = 560;
+const MEMORY_HEIGHT = 340;
+/** Python runs the passes of each step that is asked for: a drag asks for the last one. */
+const REST_MS = 90;
+/** The tabs whose blocks come from Python, with their traits. */
+const TOLD = [
+  ["kernels", "Kernels", "kernels_tab"],
+  ["memory", "Memory", "memory_tab"],
+  ["waterfall", "Waterfall", "waterfall_tab"],
+  ["ablation", "Ablation", "ablation_tab"],
+] as const;
+
+export function workbench(model: Model, el: HTMLElement): () => void {
+  const shell = new Shell(el, "workbench");
+  const stage = new Stage(shell.ruler);
+  countScenes(shell.root, stage);
+  const traits = new Traits(model);
+  const send = (message: ToPython) => model.send(message);
+  const saved = model.get("saved") === true;
+  shell.root.classList.toggle("wb-saved-page", saved);
+  const compare = new Compare(shell, stage);
+  const undrawn = signal<Failure | null>(null);
+  const asked = signal(false);
+  const board = new MemoryBoard(traits, "memory_viewport");
+  const open = signal("measure");
+  const reveal = (nodes: number[]) => void stage.reveal(nodes);
+  const pick = (name: string) => {
+    open.value = name;
+    // Python makes the content of a tab when it is open.
+    send({ type: "tab", name });
+  };
+  compare.onkey = ({ key }) => {
+    if (key === "u") send({ type: "undo" });
+    else if (key === "U") send({ type: "redo" });
+    else if (key === "d") pick(open.value === "text" ? "" : "text");
+    else return false;
+    return true;
+  };
+  shell.render(<Page {...{ shell, stage, traits, compare, board, undrawn, asked, open, pick, saved, send, reveal }} />);
+  shell.root.append(shell.status);
+  const state = () => traits.get("state").value ?? {};
+  (["before", "after"] as const).forEach((side, i) => {
+    const Facts = () => <SideFacts state={state()} side={side} asked={asked} saved={saved} send={send} />;
+    compare.facts[i === 0 ? 0 : 1].value = <Facts />;
+  });
+  const ends = [
+    bindCompare(model, compare, shell, (message) => {
+      undrawn.value = message === null ? null : { title: "The graph can't be drawn", text: message, at: Date.now() };
+    }),
+  ];
+  return () => {
+    for (const end of ends) end();
+    traits.dispose();
+    compare.dispose();
+    stage.dispose();
+    shell.dispose();
+  };
+}
+
+interface PageProps {
+  shell: Shell;
+  stage: Stage;
+  traits: Traits;
+  compare: Compare;
+  board: MemoryBoard;
+  /** Why the graph can't be drawn. */
+  undrawn: Signal<Failure | null>;
+  /** Whether the reasons of the real build are open. */
+  asked: Signal<boolean>;
+  /** The name of the open tab. */
+  open: Signal<string>;
+  pick: (name: string) => void;
+  saved: boolean;
+  send: Send;
+  reveal: Reveal;
+}
+
+function Page({ shell, stage, traits, compare, ...page }: PageProps) {
+  const { board, undrawn, asked, open, pick, saved, send, reveal } = page;
+  const state = traits.get("state").value ?? {};
+  const checks = traits.get("checks").value ?? {};
+  const width = shell.width.value;
+  const withChart = (content: ComponentChildren) => (
+    <>
+      {content}
+      <Memory height={MEMORY_HEIGHT} {...{ board, shell, send }} />
+    </>
+  );
+  const told = TOLD.map(([name, title, trait]) => {
+    const content = <Told class="wb-told" {...{ traits, trait, send, reveal }} />;
+    return { name, title, content: name === "memory" ? withChart(content) : content };
+  });
+  const explore = <Explore state={state} found={traits.get("exploration").value ?? {}} send={send} />;
+  const printed = {
+    ...{ model: traits.model, stage, open: open.value === "text" },
+    seq: Number(traits.get("seq").value ?? 0),
+    saved: saved ? ((traits.get("texts").value as Printed[] | undefined) ?? []) : undefined,
+  };
+  const tabs = [
+    {
+      name: "measure",
+      title: "Measure",
+      content: (
+        <Measure
+          state={state}
+          plots={<Told class="wb-plots" trait="plots" {...{ traits, send, reveal }} />}
+          send={send}
+        />
+      ),
+    },
+    ...told,
+    { name: "explore", title: "Explore", content: <Asking saved={saved}>{explore}</Asking> },
+    { name: "text", title: "Text", content: <PrintedText {...printed} /> },
+    { name: "code", title: "Code", content: <CodeTab code={state.code ?? ""} pipeline={state.pipeline_text ?? ""} /> },
+  ];
+  return (
+    <>
+      <Header state={state} saved={saved} send={send} />
+      <Main height={Math.max(320, Number(traits.get("height").value) || HEIGHT)}>
+        <Panel name="Passes" side="left" startsOpen={width >= 640}>
+          <Asking saved={saved}>
+            <PassList state={state} catalog={traits.get("catalog").value ?? {}} checks={checks} send={send} />
+          </Asking>
+        </Panel>
+        <div class="wb-centre">
+          <CompareBar compare={compare} />
+          <ErrorStrip error={undrawn.value ?? state.error ?? wrong(state, checks) ?? unbuilt(state)} />
+          <BuildReasons state={state} open={asked} />
+          <ComparePanes compare={compare} />
+          <BusyStrip busy={state.busy} send={send} />
+        </div>
+        <Panel name="Inspector" side="right" startsOpen={width >= 1300}>
+          <Inspector stage={stage} />
+        </Panel>
+      </Main>
+      <Asking saved={saved}>
+        <StepSlider
+          steps={sliderSteps(state, checks)}
+          step={state.step ?? -1}
+          onStep={(index) => send({ type: "step", index })}
+          rest={REST_MS}
+          hidden={state.mode === "context" && !state.passes?.length}
+        />
+      </Asking>
+      <Tabs tabs={tabs} open={open.value} onPick={pick} name="workbench" />
+    </>
+  );
+}
+
+interface ToldProps {
+  traits: Traits;
+  trait: "plots" | (typeof TOLD)[number][2];
+  class: string;
+  send: Send;
+  reveal: Reveal;
+}
+
+/** Blocks that Python makes. They are drawn again only when they change: a plot is long. */
+function Told({ traits, trait, ...props }: ToldProps) {
+  return <Blocks blocks={traits.get(trait).value} {...props} />;
+}
+
+/** Controls that ask the kernel: in a saved page they can't be pressed. */
+function Asking({ saved, children }: { saved: boolean; children: ComponentChildren }) {
+  if (!saved) return children;
+  return (
+    <fieldset class="wb-saved" disabled title="Saved: passes and times as they stood">
+      {children}
+    </fieldset>
+  );
+}
+
+/** The passes of the slider: off, or marked as wrong where they changed the outputs. */
+function sliderSteps({ passes = [] }: State, checks: Checks): SliderStep[] {
+  return passes.map(({ name, enabled, status = "same", seconds }, i) => ({
+    ...{ name, seconds },
+    status: failed(checks[i]) ? "wrong" : enabled ? status : "off",
+  }));
+}
+
+/** The step that is shown, or for the whole pipeline the first one, that changed the outputs. */
+function wrong({ passes, step = -1 }: State, checks: Checks): Failure | null {
+  const places = Object.keys(checks).map(Number);
+  const at = step >= 0 ? step : Math.min(...places.filter((place) => failed(checks[place])));
+  const check = checks[at];
+  return check && failed(check)
+    ? { title: `${passes?.[at]?.name ?? ""} changed the outputs`, text: check.text, at: 0 }
+    : null;
+}
+
+/** The present configuration's row, if it failed. */
+function unbuilt({ rows }: State): Failure | null {
+  const row = rows?.find(
+    ({ current, said, status }) => current && said && status !== "not measured" && status !== "cancelled",
+  );
+  return row ? { title: `${row.config}: ${row.status}`, text: row.message ?? "", at: 0 } : null;
+}

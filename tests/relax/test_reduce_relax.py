@@ -1,0 +1,50 @@
+"""`wb.reduce` on Relax: a pass of TVM that changes the order of elements, in the middle of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from scripts_alone import run_alone
+from tvm import relax
+
+import workbench as wb
+from workbench.debugging.reduce.result import Reduced
+
+SHAPE = (1, 4, 4, 4)
+
+
+def turned(blocks: int) -> wb.Workload:
+    """Return relu and add, again and again; two layouts in the middle restore the shape and not the order of elements."""
+    x = relax.Var("x", relax.TensorType(SHAPE, "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            value = x
+            for place in range(blocks):
+                value = builder.emit(relax.op.add(builder.emit(relax.op.nn.relu(value)), x))
+                for _ in range(2 if place == blocks // 2 else 0):
+                    value = builder.emit(relax.op.layout_transform(value, lambda a, b, c, d: (a, c, d, b)))
+            result = builder.emit_output(value)
+        builder.emit_func_output(result)
+    return wb.load(builder.get(), name="turned")
+
+
+def check(blocks: int, folder: Path) -> Reduced:
+    small = wb.reduce(turned(blocks), "wrong", "OptimizeLayoutTransform")
+    assert [node.op for node in small.workload.graph.ops] == ["relax.layout_transform"] * 2
+    assert small.complete
+    done = run_alone(small.script, folder)
+    assert "AssertionError" in done.stderr, done.stderr
+    assert "relax.transform.OptimizeLayoutTransform()" in small.script
+    return small
+
+
+def test_changed_outputs_are_reduced(tmp_path: Path) -> None:
+    check(2, tmp_path)
+
+
+@pytest.mark.long
+def test_changed_outputs_in_300_operators_are_reduced(tmp_path: Path, tell: Callable[[object], None]) -> None:
+    tell(f"reduce: {check(150, tmp_path)}")

@@ -1,0 +1,38 @@
+"""The TypeScript of the page has no import circles."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import networkx as nx
+
+JS = Path(__file__).parents[2] / "js"
+IMPORT = re.compile(r'^(?:import|export)\b[^;"(]*?"(\.[^"?]*)', re.MULTILINE)
+
+
+def imports() -> nx.DiGraph:
+    """The imports between the files, those of types too."""
+    files = [path for path in JS.rglob("*.ts*") if not {"node_modules", ".types", ".test"} & {*path.parts}]
+    graph = nx.DiGraph()
+    for path in files:
+        if path.suffix in (".ts", ".tsx") and ".test." not in path.name:
+            names = IMPORT.findall(path.read_text(encoding="utf-8"))
+            graph.add_edges_from((path, (path.parent / name).resolve()) for name in names)
+    return graph
+
+
+def test_imports_are_read() -> None:
+    graph = imports()
+    assert graph.has_edge(JS / "layout/seeds.ts", JS / "layout/level.ts")
+    assert graph.has_edge(JS / "index.ts", JS / "model/model.ts")
+    assert all(path.exists() for path in graph)
+
+
+def test_no_import_circles() -> None:
+    circles = [
+        sorted(str(path.relative_to(JS)) for path in circle)
+        for circle in nx.strongly_connected_components(imports())
+        if len(circle) > 1
+    ]
+    assert circles == []

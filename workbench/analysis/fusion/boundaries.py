@@ -1,0 +1,191 @@
+"""Boundaries: one value between two parts of a graph, which are two kernels, or could be two instead of one.
+
+For each: the bytes that are written and read, and the launch, that one kernel of both parts saves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from workbench.analysis import legality
+from workbench.analysis.fusion.forward import COMM_REDUCE, INJECTIVE
+from workbench.analysis.fusion.kernel_graph import places, uses
+from workbench.analysis.tensors import nbytes, size_of, tensor
+from workbench.graph.model import Graph
+
+if TYPE_CHECKING:
+    from workbench.analysis.fusion.report import FusedGroup, FusionReport
+
+_RESHAPES = ("reshape", "expand_dims", "squeeze", "nn.batch_flatten", "contrib_reverse_reshape", "flatten")
+"operators that give the same memory another shape"
+SIMPLE, REDUCTION, COMPLEX = "simple", "reduction", "complex"
+"kinds of a part, by its most complicated operator: at most injective, a reduction, anything else"
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """One value between two parts, its producer and its consumer."""
+
+    source: int
+    "the node that computes the value"
+    targets: tuple[int, ...]
+    "the nodes of the consumer that read it, ascending"
+    producer: tuple[int, ...]
+    consumer: tuple[int, ...]
+    "the nodes of both parts, ascending"
+    joined: bool
+    "whether both parts are in one kernel now"
+    only_reader: bool
+    "whether nothing but the consumer needs the value"
+    graph: Graph = field(repr=False, compare=False)
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """Return the nodes of both parts, ascending."""
+        return tuple(sorted((*self.producer, *self.consumer)))
+
+    @property
+    def type(self) -> str:
+        """Return the type of the value."""
+        return self.graph.nodes[self.source].type
+
+    @cached_property
+    def operators(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The operators of the producer and of the consumer, in order."""
+        nodes = self.graph.nodes
+        first, second = (
+            tuple(nodes[n].op for n in part if nodes[n].kind == "op") for part in (self.producer, self.consumer)
+        )
+        return first, second
+
+    @cached_property
+    def kinds(self) -> tuple[str, str]:
+        """The kinds of the producer and of the consumer: `simple`, `reduction` or `complex`."""
+        return self._kind(self.producer), self._kind(self.consumer)
+
+    @cached_property
+    def is_alias(self) -> bool:
+        """True if one part only gives its memory another shape, so that nothing is copied or launched at the boundary."""
+        return any(operators and set(operators) <= set(_RESHAPES) for operators in self.operators)
+
+    @cached_property
+    def bytes(self) -> int | None:
+        """The size of the value; None where its shape is not known."""
+        return size_of(self.type)
+
+    @property
+    def read(self) -> int | None:
+        """Return the bytes that one kernel would not read again."""
+        return 0 if self.is_alias else self.bytes
+
+    @property
+    def written(self) -> int | None:
+        """Return the bytes that one kernel would not write: none if another kernel or the caller needs the value."""
+        return self.read if self.only_reader else 0
+
+    @property
+    def launches(self) -> int:
+        """Return the launches that one kernel saves: none if the value has to be computed for others too."""
+        return int(self.only_reader and not self.is_alias)
+
+    @cached_property
+    def working_set(self) -> int:
+        """The bytes of all values that the two parts read or write, each once; unknown shapes count 0."""
+        inside, nodes = set(self.nodes), self.graph.nodes
+        outside = {source for node in self.nodes for source in self.graph.inputs[node]} - inside
+        return sum(nbytes(nodes[n].type) for n in (*outside, self.source, self.consumer[-1]))
+
+    @cached_property
+    def has_rows(self) -> bool:
+        """True if the simpler part has an outer loop, which TVM's CPU schedules spread over threads.
+
+        These schedules take the first dimension of two, the first two of three or four, the first three of more
+        (python/tvm/topi/x86/injective.py).
+        """
+        simpler = self.source if self.kinds[0] == SIMPLE else self.consumer[-1]
+        found = tensor(self.graph.nodes[simpler].type)
+        shape = () if found is None else found.shape
+        outer = shape[: 0 if len(shape) < 2 else 1 if len(shape) == 2 else 2 if len(shape) < 5 else 3]
+        return any(extent != 1 for extent in outer)
+
+    @cached_property
+    def refusal(self) -> str:
+        """The reason why the two cannot be one kernel, or why one cannot be cut here; empty if that is possible."""
+        if self.joined:
+            return legality.why_not(legality.cut, self.graph, self.edges)
+        return legality.why_not(legality.kernel, self.graph, self.nodes)
+
+    @property
+    def edges(self) -> list[tuple[int, int]]:
+        """Return the edges that carry the value, also into tuples of the consumer."""
+        inside = set(self.consumer)
+        return [(self.source, user) for user, _ in self.graph.consumers[self.source] if user in inside]
+
+    def _kind(self, part: Sequence[int]) -> str:
+        ops = (self.graph.nodes[n] for n in part)
+        most = max((8 if node.pattern is None else node.pattern for node in ops if node.kind == "op"), default=8)
+        return SIMPLE if most <= INJECTIVE else REDUCTION if most == COMM_REDUCE else COMPLEX
+
+
+def between(report: FusionReport) -> tuple[Boundary, ...]:
+    """Return the boundaries between the kernels of a report, in order of the values.
+
+    Examples
+    --------
+    >>> w = wb.load("def @main(%x: Tensor[(1, 8), float32]) { nn.softmax(nn.relu(exp(%x))) }")
+    >>> [(each.source, each.operators, each.launches) for each in between(wb.explain_fusion(w))]
+    [(2, (('exp', 'nn.relu'), ('nn.softmax',)), 1)]
+    """
+    graph, place = report.graph, places(report)
+    found: list[Boundary] = []
+    for source, value in uses(report).items():
+        readers: dict[int, list[int]] = {}
+        for user in value.users:
+            if place[user] != place[source]:
+                readers.setdefault(place[user], []).append(user)
+        for at, targets in readers.items():
+            parts = report.kernels[place[source]].nodes, report.kernels[at].nodes
+            only = len(readers) == 1 and not value.leaves
+            found.append(Boundary(source, tuple(targets), *parts, False, only, graph))
+    return tuple(found)
+
+
+def inside(report: FusionReport) -> tuple[Boundary, ...]:
+    """Return the values within kernels at which one cut makes two kernels of one, in order of the values.
+
+    Examples
+    --------
+    >>> w = wb.load("def @main(%x: Tensor[(1, 8), float32]) { nn.softmax(nn.relu(exp(%x))) }")
+    >>> [each.operators for each in inside(wb.explain_fusion(w))]
+    [(('exp',), ('nn.relu',))]
+    """
+    made = (
+        _split(report.graph, kernel, node) for kernel in report.kernels for node in kernel.nodes if not kernel.given
+    )
+    return tuple(sorted((each for each in made if each is not None), key=lambda each: each.source))
+
+
+def _split(graph: Graph, kernel: FusedGroup, source: int) -> Boundary | None:
+    """Return the boundary that a cut behind a node makes in its kernel; None unless it makes two kernels with one value between."""
+    if graph.nodes[source].kind != "op" or source == kernel.root:
+        return None
+    producer = _ancestors(graph, set(kernel.nodes), source)
+    consumer = [n for n in kernel.nodes if n not in producer]
+    crossing = {s for n in consumer for s in graph.inputs[n] if s in producer and graph.nodes[s].kind != "constant"}
+    if crossing != {source} or not any(graph.nodes[n].kind == "op" for n in consumer):
+        return None
+    targets = tuple(n for n in consumer if source in graph.inputs[n])
+    return Boundary(source, targets, tuple(sorted(producer)), tuple(consumer), True, True, graph)
+
+
+def _ancestors(graph: Graph, kernel: set[int], source: int) -> set[int]:
+    """Return the nodes of a kernel that a node's value depends on, and the node."""
+    found, waiting = {source}, [source]
+    while waiting:
+        new = [s for s in graph.inputs[waiting.pop()] if s in kernel and s not in found]
+        found.update(new)
+        waiting += new
+    return found

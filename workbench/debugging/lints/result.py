@@ -1,0 +1,125 @@
+"""The lints of a program: a sequence, its table, and races of the fixes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, overload
+
+from workbench.dialects.base import Workload
+from workbench.measurement.race import Race, race
+from workbench.pipeline.config import Config
+from workbench.target_text import TargetLike
+from workbench.terminal import html_table, visible
+from workbench.wording import counted
+from workbench.worker.parent import Progress, never
+from workbench.worker.progress import showing_progress
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BUDGET = 2.0
+"seconds of runs of one race"
+
+
+@dataclass(frozen=True)
+class Lint:
+    """One avoidable cost, and the call that avoids it."""
+
+    name: str
+    "the rule: `layouts-undo-each-other`, `operator-without-kind`, `weight-not-folded`"
+    message: str
+    nodes: tuple[int, ...]
+    "ids in the graph that the rule looked at: the program, or for the last two rules the graph before FuseOps"
+    operators: tuple[str, ...]
+    bytes: int | None
+    "bytes of the values that need not be computed in each run; None where they are not known"
+    pipeline: str
+    "the passes with the fix"
+    race: Race | None = None
+    "the passes without the fix against those with it, once it was run"
+
+    @property
+    def fix(self) -> str:
+        """Return the fix as Python, for a workload `w`."""
+        return f"wb.trace(w, {self.pipeline!r})"
+
+    def __str__(self) -> str:
+        size = "" if self.bytes is None else f" ({counted(self.bytes, 'byte')})"
+        measured = f"\n  {self.race}" if self.race else ""
+        return visible(f"{self.name}: {self.message}{size}\n  {self.fix}{measured}")
+
+
+@dataclass(frozen=True)
+class Lints(Sequence[Lint]):
+    """The lints of a workload, those with the most bytes first."""
+
+    lints: tuple[Lint, ...]
+    workload: Workload = field(repr=False)
+    pipeline: str
+    "the passes without a fix"
+    target: TargetLike = "llvm"
+
+    def __len__(self) -> int:
+        return len(self.lints)
+
+    @overload
+    def __getitem__(self, place: int) -> Lint: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Lint]: ...
+    def __getitem__(self, place: int | slice) -> Lint | Sequence[Lint]:
+        return self.lints[place]
+
+    def measure(
+        self,
+        rows: Iterable[Lint],
+        *,
+        budget: float = BUDGET,
+        progress: Progress | None = None,
+        cancelled: Callable[[], bool] = never,
+    ) -> Lints:
+        """Return the lints with a race for each of these rows: the passes without the fix against those with it.
+
+        Lints with the same fix share one race. A fix that removes several lints is raced as a whole.
+
+        Parameters
+        ----------
+        rows
+            Lints of this list.
+        budget
+            Seconds of runs of each race.
+
+        Raises
+        ------
+        MeasureError
+            One of the two does not build or run, such as a pipeline whose FuseOps fails without the fix.
+        """
+        fixes = dict.fromkeys(row.pipeline for row in rows)
+        races: dict[str, Race] = {}
+        with showing_progress(progress, f"Racing the fixes of {self.workload.name}") as report:
+            for fix in fixes:
+                configs = Config(pipeline=self.pipeline), Config(pipeline=fix)
+                how = {"budget": budget, "progress": report, "cancelled": cancelled}
+                races[fix] = race(self.workload, *configs, self.target, **how)
+        raced = (replace(each, race=races.get(each.pipeline, each.race)) for each in self.lints)
+        return replace(self, lints=tuple(raced))
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row for each lint, with the answer and the ratio of its race."""
+        import pandas as pd
+
+        names = ("name", "message", "operators", "nodes", "bytes", "fix")
+        rows = [[getattr(each, name) for name in names] for each in self.lints]
+        ratios = [None if each.race is None else each.race.ratio for each in self.lints]
+        frame = pd.DataFrame(rows, columns=list(names), dtype=object).astype({"bytes": "Int64"})
+        answers = ["" if each.race is None else each.race.answer for each in self.lints]
+        return frame.assign(faster=answers, ratio=pd.array(ratios, dtype="Float64"))
+
+    def __str__(self) -> str:
+        return "\n".join([counted(len(self), "lint"), *(str(each) for each in self.lints)])
+
+    def _repr_html_(self) -> str:
+        rows = ({"lint": each.name, "": each.message, "bytes": each.bytes, "fix": each.fix} for each in self.lints)
+        return html_table(counted(len(self), "lint"), rows)

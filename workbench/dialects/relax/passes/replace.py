@@ -1,0 +1,41 @@
+"""ReplaceValues: read another value of the same type in the place of a value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import tvm
+from tvm import relax
+
+from workbench.analysis import legality
+from workbench.analysis.subprograms import check_pairs
+from workbench.dialects.relax.compat import identity
+from workbench.dialects.relax.passes.nodes import located, variables_of
+from workbench.dialects.relax.passes.rewriting import bindings_of, rebuilt, with_main
+
+
+@tvm.transform.module_pass(opt_level=0, name="ReplaceValues")
+@dataclass(frozen=True)
+class ReplaceValues:
+    """Read another value of the same type in the place of a value: an operator's input in the place of its result."""
+
+    pairs: Sequence[Sequence[int]] = ()
+    "(node, an earlier node of the same type) by the node ids of the module's graph"
+    ops: Sequence[str] = ()
+    "the operators at both nodes of each pair, one after the other, checked first; empty to trust the ids"
+
+    def transform_module(self, module: tvm.IRModule, _: tvm.transform.PassContext) -> tvm.IRModule:
+        """Run on a module; raises IllegalEdit if the types of a pair differ."""
+        if not self.pairs:
+            return module
+        at = located(module)
+        legality.check_names(at.graph, [node for pair in self.pairs for node in pair], self.ops, "ReplaceValues")
+        check_pairs(at.graph, self.pairs)
+        main, variables = module["main"], variables_of(at)
+        alias = {identity(variables[node]): variables[other] for node, other in self.pairs}
+        bindings = [
+            relax.VarBinding(each.var, alias[identity(each.var)]) if identity(each.var) in alias else each
+            for each in bindings_of(main)
+        ]
+        return with_main(module, rebuilt(main, main.params, bindings, {}, [main.body.body]))

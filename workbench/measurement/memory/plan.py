@@ -1,0 +1,237 @@
+"""A MemoryPlan: the storages that TVM plans for the tensors of a build, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import MeasureError
+from workbench.graph.model import Graph
+from workbench.pipeline.config import Config
+from workbench.terminal import html_table
+from workbench.wording import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OUTSIDE = -1
+"in place of a step: before the first"
+
+
+@dataclass(frozen=True)
+class PlannedTensor:
+    """A tensor of a build, with the steps at which it is live."""
+
+    name: str
+    "unique in its plan, printable"
+    role: str
+    "`input`, `output`, `parameter`, `constant`, `intermediate` or `workspace`"
+    shape: str
+    "such as `(1, 64)`"
+    dtype: str
+    bytes: int
+    "an upper bound if a dimension is open; 0 if it has no bound"
+    expression: str
+    "its bytes as text, such as `4*n*768`, if a dimension is open; otherwise empty"
+    born: int
+    "the step that writes it; -1: it exists before the first step"
+    dies: int
+    "the last step that needs it, inclusive"
+    storage: int | None
+    "the id of its storage; None: the executor plans none, as for parameters, constants and the inputs of Relax"
+    producer: int | None
+    "the step that writes it"
+    readers: tuple[int, ...]
+    "the steps that read it, in order"
+    nodes: tuple[int, ...]
+    "ids of the nodes of `MemoryPlan.graph` that it is the value of"
+
+
+@dataclass(frozen=True)
+class Storage:
+    """A block of memory that tensors use one after another."""
+
+    id: int
+    "TVM's own number for Relay; for Relax the place among the allocations of a run"
+    bytes: int
+    "an upper bound if its size is open; 0 if it has no bound"
+    expression: str
+    "its bytes as text if they are open; otherwise empty"
+    device: str
+    scope: str
+    tensors: tuple[int, ...]
+    "places in `MemoryPlan.tensors`, by birth"
+    planned: bool = True
+    "False: TVM's planner leaves its one tensor out, and the executor allocates it by itself"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call of the executor, in the order of `wb.count` and `wb.kernels`."""
+
+    name: str
+    "the kernel's name in the graph"
+    nodes: tuple[int, ...]
+    "ids of the nodes of `MemoryPlan.graph` that it computes"
+    group: int | None
+    "the group of `MemoryPlan.graph` that is drawn around them"
+    live_bytes: int
+    "bytes of the storages that the executor holds during the step, without workspace"
+    workspace_bytes: int | None
+    "bytes that the kernel allocates for itself; None: unknown"
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """The memory that an executor of TVM allocates for one run.
+
+    Relay's graph executor allocates all storages before the first run, copies of the inputs included, and keeps them. Relax's
+    virtual machine allocates a storage before the first tensor in it and frees it after the last one.
+    """
+
+    tensors: tuple[PlannedTensor, ...] = field(repr=False)
+    storages: tuple[Storage, ...] = field(repr=False)
+    steps: tuple[Step, ...] = field(repr=False)
+    target: str
+    config: Config
+    notes: tuple[str, ...]
+    "a sentence for each thing that is unknown or not exact"
+    graph: Graph = field(repr=False)
+    "the module that goes to code generation: a kernel is a group around the operators it computes"
+
+    @property
+    def planned_bytes(self) -> int:
+        """Bytes of all storages."""
+        return sum(storage.bytes for storage in self.storages)
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most bytes of storages that the executor holds during one step."""
+        return max((step.live_bytes for step in self.steps), default=0)
+
+    @property
+    def peak_step(self) -> int | None:
+        """The step at which the executor holds `peak_bytes`, of several that with the most live bytes; None without steps."""
+        places = range(len(self.steps))
+        return max(places, key=lambda place: (self.steps[place].live_bytes, self.needed_bytes[place]), default=None)
+
+    @cached_property
+    def needed_bytes(self) -> tuple[int, ...]:
+        """For each step the bytes of the live tensors that have a storage; tensors that share memory count once."""
+        change = [0] * (len(self.steps) + 1)
+        for storage in self.storages:
+            for born, dies, size in _spans(self.tensors[place] for place in storage.tensors):
+                change[max(born, 0)] += size
+                change[dies + 1] -= size
+        return tuple(accumulate(change[:-1]))
+
+    @property
+    def lower_bound_bytes(self) -> int:
+        """The largest value of `needed_bytes`: no plan for this order of steps takes less."""
+        return max(self.needed_bytes, default=0)
+
+    @property
+    def parameter_bytes(self) -> int:
+        """Bytes of the parameters that the caller passes to each run."""
+        return self._bytes_of("parameter")
+
+    @property
+    def constant_bytes(self) -> int:
+        """Bytes of the constants that the build contains."""
+        return self._bytes_of("constant")
+
+    def _bytes_of(self, role: str) -> int:
+        return sum(tensor.bytes for tensor in self.tensors if tensor.role == role)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row for each tensor: the fields of PlannedTensor."""
+        import pandas as pd
+
+        table = pd.DataFrame([vars(tensor) for tensor in self.tensors], columns=list(_FIELDS))
+        return table.astype(dict.fromkeys(("storage", "producer"), "Int64"))
+
+    def live(self, step: int) -> tuple[PlannedTensor, ...]:
+        """Return the tensors with a storage that are live at a step.
+
+        Raises
+        ------
+        MeasureError
+            The plan has no such step.
+        """
+        if not 0 <= step < len(self.steps):
+            raise MeasureError(
+                f"the plan has no step {step}: its {counted(len(self.steps), 'step')} are numbered from 0"
+            )
+        return tuple(each for each in self.tensors if each.storage is not None and each.born <= step <= each.dies)
+
+    def why(self, first: str | int, second: str | int) -> str:
+        """Return one sentence: the reason why two tensors share a storage or do not.
+
+        Parameters
+        ----------
+        first, second
+            Tensors, by name or by their places in `tensors`.
+
+        Raises
+        ------
+        UnknownName, MeasureError
+            The plan has no such tensor.
+        """
+        from workbench.measurement.memory.reasons import why
+
+        return why(self, first, second)
+
+    def to_data(self) -> dict[str, object]:
+        """Return the plan as plain lists and dicts, for JSON; `MemoryPlan.from_data` reads them."""
+        return {**_columns(self), "config": self.config.to_data(), "graph": self.graph.to_data()}
+
+    @staticmethod
+    def from_data(data: Mapping[str, Any]) -> MemoryPlan:
+        """Return the plan of which `to_data` made this data."""
+        return MemoryPlan(
+            tuple(PlannedTensor(**_tuples(row)) for row in data["tensors"]),
+            tuple(Storage(**_tuples(row)) for row in data["storages"]),
+            tuple(Step(**_tuples(row)) for row in data["steps"]),
+            data["target"],
+            Config.of(data["config"]),
+            tuple(data["notes"]),
+            Graph.from_data(data["graph"]),
+        )
+
+    def _repr_html_(self) -> str:
+        sizes = (
+            f"{self.peak_bytes:,} bytes at the peak, {self.planned_bytes:,} planned, {self.lower_bound_bytes:,} needed"
+        )
+        title = f"{counted(len(self.tensors), 'tensor')} in {counted(len(self.storages), 'storage')} for {self.target}: {sizes}"
+        names = ("name", "role", "shape", "dtype", "bytes", "born", "dies", "storage")
+        rows = ({name: getattr(tensor, name) for name in names} for tensor in self.tensors)
+        return html_table(". ".join((title, *self.notes)), rows)
+
+
+_FIELDS = tuple(PlannedTensor.__dataclass_fields__)
+
+
+def _spans(tensors: Iterable[PlannedTensor]) -> list[tuple[int, int, int]]:
+    """Return birth, death and bytes of the tensors of one storage, by birth; those that share memory as one."""
+    spans: list[tuple[int, int, int]] = []
+    for tensor in tensors:
+        if spans and tensor.born <= spans[-1][1]:
+            born, dies, size = spans.pop()
+            spans.append((born, max(dies, tensor.dies), max(size, tensor.bytes)))
+        else:
+            spans.append((tensor.born, tensor.dies, tensor.bytes))
+    return spans
+
+
+def _columns(plan: MemoryPlan) -> dict[str, object]:
+    rows = {name: [asdict(each) for each in getattr(plan, name)] for name in ("tensors", "storages", "steps")}
+    return {**rows, "target": plan.target, "notes": list(plan.notes)}
+
+
+def _tuples(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a dataclass: JSON has no tuples."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}

@@ -1,0 +1,50 @@
+"""The rows of a picture of a MemoryPlan: one for each storage, the largest first, then tensors that have none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from workbench.measurement.memory.plan import MemoryPlan, PlannedTensor, Storage
+
+CALLERS = ("input", "parameter", "constant")
+"roles of tensors whose memory the caller or the build holds, unless the plan has a storage for them"
+
+
+@dataclass(frozen=True)
+class Row:
+    """Tensors that are drawn in one row."""
+
+    label: str
+    bytes: int
+    tensors: tuple[int, ...]
+    "places in `MemoryPlan.tensors`"
+
+
+def rows_of(plan: MemoryPlan) -> list[Row]:
+    """Return the rows of a plan: its storages, then the tensors outside of them in as few rows as their lives allow."""
+    storages = sorted(plan.storages, key=lambda storage: (-storage.bytes, storage.id))
+    planned = [Row(_label(storage), storage.bytes, storage.tensors) for storage in storages if storage.tensors]
+    outside = [i for i, each in enumerate(plan.tensors) if each.storage is None and each.role not in CALLERS]
+    lanes = _lanes([(i, plan.tensors[i]) for i in outside])
+    sizes = [max(plan.tensors[i].bytes for i in lane) for lane in lanes]
+    return [*planned, *(Row("outside of the plan", size, lane) for size, lane in zip(sizes, lanes, strict=True))]
+
+
+def _label(storage: Storage) -> str:
+    own = "" if storage.planned else "allocated by itself"
+    return ", ".join(filter(None, (f"storage {storage.id}", storage.expression, storage.scope, storage.device, own)))
+
+
+def _lanes(tensors: Iterable[tuple[int, PlannedTensor]]) -> list[tuple[int, ...]]:
+    """Return tensors in rows: each goes to the first row whose last tensor is dead at its birth."""
+    lanes: list[list[int]] = []
+    ends: list[int] = []
+    for place, tensor in sorted(tensors, key=lambda item: (item[1].born, item[0])):
+        free = next((n for n, end in enumerate(ends) if end < tensor.born), len(lanes))
+        if free == len(lanes):
+            lanes.append([])
+            ends.append(tensor.dies)
+        lanes[free].append(place)
+        ends[free] = tensor.dies
+    return [tuple(lane) for lane in lanes]

@@ -1,0 +1,169 @@
+"""The tab with the costs of boundaries: the dearest ones, the selected one, and a race of its two parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from workbench.errors import WorkbenchError
+from workbench.measurement.boundaries.cost import BoundaryCost, cells
+from workbench.measurement.boundaries.costs import BoundaryCosts, costs_of
+from workbench.measurement.boundaries.trial import Limits
+from workbench.measurement.columns import size
+from workbench.widgets.background import Background, Task
+from workbench.widgets.blocks import Block, Line, action, heading, row, rows, signed, words
+from workbench.widgets.fusion.wording import joined
+from workbench.widgets.page_types import EdgeValues, Marks
+from workbench.wording import counted
+
+if TYPE_CHECKING:
+    from workbench.widgets.fusion.program import Fused
+    from workbench.widgets.inspector_queue import Requests
+
+MOST_EDGES = 2000
+"edges that are coloured at once"
+
+
+class Costs:
+    """The costs of the boundaries of one program, computed when the tab is open.
+
+    Parameters
+    ----------
+    show
+        Called when the costs are known, or a race is done.
+    """
+
+    def __init__(self, requests: Requests, show: Callable[[], None]) -> None:
+        self._requests = requests
+        self._show = show
+        self._of: Fused | None = None
+        self.found: BoundaryCosts | None = None
+        self.work = Background("workbench-fusion-costs", requests.show_failure, requests.show_busy)
+
+    def of(self, fused: Fused) -> BoundaryCosts | None:
+        """Return the costs of a program; None while they are computed."""
+        if self._of is not fused:
+            self._of, self.found = fused, None
+            self.work.submit(lambda task: self._compute(task, fused))
+        return self.found
+
+    def try_edit(self, fused: Fused, selection: Sequence[int], budget: float) -> None:
+        """Race the two parts of the selected boundary, as two kernels and as one, in the background.
+
+        Raises
+        ------
+        WorkbenchError
+            No boundary is selected, or its edit cannot be tried.
+        """
+        chosen = None if self.found is None else selected(self.found, selection)
+        refused = untriable(fused, chosen)
+        if refused or chosen is None:
+            raise WorkbenchError(refused)
+        self.work.submit(lambda task: self._race(task, fused, chosen, budget))
+
+    def _compute(self, task: Task, fused: Fused) -> None:
+        limits = Limits(fused.settings.target or "llvm", progress=task.report, cancelled=task.cancelled)
+        self._keep(task, fused, costs_of(fused.report, fused.program.workload, limits, cuts=True))
+
+    def _race(self, task: Task, fused: Fused, chosen: BoundaryCost, budget: float) -> None:
+        self._requests.show(error=None)
+        before = self.found
+        if before is None or self._of is not fused:
+            return
+        report = partial(task.report, at_once=True)
+        found = before.measure([chosen], budget=budget, progress=report, cancelled=task.cancelled)
+        self._keep(task, fused, found)
+        self._keep(task, fused, found.peaks([chosen], progress=report, cancelled=task.cancelled))
+
+    def _keep(self, task: Task, fused: Fused, found: BoundaryCosts) -> None:
+        if task.wanted and self._of is fused:
+            self.found = found
+            self._show()
+
+
+def selected(costs: BoundaryCosts, selection: Sequence[int]) -> BoundaryCost | None:
+    """Return the boundary between the two selected nodes; None for another selection."""
+    return costs.at(*sorted(selection)) if len(selection) == 2 else None
+
+
+def untriable(fused: Fused, chosen: BoundaryCost | None) -> str:
+    """Return the reason why a boundary cannot be tried; empty if it can."""
+    if fused.program.workload is None:
+        return "a graph alone cannot be run; give the inspector the workload"
+    if chosen is None:
+        return "select a boundary of the list, or an edge between two nodes of one box"
+    return chosen.boundary.refusal
+
+
+def blocks(fused: Fused, costs: BoundaryCosts | None, selection: Sequence[int]) -> list[Block]:
+    """Return the selected boundary with its action, and the dearest boundaries."""
+    if fused.report.failure:
+        return [words(fused.report.failure, name="costs")]
+    if costs is None:
+        return [words("Finding the costs of the boundaries …", "small")]
+    chosen, listed = selected(costs, selection), costs.dearest()
+    label = "Try the cut" if chosen is not None and chosen.boundary.joined else "Try the merge"
+    title = "Take the two parts out of the program and race them, as two kernels and as one"
+    made = [action(label, "try", title=title, off=untriable(fused, chosen)), *_selected(chosen)]
+    if not listed:
+        return [*made, words("No kernel reads a value of another one.", name="costs")]
+    apart = sum(not each.boundary.joined for each in costs)
+    shown = f"The dearest of {counted(apart, 'boundary')}" if apart > len(listed) else counted(apart, "boundary")
+    made += [heading(shown), rows((_line(each, place) for place, each in enumerate(listed)), "costs")]
+    if not any(each.predicted for each in costs):
+        made.append(
+            words("Bytes and launches only: the calibration supports no prediction here.", "small", "unpredicted")
+        )
+    return made
+
+
+def marks(costs: BoundaryCosts | None) -> Marks:
+    """Return the colours of the edges between kernels, by predicted time where there is one and else by bytes."""
+    apart = [each for each in costs or () if not each.boundary.joined]
+    timed = any(each.predicted for each in apart)
+    # a colour is of one scale: where times are shown, boundaries without one keep the plain colour
+    found = [(each, each.dearness[0] * 1e6 if timed else each.dearness[1]) for each in apart]
+    edges = [
+        (each.boundary.source, target, value)
+        for each, value in sorted(found, key=lambda pair: -pair[1])
+        if value > 0
+        for target in each.boundary.targets
+    ]
+    if not edges:
+        return {}
+    title, unit = ("One kernel would save", "µs") if timed else ("Written and read", "bytes")
+    values: EdgeValues = {"title": title, "unit": unit, "edges": edges[:MOST_EDGES]}
+    return {"edges": values}
+
+
+def _selected(chosen: BoundaryCost | None) -> list[Block]:
+    if chosen is None:
+        return []
+    moved, launches, predicted, measured = cells(chosen)
+    verb = "A cut here costs" if chosen.boundary.joined else "The boundary costs"
+    made = [words(f"{verb} {moved} written and read, and {counted(int(launches), 'launch')}.", "strong", "boundary")]
+    if predicted:
+        made.append(words(f"Predicted: one kernel saves {predicted}; {chosen.note}.", name="predicted"))
+    elif chosen.note:
+        made.append(words(f"No prediction: {chosen.note}.", "small", "predicted"))
+    if chosen.trial is not None:
+        said = f"Measured: one kernel saves {measured}; {chosen.trial.race}." if measured else f"{chosen.trial.race}."
+        made.append(words(said, name="measured-boundary"))
+    if chosen.peak_bytes is not None:
+        change = signed(chosen.peak_bytes, size(abs(chosen.peak_bytes)))
+        made.append(words(f"Peak memory of the program with one kernel instead of two: {change}.", name="peak"))
+    return made
+
+
+def _line(cost: BoundaryCost, place: int) -> Line:
+    moved, launches, predicted, measured = cells(cost)
+    found = cost.boundary
+    facts = [moved, counted(int(launches), "launch")]
+    facts += [f"predicted {predicted}"] if predicted else []
+    facts += [f"measured {measured}"] if measured else []
+    # the button has the reason, once the line is selected
+    facts += ["cannot be one kernel"] if found.refusal else []
+    text = " → ".join(map(joined, found.operators))
+    look = "near" if found.refusal else "branch"
+    return row(text, [found.source, found.targets[0]], small=" · ".join(facts), sign=str(place + 1), look=look)

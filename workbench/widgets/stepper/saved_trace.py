@@ -1,0 +1,109 @@
+"""The answers to a page's requests, in the file of a saved page.
+
+Each answer is the message that `States.message` sends to a live page, so that both pages show the same: the page unpacks it and
+derives nothing. The answers are packed in chunks, and the page unpacks a chunk on its first use.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations, pairwise
+
+from workbench.errors import WorkbenchError
+from workbench.widgets.page_types import LostMessage, Place, SavedTrace
+from workbench.widgets.saved_page import to_json
+from workbench.widgets.stepper.lineages import Lineages
+from workbench.widgets.stepper.trace_states import WHOLE, States, Wish
+
+CHUNK = 200_000
+"characters of JSON in a chunk; a larger answer has a chunk of its own"
+PAIR_NODES = 160_000
+"most nodes in the differences of all pairs of states: those of bert-12 take 9 s"
+PLACES = 400_000
+"most places of all lineages: about 3 s"
+ABSENT = {
+    "diff": "This saved page has no difference of these two states: the trace is too large for all pairs. "
+    "Pin the two steps in the notebook and save the page again.",
+    "lineage": "This saved page has no histories of nodes: the trace is too large. Open it in a notebook to follow a node.",
+}
+"the answers to requests that a saved page cannot hold"
+
+
+def saved_trace(states: States, shown: tuple[int, int]) -> SavedTrace:
+    """Return the answers that a page needs for a trace; `shown` are the two states on the page."""
+    chunks: list[str] = []
+    places: dict[str, int] = {}
+    for chunk in _chunked(_answers(states, shown)):
+        places.update(dict.fromkeys(chunk, len(chunks)))
+        text = "{" + ",".join(f'"{key}":{value}' for key, value in chunk.items()) + "}"
+        packed = gzip.compress(text.encode(errors="replace"), mtime=0)
+        chunks.append(base64.b64encode(packed).decode())
+    return {"chunks": chunks, "places": places, "absent": ABSENT}
+
+
+def _chunked(answers: Iterable[tuple[str, str]]) -> Iterator[Mapping[str, str]]:
+    chunk: dict[str, str] = {}
+    size = 0
+    for key, text in answers:
+        if size + len(text) > CHUNK and chunk:
+            yield chunk
+            chunk, size = {}, 0
+        chunk[key] = text
+        size += len(text)
+    yield chunk
+
+
+def _answers(states: States, shown: tuple[int, int]) -> Iterator[tuple[str, str]]:
+    """Yield keys and JSON, what the page asks for first at the start."""
+    numbers = range(len(states))
+    steps = _distinct((states.pair(WHOLE), *states.of_step))
+    pairs = _distinct((*steps, shown, *pairwise(numbers), *_all_pairs(states)))
+    wishes: list[Wish] = [("facts", n) for n in numbers]
+    wishes += [("counts", *pair) for pair in steps]
+    wishes += [("state", n) for n in numbers]
+    wishes += [("diff", *pair) for pair in pairs]
+    wishes += [("text", n) for n in numbers]
+    for wish in wishes:
+        yield ",".join(map(str, wish)), to_json(_answer(states, wish))
+    for key, value in _lineages(states):
+        yield key, to_json(value)
+
+
+def _distinct(pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the pairs of two different states, each once."""
+    return [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
+
+
+def _answer(states: States, wish: Wish) -> object:
+    """Return the answer, or the reason why it cannot be had: the other states are still of use."""
+    try:
+        return states.message(wish)
+    except WorkbenchError as error:
+        lost: LostMessage = {"type": "lost", "wish": list(wish), "text": str(error)}
+        return lost
+
+
+def _all_pairs(states: States) -> list[tuple[int, int]]:
+    """Return the pairs of states that can be pinned, the earlier one first; [] if they are too many."""
+    pairs = list(combinations(sorted({0, *(after for _, after in states.of_step)}), 2))
+    try:
+        nodes = sum(len(states.graph(state).nodes) for pair in pairs for state in pair)
+    except WorkbenchError:
+        return []
+    return pairs if nodes <= PAIR_NODES else []
+
+
+def _lineages(states: States) -> Iterator[tuple[str, list[int] | list[Place]]]:
+    """Yield for each state the number of each node's lineage, and each distinct lineage once."""
+    try:
+        lineages = Lineages(states)
+    except WorkbenchError:
+        return
+    if lineages.places > PLACES:
+        return
+    for state, numbers in lineages.of_state.items():
+        yield f"lineages,{state}", list(numbers)
+    for number, (state, node) in enumerate(lineages.firsts):
+        yield f"lineage,{number}", states.lineage(state, node)["places"]
