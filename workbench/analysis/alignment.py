@@ -1,21 +1,25 @@
 """Kernels of two builds of one model, aligned by the nodes of the model that they compute.
 
-Each operator has the names of its nodes in the model (`Node.source`), and a kernel has those of its operators. Kernels are
-joined where those of both builds share a node of the model, and each connected component is a group: one to one, split,
-merged, or many to many. Of many to many, kernels that compute the same nodes by the same operators are pairs where that leaves
-no kernel alone. A kernel whose nodes are computed by no kernel of the other build, or that computes none (a change of
-layout), is alone.
+Each operator has the names of its nodes in the model (`Node.source`). Kernels are joined where those of both builds compute
+a common node of the model, and each connected component is a group: one to one, split, merged, or many to many. Of many to
+many, kernels that compute the same nodes by the same operators are pairs where that leaves no kernel alone. A kernel whose
+nodes no kernel of the other build computes is alone.
+
+Kernels that only move data are aligned among themselves by nodes of the model that do so. One without a counterpart (a reshape
+of a weight, a transpose that the other build fuses) joins the group of a kernel that holds its nodes, and does not change
+the group's kind.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from math import inf
 
-from workbench.analysis import cost
-from workbench.analysis.units import Unit, units
+from workbench.analysis.side import Side
 from workbench.graph.model import Graph
 from workbench.wording import counted
 
@@ -30,48 +34,24 @@ ONE, SPLIT, MERGED, MANY, LEFT, RIGHT = KINDS = (
 "of a group: split is one kernel on the left and several on the right, merged the other way round"
 Places = tuple[int, ...]
 "kernels of one side, by their places in `Side.kernels`"
-
-
-@dataclass(frozen=True)
-class Side:
-    """The kernels of one build."""
-
-    graph: Graph = field(repr=False)
-
-    @cached_property
-    def kernels(self) -> Sequence[Unit]:
-        """The kernels, in the order in which they are called."""
-        return units(self.graph)
-
-    @cached_property
-    def sources(self) -> Sequence[frozenset[str]]:
-        """For each kernel the nodes of the model that it computes."""
-        nodes = self.graph.nodes
-        return [frozenset(name for id in unit.nodes for name in nodes[id].source) for unit in self.kernels]
-
-    @cached_property
-    def flops(self) -> Sequence[int | None]:
-        """For each kernel its floating-point operations; None if unknown."""
-        return [cost.flops(self.graph, unit.nodes) for unit in self.kernels]
-
-    def form(self, place: int) -> Hashable:
-        """Return a key that is equal for kernels that compute the same nodes by the same operators."""
-        unit, nodes = self.kernels[place], self.graph.nodes
-        ops = sorted(cost.canonical(nodes[id].op) for id in unit.nodes if nodes[id].kind in ("op", "call"))
-        shapes = tuple(cost.shapes(nodes[unit.output].type))
-        return self.sources[place], tuple(ops), shapes
+Pair = tuple[Places, Places]
 
 
 @dataclass(frozen=True)
 class Aligned:
     """Kernels of both builds that compute the same nodes of the model; places in `Side.kernels`."""
 
-    left: tuple[int, ...]
-    right: tuple[int, ...]
+    left: Places
+    right: Places
+    "both are movers only in a group without other kernels"
+    moves: Pair = ((), ())
+    "on each side, kernels that move data for the others"
     both: tuple[str, ...] = ()
-    "the nodes of the model that both sides compute"
+    "the nodes of the model on both sides"
     apart: tuple[str, ...] = ()
-    "the nodes that one side computes; the other folded them into constants, or left them out"
+    "the nodes of one side; the other folded them into constants, left them out, or has them in another group"
+    exact: bool = False
+    "one kernel on one side, and each node that a side computes is on the other side too"
 
     @property
     def kind(self) -> str:
@@ -97,13 +77,12 @@ class Alignment:
 
     def share(self, *kinds: str) -> float:
         """Return the part of both builds' operations in groups of these kinds, of 1; 1 where the builds have none."""
-        every = sum(self._flops(group) for group in self.groups)
-        return sum(map(self.flops, kinds)) / every if every else 1.0
+        return self._part(sum(map(self.flops, kinds)))
 
     @property
     def exact(self) -> float:
-        """The part of both builds' operations, of 1, in kernels that are aligned one to one."""
-        return self.share(ONE)
+        """The part of both builds' operations, of 1, in kernels of groups that are exact."""
+        return self._part(sum(self._flops(group) for group in self.groups if group.exact))
 
     @property
     def unknown(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -112,8 +91,12 @@ class Alignment:
         first, second = (tuple(at for at, many in enumerate(side.flops) if many is None) for side in sides)
         return first, second
 
+    def _part(self, flops: int) -> float:
+        every = sum(map(self._flops, self.groups))
+        return flops / every if every else 1.0
+
     def _flops(self, group: Aligned) -> int:
-        pairs = ((self.left, group.left), (self.right, group.right))
+        pairs = ((self.left, group.left), (self.right, group.right))  # a mover has no operations
         return sum(side.flops[place] or 0 for side, places in pairs for place in places)
 
     def __str__(self) -> str:
@@ -141,38 +124,146 @@ def align(left: Graph, right: Graph) -> Alignment:
     >>> [(group.kind, group.both) for group in found.groups]
     [('split', ('conv', 'relu')), ('one to one', ('pool',))]
     """
-    sides = Side(left), Side(right)
-    everything = range(len(sides[0].kernels)), range(len(sides[1].kernels))
-    groups = [
-        _aligned(*sides, *part) for component in _components(*sides, *everything) for part in _parts(*sides, *component)
-    ]
-    return Alignment(*sides, tuple(sorted(groups, key=lambda group: (not group.left, group.left, group.right))))
+    return _Aligning((Side(left), Side(right))).result()
 
 
-def _aligned(left: Side, right: Side, ours: Places, theirs: Places) -> Aligned:
-    here = frozenset[str]().union(*(left.sources[place] for place in ours))
-    there = frozenset[str]().union(*(right.sources[place] for place in theirs))
-    return Aligned(ours, theirs, tuple(sorted(here & there)), tuple(sorted(here ^ there)))
+class _Aligning:
+    def __init__(self, sides: tuple[Side, Side]) -> None:
+        self.sides = sides
+        self.computed = frozenset[str]().union(*(names for side in sides for names in side.computed))
+
+    def result(self) -> Alignment:
+        ours, theirs = (_places(side, False) for side in self.sides)
+        groups = self.groups(ours, theirs)
+        movers = self.groups(*(_places(side, True) for side in self.sides))
+        holding = [self.holding(groups, names) for names in (self.names, self.held)]
+        joining: dict[Pair, tuple[list[int], list[int]]] = {group: ([], []) for group in groups}
+        for at, places in ((at, places) for group in movers if not all(group) for at, places in enumerate(group)):
+            for place in places:
+                if near := self.nearest(at, place, holding):
+                    joining[near][at].append(place)
+                else:
+                    groups.append(((place,), ()) if at == 0 else ((), (place,)))
+        groups += filter(all, movers)
+        found = [self.aligned(group, *map(tuple, joining.get(group, ((), ())))) for group in groups]
+        return Alignment(*self.sides, tuple(sorted(found, key=lambda group: (not group.left, group.left, group.right))))
+
+    def names(self, at: int, place: int) -> frozenset[str]:
+        """Return the nodes that a kernel computes; of a mover, those that no kernel of either side computes."""
+        side = self.sides[at]
+        return side.computed[place] or side.sources[place] - self.computed
+
+    def held(self, at: int, place: int) -> frozenset[str]:
+        """Return all nodes that a kernel has operators of."""
+        return self.sides[at].sources[place]
+
+    def groups(self, ours: Places, theirs: Places) -> list[Pair]:
+        """Return the groups of these kernels, which are all movers or all others."""
+        return [part for component in self.components(ours, theirs) for part in self.parts(*component)]
+
+    def components(self, ours: Places, theirs: Places) -> list[Pair]:
+        """Return the connected components of kernels that are joined where kernels of both sides hold a node."""
+        here, there = self.holders(0, ours, theirs), self.holders(1, ours, theirs)
+        near: dict[tuple[int, int], set[tuple[int, int]]] = defaultdict(set)
+        for name in here.keys() & there.keys():
+            kernels = [*((0, place) for place in here[name]), *((1, place) for place in there[name])]
+            # a path through them joins them as well as all their pairs
+            for first, second in pairwise(kernels):
+                near[first].add(second)
+                near[second].add(first)
+        found: list[Pair] = []
+        seen: set[tuple[int, int]] = set()
+        for first in [*((0, place) for place in ours), *((1, place) for place in theirs)]:
+            waiting, sides = [first], ([], [])
+            while waiting:
+                kernel = waiting.pop()
+                if kernel not in seen:
+                    seen.add(kernel)
+                    sides[kernel[0]].append(kernel[1])
+                    waiting.extend(near[kernel])
+            if any(sides):
+                found.append((tuple(sorted(sides[0])), tuple(sorted(sides[1]))))
+        return found
+
+    def holders(self, at: int, ours: Places, theirs: Places) -> Mapping[str, list[int]]:
+        """Return the kernels of one side that compute each node, or else those that move its data.
+
+        The nodes are those of `names` for any of the kernels.
+        """
+        wanted = {
+            name for other, places in enumerate((ours, theirs)) for at in places for name in self.names(other, at)
+        }
+        found: dict[str, list[int]] = {}
+        for names in (self.held, self.names):
+            found |= _by_name((ours, theirs)[at], partial(names, at))
+        return {name: places for name, places in found.items() if name in wanted}
+
+    def parts(self, ours: Places, theirs: Places) -> list[Pair]:
+        """Return a component, or its pairs of one form and the components of the rest if none of those is of one side."""
+        if len(ours) < 2 or len(theirs) < 2:
+            return [(ours, theirs)]
+        pairs = list(self.same_form(ours, theirs))
+        rest = self.components(
+            tuple(sorted({*ours} - {place for place, _ in pairs})),
+            tuple(sorted({*theirs} - {place for _, place in pairs})),
+        )
+        if not all(map(all, rest)):
+            return [(ours, theirs)]
+        return [*(((here,), (there,)) for here, there in pairs), *rest]
+
+    def same_form(self, ours: Places, theirs: Places) -> Iterator[tuple[int, int]]:
+        """Yield the pairs of kernels of one form, in order, where both sides have equally many of that form."""
+        here, there = (_by_form(side, places) for side, places in zip(self.sides, (ours, theirs), strict=True))
+        for form, places in here.items():
+            if len(there.get(form, ())) == len(places):
+                yield from zip(places, there[form], strict=True)
+
+    def nearest(self, at: int, mover: int, holding: Sequence[Mapping[str, list[Pair]]]) -> Pair | None:
+        """Return the group with a kernel that computes a node of a mover, or else holds one; None if there is none.
+
+        Of several, it is the one whose kernels are called next to the mover.
+        """
+        for by_name in holding:
+            groups = {group for name in self.sides[at].sources[mover] for group in by_name.get(name, ())}
+            if groups:
+                return min(groups, key=lambda group: (_distance(mover, group[at]), group[at], group[1 - at]))
+        return None
+
+    def holding(self, groups: Sequence[Pair], names: Callable[[int, int], frozenset[str]]) -> Mapping[str, list[Pair]]:
+        """Return the groups by the nodes of their kernels."""
+        found: dict[str, list[Pair]] = defaultdict(list)
+        for group in groups:
+            each = [names(at, place) for at, places in enumerate(group) for place in places]
+            for name in frozenset[str]().union(*each):
+                found[name].append(group)
+        return found
+
+    def aligned(self, group: Pair, ours: Places, theirs: Places) -> Aligned:
+        each = list(zip(self.sides, group, (ours, theirs), strict=True))
+        here, there = (_union(side.sources, (*kernels, *moves)) for side, kernels, moves in each)
+        computed = [_union(side.computed, kernels) for side, kernels, _ in each]
+        exact = min(map(len, group)) == 1 and computed[0] <= there and computed[1] <= here
+        return Aligned(*group, (ours, theirs), tuple(sorted(here & there)), tuple(sorted(here ^ there)), exact)
 
 
-def _parts(left: Side, right: Side, ours: Places, theirs: Places) -> list[tuple[Places, Places]]:
-    """Return a component, or its pairs of one form and the components of the rest where each has kernels of both sides."""
-    if len(ours) < 2 or len(theirs) < 2:
-        return [(ours, theirs)]
-    pairs = list(_same_form(left, right, ours, theirs))
-    done = {place for place, _ in pairs}, {place for _, place in pairs}
-    rest = list(_components(left, right, sorted({*ours} - done[0]), sorted({*theirs} - done[1])))
-    if not all(map(all, rest)):
-        return [(ours, theirs)]
-    return [*(((here,), (there,)) for here, there in pairs), *rest]
+def _union(names: Sequence[frozenset[str]], places: Iterable[int]) -> frozenset[str]:
+    return frozenset[str]().union(*(names[place] for place in places))
 
 
-def _same_form(left: Side, right: Side, ours: Places, theirs: Places) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of kernels of one form, in order, where both sides have equally many of that form."""
-    here, there = _by_form(left, ours), _by_form(right, theirs)
-    for form, places in here.items():
-        if len(there.get(form, ())) == len(places):
-            yield from zip(places, there[form], strict=True)
+def _places(side: Side, mover: bool) -> Places:
+    return tuple(place for place, moves in enumerate(side.movers) if moves is mover)
+
+
+def _distance(place: int, places: Places) -> float:
+    return min((abs(place - other) for other in places), default=inf)
+
+
+def _by_name(places: Places, names: Callable[[int], frozenset[str]]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = defaultdict(list)
+    for place in places:
+        for name in names(place):
+            found[name].append(place)
+    return found
 
 
 def _by_form(side: Side, places: Places) -> Mapping[Hashable, list[int]]:
@@ -180,27 +271,3 @@ def _by_form(side: Side, places: Places) -> Mapping[Hashable, list[int]]:
     for place in places:
         found[side.form(place)].append(place)
     return found
-
-
-def _components(left: Side, right: Side, ours: Iterable[int], theirs: Iterable[int]) -> Iterator[tuple[Places, Places]]:
-    """Yield the connected components of kernels that are joined where kernels of both sides share a source."""
-    computing: dict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-    for at, (side, places) in enumerate(((left, ours), (right, theirs))):
-        for place in places:
-            for name in side.sources[place]:
-                computing[name][at].append(place)
-    shared = {name: places for name, places in computing.items() if all(places)}
-    seen: set[tuple[int, int]] = set()
-    for first in [*((0, place) for place in ours), *((1, place) for place in theirs)]:
-        found, near = [list[int](), list[int]()], [first]
-        while near:
-            at, place = near.pop()
-            if (at, place) in seen:
-                continue
-            seen.add((at, place))
-            found[at].append(place)
-            for name in (left, right)[at].sources[place]:
-                # a source is followed once, from the first of its kernels
-                near += [(other, each) for other, places in enumerate(shared.pop(name, ())) for each in places]
-        if any(found):
-            yield tuple(sorted(found[0])), tuple(sorted(found[1]))

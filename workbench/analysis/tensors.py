@@ -11,6 +11,8 @@ from math import prod
 _TENSOR = re.compile(r"Tensor\[\(([^()]*)\), (\w+)\]|R\.Tensor\(\(([^()]*)\), dtype=\"(\w+)\"[^()]*\)")
 _SCALAR = re.compile(r"(?:bool|u?int\d+|b?float\d+)")
 _BITS = re.compile(r"\d+")
+_SIZE = re.compile(r"(\d+)(?:i64)?")
+"a dimension; Relay writes the type of one that is not int32"
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ def tensor(type: str) -> Tensor | None:
 
     >>> tensor("Tensor[(1, ?), int8]")
     Tensor(shape=(1, '?'), dtype='int8')
+    >>> tensor("Tensor[(1i64, 2), int8]")
+    Tensor(shape=(1, 2), dtype='int8')
     >>> tensor('R.Tensor((n, 4), dtype="float32")')
     Tensor(shape=('n', 4), dtype='float32')
     >>> tensor("float32").shape
@@ -84,4 +88,4 @@ def size_of(type: str) -> int | None:
 def _read(found: re.Match[str]) -> Tensor:
     shape, dtype = found.group(1, 2) if found.group(2) else found.group(3, 4)
     parts = [part.strip() for part in shape.split(",") if part.strip()]
-    return Tensor(tuple(int(p) if p.isdigit() else p for p in parts), dtype)
+    return Tensor(tuple(int(size[1]) if (size := _SIZE.fullmatch(p)) else p for p in parts), dtype)

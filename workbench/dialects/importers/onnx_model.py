@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from workbench.dialects.importers.converting import needed, refuse
+from workbench.dialects.importers.names import Names, dotted
 from workbench.errors import LoadError, UnknownName, last_line, reason
 from workbench.graph.received import Damaged, literal
 from workbench.terminal import visible
@@ -74,7 +75,7 @@ def _damaged(path: Path, said: str) -> str:
 
 
 def prepared(model: Any, supported: Collection[str], shapes: Mapping[str, Any]) -> Any:
-    """Return a copy that a converter accepts: functions inlined, nodes named by their scopes, settings as constants.
+    """Return a copy that a converter accepts: functions inlined, settings as constants, nodes named by their scopes, each once.
 
     Weights stay initializers, so they become parameters of the program. Shapes, scales and limits become constants,
     because TVM needs their values when it converts.
@@ -93,10 +94,27 @@ def prepared(model: Any, supported: Collection[str], shapes: Mapping[str, Any]) 
     for name in shapes:
         if name not in known:
             raise UnknownName("input", name, known)
-    for node in nodes(copy.graph):
-        node.name = "/" + "/".join(scoped_name(node))
+    for node, name in zip(nodes(copy.graph), _unique_names(copy.graph), strict=True):
+        node.name = name
     _settings_to_constants(onnx, copy.graph)
     return copy
+
+
+def _unique_names(graph: Any) -> list[str]:
+    """Return the path of each node, with a number where another node has it."""
+    names, found = Names(), []
+    for node in nodes(graph):
+        path = scoped_name(node)
+        plain = dotted(path)
+        found.append("/" + "/".join(path) + names.once(plain)[len(plain) :])
+    return found
+
+
+def sources(model: Any) -> dict[str, Any]:
+    """Return the NodeProtos of a model by the names that the nodes of a graph have for them, `Node.source`."""
+    model = visible_names(model)
+    graph = (_inlined(model) if model.functions else model).graph
+    return {dotted(name.split("/")): node for name, node in zip(_unique_names(graph), nodes(graph), strict=True)}
 
 
 def _inlined(model: Any) -> Any:

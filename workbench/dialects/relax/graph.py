@@ -14,6 +14,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
+from workbench.dialects.importers.names import node_of
 from workbench.dialects.nesting import drive
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.answers import Drawn
@@ -64,13 +65,15 @@ def group_kind(attrs: Mapping[str, Any]) -> str:
 class _Env:
     """The nodes of expressions, inside one instance of a function body."""
 
-    __slots__ = ("block", "functions", "group", "outer", "values")
+    __slots__ = ("block", "functions", "group", "outer", "shared", "values")
 
     def __init__(self, group: int | None, outer: _Env | None = None) -> None:
         self.block = 0
         "the binding block that is drawn, as in Node.block"
         self.group = group
         self.outer = outer
+        self.shared = outer is not None and outer.shared
+        "inside a function that every call of its kind shares: its variables have the names of one of them"
         self.values: dict[int, int] = {}
         self.functions: dict[int, relax.Function] = {}
 
@@ -165,6 +168,7 @@ class _Walk:
         group = self.builder.group(group_kind(attrs), name, env.group, attrs)
         self.builder.takes(group, arguments)
         inner = _Env(group, env)
+        inner.shared = True
         inner.values.update(zip(map(identity, function.params), arguments, strict=False))
         for param, argument in zip(function.params, arguments, strict=False):
             self.show(param, argument)
@@ -331,6 +335,8 @@ class _Walk:
     def add(self, env: _Env, kind: str, op: str, inputs: Any, type: Any, name: str = "", **fields: Any) -> int:
         if "." in name:  # an importer's: names that users write have no dots, and printed text has underscores for them
             fields["scope"] = "/".join(modules(name)[:-1])
+            if not env.shared:
+                fields["source"] = (node_of(name),)
             name = name.replace(".", "_")
         # TVM's text is a subclass of str that holds a TVM object
         fields |= {"group": env.group, "block": env.block}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from workbench.dialects.importers.names import node_of_span
 from workbench.dialects.nesting import drive
 from workbench.dialects.relay.blocks import Key, homes
 from workbench.dialects.relay.parser.ast import Expr, Module, field_type, result_type
@@ -304,6 +305,8 @@ class _Walk:
         if kind == "constant" and op in self.digests:
             fields["attrs"] = {"digest": self.digests[op]}
         type = expr.type or self.derived_type(expr, kind, inputs)
+        if kind not in ("param", "constant") and (node := node_of_span(expr.span)):
+            fields["source"] = (node,)
         self.origins.append(expr)
         return self.builder.node(kind, op, inputs, type=type, group=env.group, span=expr.span, line=expr.line, **fields)
 

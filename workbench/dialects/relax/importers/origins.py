@@ -7,17 +7,15 @@ generated code write as underscores.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import tvm
 from tvm import relax
 
+from workbench.dialects.importers.names import binding_names, dotted
 from workbench.dialects.relax.compat import identity, name_of, type_of
 from workbench.dialects.relax.expressions import operands_of
-
-_INSIDE_A_PART = re.compile(r"\.(?![0-9]+(?:\.|$))|[^A-Za-z0-9_.]")
 
 
 class Origins:
@@ -30,7 +28,7 @@ class Origins:
 
     def came(self, value: Any, path: Sequence[str], builder: relax.BlockBuilder) -> None:
         """Record that `value`, and the bindings made since the last call, belong to the node at this path."""
-        name = ".".join(_INSIDE_A_PART.sub("_", part) for part in path if part)
+        name = dotted(path)
         waiting = [value]
         while waiting:
             current = waiting.pop()
@@ -43,40 +41,18 @@ class Origins:
 
     def named(self, module: tvm.IRModule) -> tvm.IRModule:
         """Return the module with the bindings of `main` named by their paths, each name once, in printed text too."""
-        function, names = module["main"], {}
-        taken = Names(name_of(param) for param in function.params)
+        function, nodes = module["main"], dict[int, str]()
         for block in function.body.blocks:
             for binding in block.bindings:
                 # an unbound result of one node is bound only by the next one
-                path = self.paths.get(identity(binding.value)) or self.paths.get(identity(binding.var))
-                if path:
-                    names[identity(binding.var)] = taken.once(path)
+                node = self.paths.get(identity(binding.value)) or self.paths.get(identity(binding.var))
+                if node:
+                    nodes[identity(binding.var)] = node
+        named = binding_names(nodes.values(), (name_of(param) for param in function.params))
+        names = dict(zip(nodes, named, strict=True))
         module = module.clone()
         module["main"] = _Renaming(names).visit_expr(function)
         return module
-
-
-class Names:
-    """Makes each name unique, in printed text too, where a dot is an underscore."""
-
-    def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._numbers = dict.fromkeys(map(_printed, taken), 1)
-        "printed name -> the last number that was added to it"
-
-    def once(self, path: str) -> str:
-        """Return the path, with the next free number where it is taken."""
-        number = self._numbers.get(_printed(path))
-        if number is None:
-            self._numbers[_printed(path)] = 1
-            return path
-        while _printed(f"{path}_{number + 1}") in self._numbers:
-            number += 1
-        self._numbers[_printed(path)] = number + 1
-        return self.once(f"{path}_{number + 1}")
-
-
-def _printed(path: str) -> str:
-    return path.replace(".", "_")
 
 
 @relax.expr_functor.mutator
