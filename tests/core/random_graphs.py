@@ -49,6 +49,7 @@ def graphs(draw: st.DrawFn) -> Graph:
             span=draw(hostile_text),
             pattern=draw(st.none() | st.sampled_from(sorted(PATTERNS))),
             line=draw(st.integers(0, 9)),
+            source=tuple(draw(st.lists(hostile_text, max_size=2))),
             held=draw(st.sampled_from(["", "let", "block"])),
         )
     if builder.nodes:

@@ -87,7 +87,7 @@ def kernel(graph: Graph, nodes: Iterable[int]) -> Selection:
     complicated = [i for i in found.nodes if graph.nodes[i].kind == "op" and _rank(graph.nodes[i]) >= COMPLICATED]
     if len(complicated) > 1:
         raise IllegalEdit(
-            f"{_and(graph, complicated)} are all more complicated than element-wise, and a kernel is built around one such "
+            f"{_and(graph, complicated)} are more complicated than element-wise, and a kernel is built around one such "
             "operator at most; leave all but one out, or outline the region instead"
         )
     late = _not_element_wise_behind(graph, found, complicated)
@@ -98,7 +98,7 @@ def kernel(graph: Graph, nodes: Iterable[int]) -> Selection:
         )
     if len(found.outputs) != 1:
         raise IllegalEdit(
-            f"the values of {_and(graph, found.outputs)} are all used outside the selection, and a kernel gives one "
+            f"the values of {_and(graph, found.outputs)} are used outside the selection, and a kernel gives one "
             "result; add what uses them, or leave all but one out"
         )
     if graph.nodes[found.outputs[0]].kind == "tuple" or graph.nodes[found.outputs[0]].type.startswith("("):

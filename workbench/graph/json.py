@@ -101,7 +101,7 @@ def from_data(data: object, make: type[Graph]) -> Graph:
 
 
 def _read(data: dict[str, Any], make: type[Graph]) -> Graph:
-    nodes = tuple(Node(id=i, **row) for i, row in enumerate(data["nodes"]))
+    nodes = tuple(Node(id=i, **_tuple_of_source(row)) for i, row in enumerate(data["nodes"]))
     types = [node.type for node in nodes]
     edges = tuple(Edge(s, t, i, types[s]) for s, t, i in data["edges"])
     groups = tuple(Group(**{**row, "inputs": _list(row.get("inputs", []))}) for row in data["groups"])
@@ -111,6 +111,10 @@ def _read(data: dict[str, Any], make: type[Graph]) -> Graph:
     return make(
         nodes, edges, groups, outputs, data["name"], data["dialect"], lambda: answers, products and (lambda: products)
     )
+
+
+def _tuple_of_source(row: dict[str, Any]) -> dict[str, Any]:
+    return {**row, "source": _list(row["source"])} if "source" in row else row
 
 
 def _read_products(data: dict[str, Any]) -> Products:
@@ -164,6 +168,7 @@ def _sound_node(node: Node, groups: int) -> bool:
     return (
         node.kind in KINDS
         and all(isinstance(text, str) for text in (node.op, node.type, node.name, node.scope, node.span, node.held))
+        and all(isinstance(name, str) for name in node.source)
         and isinstance(node.attrs, dict)
         and isinstance(node.attrs.get("digest", ""), str)
         and (node.group is None or _place(node.group, groups))

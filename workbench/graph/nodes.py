@@ -54,6 +54,8 @@ class Node:
     "line of the printed text that binds it, 1-based; 0 if unknown"
     block: int = 0
     "number of the Relax binding block that binds it, 1-based, negative for a block that is not dataflow; 0 if none"
+    source: tuple[str, ...] = ()
+    "the nodes of the imported model that it computes, by names that are unique in that model; empty if unknown"
     held: str = ""
     "non-operator use that comes first: `let`, `body` (of a let), `block` (it leaves one), `alias`; fusion stops there"
 

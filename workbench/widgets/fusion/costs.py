@@ -146,7 +146,7 @@ def _selected(chosen: BoundaryCost | None) -> list[Block]:
     if predicted:
         made.append(words(f"Predicted: one kernel saves {predicted}; {chosen.note}.", name="predicted"))
     elif chosen.note:
-        made.append(words(f"No prediction: {chosen.note}.", "small", "predicted"))
+        made.append(words(f"{chosen.note[0].upper()}{chosen.note[1:]}.", "small", "predicted"))
     if chosen.trial is not None:
         said = f"Measured: one kernel saves {measured}; {chosen.trial.race}." if measured else f"{chosen.trial.race}."
         made.append(words(said, name="measured-boundary"))
