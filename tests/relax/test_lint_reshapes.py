@@ -69,7 +69,7 @@ def test_two_fused_reshapes_copy() -> None:
     assert wb.count(w.of(made.result)).noops == 1
 
 
-def test_a_copy_that_no_pass_removes_is_no_lint() -> None:
+def test_a_copy_that_no_pass_removes_is_not_a_lint() -> None:
     """The result of a program has memory of its own, and TVM merges a reshape with a reshape only."""
     assert [each.operators for each in copied(program(softmax, turned, softmax, flat))] == [("reshape",)]
     assert copied(program(softmax, turned, deep, softmax, in_block=True)) == []

@@ -15,7 +15,7 @@ from workbench.pipeline.trace import Trace
 COPIED = "reshape-copies"
 _RESHAPES = ("reshape", "expand_dims", "squeeze", "flatten")
 _PASSED_ON = {"relax": "ConvertToDataflow,RemoveRedundantReshape"}
-"""dialect -> passes after which a reshape is no kernel. Relax makes calls without code of reshapes in dataflow blocks, but not of a block's
+"""dialect -> passes after which a reshape is not a kernel. Relax makes calls without code of reshapes in dataflow blocks, but not of a block's
 outputs and of two that are fused. Relay's graph executor runs no code for any reshape."""
 
 
