@@ -13,6 +13,7 @@ import workbench as wb
 from workbench.debugging.reduce.result import Reduced
 from workbench.debugging.reduce.size import has_empty
 from workbench.dialects.registry import dialect_of
+from workbench.pipeline.spec import Pipeline
 
 Question = Callable[[wb.Workload, wb.Config], bool]
 
@@ -73,6 +74,58 @@ def test_trace_repeats_the_edits(w: wb.Workload) -> None:
 def test_two_searches_are_equal(w: wb.Workload) -> None:
     first, second = (wb.reduce(w, softmax_of_sum) for _ in range(2))
     assert (first.edits, first.probes, first.text) == (second.edits, second.probes, second.text)
+
+
+MERGE = "EliminateCommonSubexpr"
+
+
+def test_passes_that_the_symptom_does_not_need_are_left_out(w: wb.Workload) -> None:
+    def merges(program: wb.Workload, config: wb.Config) -> bool:
+        running = {step.name for step in Pipeline.parse(config.pipeline) if step.enabled}
+        return MERGE in running and has("softmax")(program, config)
+
+    given = f"FoldConstant,{MERGE},-FuseOps,FoldConstant"
+    small = wb.reduce(w, merges, given)
+    assert (small.given, small.config) == (wb.Config(pipeline=given), wb.Config(pipeline=MERGE))
+    assert MERGE in small.script
+    assert "FoldConstant()" not in small.script
+
+
+def test_symptom_that_needs_no_pass_has_an_empty_configuration(w: wb.Workload) -> None:
+    for given in (f"FoldConstant,{MERGE}", 3):
+        assert wb.reduce(w, has("softmax"), given).config == wb.Config(opt_level=0)
+
+
+def test_settings_that_the_symptom_does_not_need_are_left_out(w: wb.Workload, dialect: str) -> None:
+    depth, other = f"{dialect}.FuseOps.max_depth", f"{dialect}.fallback_device_type"
+
+    def is_shallow(program: wb.Workload, config: wb.Config) -> bool:
+        return config.options.get(depth) == 1 and has("softmax")(program, config)
+
+    config = wb.Config(options={other: 1, depth: 1}, disabled=("FoldConstant",))
+    small = wb.reduce(w, is_shallow, config)
+    assert small.config == wb.Config(opt_level=0, options={depth: 1})
+    assert small.finding.answer == "yes"
+
+
+def test_python_functions_that_the_symptom_does_not_need_are_left_out(w: wb.Workload) -> None:
+    ran: list[str] = []
+
+    def needed(module: object) -> object:
+        ran.append("needed")
+        return module
+
+    def spare(module: object) -> object:
+        ran.append("spare")
+        return module
+
+    def shows(program: wb.Workload, config: wb.Config) -> bool:
+        found = "needed" in ran and has("softmax")(program, config)
+        ran.clear()
+        return found
+
+    small = wb.reduce(w, shows, Pipeline([spare, needed, spare]))
+    assert small.config.pipeline == str(Pipeline([needed]))
 
 
 def test_program_without_the_symptom_is_refused(w: wb.Workload) -> None:

@@ -10,11 +10,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import workbench as wb
+from workbench.debugging.lints.records import UNUSED
 from workbench.dialects.kernel_search import best_cost_model
 from workbench.dialects.registry import dialect_of
 from workbench.dialects.scheduling import RECORDS
@@ -96,6 +98,48 @@ def test_other_builds_take_the_schedules(dialect: str, tuned: TunedSchedules) ->
     assert tuned.apply(2).opt_level == 2
     gone = wb.measure(workload(), [{"schedules": str(tuned.folder / "nosuch")}], budget=0.05).iloc[0]
     assert "wb.tune_schedules makes them" in gone.message
+
+
+@pytest.mark.one_dialect
+def test_a_pipelines_own_kernels_are_tuned(dialect: str, tmp_path: Path) -> None:
+    config = wb.Config(pipeline="BindParams,FoldConstant")
+    tuned = wb.tune_schedules(workload(), kernels=[0], trials=1, config=config, budget=0.1, folder=tmp_path)
+    called = {row["function"] for row in tuned.before["per_kernel"]}
+    assert {task.function for task in tuned.tasks} <= called
+    assert all(task.share is not None for task in tuned.tasks)
+
+
+@pytest.fixture
+def faster(tuned: TunedSchedules, tmp_path: Path) -> TunedSchedules:
+    """The result with a database in which candidates with a schedule took 1 ns, and the kernel without one 1 us."""
+    folder = shutil.copytree(tuned.folder, tmp_path / "faster")
+    rows = [json.loads(line) for line in (folder / RECORDS).read_text().splitlines()]
+    for _, row in rows:
+        row[1] = [1e-6 if len(row[0][0]) == 1 else 1e-9]
+    (folder / RECORDS).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return replace(tuned, folder=folder)
+
+
+def test_records_that_a_build_does_not_look_up_are_a_lint(dialect: str, faster: TunedSchedules) -> None:
+    unfused = replace(faster.config, options={f"{dialect}.FuseOps.max_depth": 1})
+    (found,) = [each for each in wb.lint(workload(), config=unfused) if each.name == UNUSED]
+    task = next(task for task in faster.tasks if 1 in task.calls)
+    assert task.function in found.message
+    assert found.nodes == task.nodes
+    assert found.seconds == pytest.approx(len(task.calls) * (1e-6 - 1e-9))
+    assert found.fix == f"wb.measure(w, [wb.Config(schedules={str(faster.folder)!r})])"
+    assert UNUSED not in {each.name for each in wb.lint(workload(), config=found.config)}
+    row = eval(found.fix, {"wb": wb, "w": workload()}).iloc[0]
+    assert row.status == "ok", row.message
+
+
+def test_a_database_without_a_record_for_a_program_is_a_lint(dialect: str, faster: TunedSchedules) -> None:
+    other = wb.samples.load("mlp", width=16)
+    lints = wb.lint(other, config=faster.config)
+    (found,) = [each for each in lints if each.name == UNUSED]
+    assert (found.config, found.fix) == (wb.Config(), "wb.measure(w, [wb.Config()])")
+    measured = lints.measure([found], budget=0.1)
+    assert [each.race is not None for each in measured] == [each.name == UNUSED for each in measured]
 
 
 def until(true: Callable[[], bool]) -> None:

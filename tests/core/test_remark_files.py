@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -258,7 +260,27 @@ def test_llvms_viewer_reads_the_yaml(viewer: type, tmp_path: Path) -> None:
         values = [value for argument in fields["Args"] for value in argument.values()]
         assert all(type(value) is str for value in values)
         assert "".join(values).startswith(remark.text)
+        # opt-viewer looks for other programs' names under these
+        assert not {"Caller", "Callee", "DirectCallee", "DebugLoc"} & {key for a in fields["Args"] for key in a}
         assert [a["Operator"] for a in fields["Args"] if "Operator" in a] == list(remark.operators)
+
+
+OPT_VIEWERS = sorted(Path("/usr/lib").glob("llvm-*/share/opt-viewer/opt-viewer.py"))
+
+
+@pytest.mark.skipif(not OPT_VIEWERS, reason="needs opt-viewer, which is in Debian's llvm-14-tools")
+@pytest.mark.parametrize("viewer", OPT_VIEWERS, ids=lambda path: path.parts[3])
+def test_opt_viewer_draws_each_remark(viewer: Path, tmp_path: Path) -> None:
+    """It lists a remark once in its index, and draws it under its line of the source."""
+    found = remarks_of("exp", HOSTILE, "nn.softmax", "nn.dense", "nn.relu", spans=True, layer="encoder/0")
+    written = found.write(tmp_path / "m.opt.yaml")
+    (tmp_path / "model.py").write_text("first = 1\n" * 5, encoding="utf-8")
+    options = ["--jobs", "1", "--no-progress-indicator", "--source-dir", tmp_path, "--output-dir", tmp_path / "pages"]
+    done = subprocess.run([sys.executable, viewer, *options, written], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "pages/index.html").read_text(encoding="utf-8").count("model.py.html#L") == len(found)
+    page = (tmp_path / "pages/model.py.html").read_text(encoding="utf-8")
+    assert all(remark.message in page for remark in found if "\x1b" not in remark.message)
 
 
 def test_hostile_names_stay_inside_their_fields(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ SIBLINGS = "a branch that needs the result of another"
 BIAS = "a bias_add after each dense"
 SHORT = (ROUNDING, BIAS, pytest.param(SIBLINGS, marks=pytest.mark.long))
 "the other faults take a minute each, since each probe of a crash starts a process"
+NEEDED = {ROUNDING: (), BIAS: ("CombineParallelDense",), SIBLINGS: ("CombineParallelDense",)}
+"passes that opt level 0 does not run; it runs SimplifyExpr"
 
 
 def reduced(name: str, w: wb.Workload) -> Reduced:
@@ -46,6 +48,7 @@ def test_fault_alone_is_reduced(name: str, tmp_path: Path) -> None:
     assert small.after.operators <= 6
     assert small.after.elements <= 20
     assert len({step.finding.key for step in small.steps}) <= 1
+    assert small.config == wb.Config(opt_level=0, required=NEEDED[name])
     check_script(name, small, tmp_path)
 
 
@@ -73,10 +76,12 @@ def constant_weights(units: int = 4) -> wb.Workload:
 
 
 def test_script_of_a_pipeline_runs_its_passes(tmp_path: Path) -> None:
-    def has_constant(w: wb.Workload, _: wb.Config) -> bool:
-        return any(node.kind == "constant" and "digest" in node.attrs for node in w.graph.nodes)
+    def has_constant(w: wb.Workload, config: wb.Config) -> bool:
+        simplified = "SimplifyExpr" in config.pipeline
+        return simplified and any(node.kind == "constant" and "digest" in node.attrs for node in w.graph.nodes)
 
     small = wb.reduce(constant_weights(), has_constant, {"pipeline": "SimplifyExpr,FuseOps", "opt_level": 3})
+    assert small.config.pipeline == "SimplifyExpr"
     assert "np.full" in small.script
     assert "relay.transform.SimplifyExpr()" in small.script
     done = run_alone(small.script, tmp_path)

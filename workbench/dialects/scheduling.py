@@ -52,12 +52,17 @@ def scheduled(config: Mapping[str, Any], dialect: str, *, empty: bool = False) -
     if here is None or here.ms.database.Database.current() is not None:
         yield
         return
-    if not (Path(folder) / WORKLOADS).is_file():
-        raise MeasureError(f"there are no schedules in {folder!r}; wb.tune_schedules makes them")
+    require_database(folder)
     if not empty:
         load_intrinsics(here.INTRINSICS)
     with here.ms.database.MemoryDatabase() if empty else opened(here, folder):
         yield
+
+
+def require_database(folder: str) -> None:
+    """Raise MeasureError if a folder has no database."""
+    if not (Path(folder) / WORKLOADS).is_file():
+        raise MeasureError(f"there are no schedules in {folder!r}; wb.tune_schedules makes them")
 
 
 def load_intrinsics(package: str) -> None:

@@ -1,4 +1,4 @@
-"""Jobs of `wb.tune_schedules`: list the kernels that a build looks up, and try one candidate for a kernel.
+"""Jobs of `wb.tune_schedules`: list the kernels that a build looks up, and try one candidate for a kernel; of `wb.lint`: records in use.
 
 A job is one candidate, so a search can be paused between two, and each is reported when it ends.
 """
@@ -14,10 +14,11 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.dialects.facets import Tuning
-from workbench.dialects.kernel_search import Effort, Tried, search
+from workbench.dialects.kernel_search import FAILED_SECONDS, Effort, Tried, search
 from workbench.dialects.registry import dialect
-from workbench.dialects.scheduling import build_and_record, opened
-from workbench.jobs.build import counted, resolved_target
+from workbench.dialects.scheduling import build_and_record, opened, require_database
+from workbench.jobs.build import counted, program_of, resolved_target
+from workbench.pipeline.config import Config
 from workbench.tuning.schedules.database import locked, mend, note_done, trials_done
 from workbench.worker.child import Progress
 
@@ -37,11 +38,12 @@ def tasks(
         `trials` so far, `best_us` of those that ran (None if none did).
     """
     close()
-    target = resolved_target(workload, target)
+    chosen, target = Config.of(config), resolved_target(workload, target)
+    program = program_of(workload, chosen, progress)
     progress("Looking for kernels")
     with locked(Path(folder)):
         mend(Path(folder))
-        built, modules = build_and_record(workload, target, config, folder)
+        built, modules = build_and_record(program, target, chosen.context().to_data(), folder)
         here = dialect(workload.dialect).tuning
         records = _records(here, opened(here, folder), modules)
     _modules.setdefault(workload, {})[target, repr(config)] = modules
@@ -55,6 +57,55 @@ def tasks(
         for name, module in modules.items()
     ]
     return {"target": target, "tasks": found, **counted(built, workload)}
+
+
+def lookups(workload: Workload, *, target: str, config: Mapping[str, object], progress: Progress) -> dict[str, object]:
+    """Return the kernels that a build looks up in the database of its Config, and the records of the database.
+
+    Returns
+    -------
+    dict
+        `kernels`: `function`, `key`, `nodes` of `graph`, `calls` in one run; `graph`; `records`: key -> `best` and `plain`, seconds of
+        one call of the best candidate and of the kernel without a schedule, None without one that ran.
+
+    Raises
+    ------
+    MeasureError
+        There is no such database.
+    """
+    chosen, target = Config.of(config), resolved_target(workload, target)
+    require_database(chosen.schedules)
+    program = program_of(workload, chosen, progress)
+    progress("Compiling")
+    built, modules = build_and_record(program, target, chosen.context().to_data(), chosen.schedules)
+    found, here = counted(built, program), dialect(workload.dialect).tuning
+    called: dict[str, list[dict[str, Any]]] = {}
+    for row in found["calls"]:
+        called.setdefault(str(row["function"]), []).append(row)
+    kernels = [
+        {
+            "function": name,
+            "key": here.key_of(module),
+            "nodes": sorted({node for row in called[name] for node in row["nodes"]}),
+            "calls": len(called[name]),
+        }
+        for name, module in modules.items()
+    ]
+    return {"kernels": kernels, "graph": found["graph"], "records": _seconds(here, opened(here, chosen.schedules))}
+
+
+def _seconds(here: Tuning, database: Any) -> dict[str, dict[str, float | None]]:
+    """Return for each kernel of a database the seconds of its best candidate, and without a schedule."""
+    found: dict[str, dict[str, float | None]] = {}
+    for record in database.get_all_tuning_records():
+        row = found.setdefault(here.key_of(record.workload.mod), {"best": None, "plain": None})
+        ran = [float(value) for value in record.run_secs or ()]
+        seconds = sum(ran) / len(ran) if ran else FAILED_SECONDS
+        if seconds < FAILED_SECONDS:
+            row["best"] = seconds if row["best"] is None else min(row["best"], seconds)
+            # a search tries the kernel without a schedule as one of a single step
+            row["plain"] = seconds if len(record.trace.insts) == 1 else row["plain"]
+    return found
 
 
 def _records(here: Tuning, database: Any, modules: Mapping[str, object]) -> dict[str, tuple[int, float | None]]:

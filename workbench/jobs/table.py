@@ -52,4 +52,6 @@ JOBS: Mapping[str, Callable[..., object]] = {
     # wb.tune_schedules
     "tasks": schedules.tasks,
     "step": schedules.step,
+    # wb.lint
+    "lookups": schedules.lookups,
 }

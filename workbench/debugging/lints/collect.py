@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+from workbench.debugging.lints.records import unused_records
+from workbench.debugging.lints.reshapes import copying_reshapes, fixed_reshapes, may_copy
 from workbench.debugging.lints.result import Lint, Lints
 from workbench.debugging.lints.rules import Finding, findings, fixed_pipeline
 from workbench.debugging.remarks.collect import trace_of
 from workbench.dialects.base import Workload, workload_of
 from workbench.dialects.registry import dialect_of
-from workbench.errors import Cancelled
-from workbench.pipeline.config import Config
+from workbench.errors import Cancelled, MeasureError, WorkerLost
+from workbench.measurement.memory.plan import MemoryPlan
+from workbench.measurement.memory.planning import memory_config
+from workbench.pipeline.config import Config, check_config
 from workbench.pipeline.run import trace
 from workbench.pipeline.spec import Pipeline
 from workbench.target_text import TargetLike
 from workbench.worker.limits import TIMEOUT
-from workbench.worker.parent import Progress, never
+from workbench.worker.parent import JobOptions, Progress, never
 from workbench.worker.progress import showing_progress
 
 
@@ -32,9 +37,9 @@ def lint(
 ) -> Lints:
     """Return avoidable costs of a program under some passes, each with the call that avoids it.
 
-    Three rules: layout changes that undo each other, operators without a pattern kind when FuseOps runs, and operators on
-    parameters only that run each time because the parameters are not bound. The fix of a finding is run, and the finding is left
-    out if it is still there after it.
+    Five rules: layout changes that undo each other, operators without a pattern kind when FuseOps runs, operators on parameters only
+    that run each time because the parameters are not bound, reshapes that copy, and tuned schedules that the build does not look up.
+    The fix of a finding is run, and the finding is left out if it is still there after it.
 
     Parameters
     ----------
@@ -61,18 +66,24 @@ def lint(
     """
     workload = workload_of(workload, "lint")
     how = Config.of({} if config is None else config)
+    check_config(workload, how)
     plain = how.pipeline or dialect_of(workload).passes.fusing()
     with showing_progress(progress, f"Linting {workload.name}") as report:
+        limits: JobOptions = {"timeout": timeout, "progress": report, "cancelled": cancelled}
         made = trace_of(workload, target, how, timeout, report, cancelled)
         found = findings(made, workload.params)
-        kept = list(_fixable(workload, how, plain, found, cancelled))
-    lints = (_lint(each, fixed_pipeline(plain, each)) for each in kept)
-    return Lints(tuple(sorted(lints, key=lambda each: -(each.bytes or 0))), workload, plain, target)
+        kept = [*_fixable(workload, how, plain, found, cancelled)]
+        if may_copy(made):
+            kept += _copying(workload, how, plain, target, limits)
+        lints = [_lint(each, plain, fixed_pipeline(plain, each)) for each in kept]
+        lints += unused_records(workload, how, target, limits)
+    return Lints(tuple(sorted(lints, key=lambda each: -(each.bytes or 0))), workload, target)
 
 
-def _lint(found: Finding, pipeline: str) -> Lint:
+def _lint(found: Finding, plain: str, fixed: str) -> Lint:
     names = tuple(found.graph.nodes[node].op for node in found.nodes)
-    return Lint(found.name, found.message, found.nodes, names, found.bytes, pipeline)
+    configs = Config(pipeline=plain), Config(pipeline=fixed)
+    return Lint(found.name, found.message, found.nodes, names, found.bytes, *configs)
 
 
 def _fixable(
@@ -90,3 +101,23 @@ def _fixable(
             left[pipeline] = Counter(one.name for one in findings(after, workload.params))
         if left[pipeline][each.name] < before[each.name]:
             yield each
+
+
+def _copying(workload: Workload, how: Config, plain: str, target: TargetLike, limits: JobOptions) -> Iterator[Finding]:
+    """Yield the reshapes that are kernels of the build, and of which the build with the fix has none."""
+    before = _planned(workload, how, target, limits)
+    found = [] if before is None else list(copying_reshapes(before, workload.dialect))
+    if found:
+        fixed = replace(how, pipeline=fixed_pipeline(plain, found[0]))
+        after = _planned(workload, fixed, target, limits)
+        yield from () if after is None else fixed_reshapes(found, after)
+
+
+def _planned(workload: Workload, config: Config, target: TargetLike, limits: JobOptions) -> MemoryPlan | None:
+    """Return the plan of a build; None for passes that fail, which have no kernels."""
+    try:
+        return memory_config(workload, config, target, **limits)
+    except WorkerLost:
+        raise
+    except MeasureError:
+        return None

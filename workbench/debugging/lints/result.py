@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
@@ -28,25 +28,40 @@ class Lint:
     """One avoidable cost, and the call that avoids it."""
 
     name: str
-    "the rule: `layouts-undo-each-other`, `operator-without-kind`, `weight-not-folded`"
+    "the rule: `layouts-undo-each-other`, `operator-without-kind`, `weight-not-folded`, `reshape-copies`, `record-not-used`"
     message: str
     nodes: tuple[int, ...]
-    "ids in the graph that the rule looked at: the program, or for the last two rules the graph before FuseOps"
+    """ids in the graph that the rule looked at: the program; the graph before FuseOps for operators without a kind and weights; that of
+    the build's kernels for reshapes; that of the build with the fix for records"""
     operators: tuple[str, ...]
     bytes: int | None
     "bytes of the values that need not be computed in each run; None where they are not known"
-    pipeline: str
-    "the passes with the fix"
+    before: Config
+    "without the fix"
+    config: Config
+    "with the fix"
+    seconds: float | None = None
+    "of a record that is not used: seconds by which its kernels were faster in a run, alone; None where they are not known"
     race: Race | None = None
-    "the passes without the fix against those with it, once it was run"
+    "the configuration without the fix against the one with it, once it was run"
+
+    @property
+    def pipeline(self) -> str:
+        """Return the passes of the fix; empty for the compiler's own."""
+        return self.config.pipeline
 
     @property
     def fix(self) -> str:
         """Return the fix as Python, for a workload `w`."""
-        return f"wb.trace(w, {self.pipeline!r})"
+        if self.pipeline and not self.config.schedules:
+            return f"wb.trace(w, {self.pipeline!r})"
+        given = ((each.name, getattr(self.config, each.name), getattr(Config(), each.name)) for each in fields(Config))
+        chosen = ", ".join(f"{name}={value!r}" for name, value, usual in given if value != usual)
+        return f"wb.measure(w, [wb.Config({chosen})])"
 
     def __str__(self) -> str:
-        size = "" if self.bytes is None else f" ({counted(self.bytes, 'byte')})"
+        gain = "" if self.seconds is None else f" ({1e6 * self.seconds:.3g} us)"
+        size = gain if self.bytes is None else f" ({counted(self.bytes, 'byte')})"
         measured = f"\n  {self.race}" if self.race else ""
         return visible(f"{self.name}: {self.message}{size}\n  {self.fix}{measured}")
 
@@ -57,8 +72,6 @@ class Lints(Sequence[Lint]):
 
     lints: tuple[Lint, ...]
     workload: Workload = field(repr=False)
-    pipeline: str
-    "the passes without a fix"
     target: TargetLike = "llvm"
 
     def __len__(self) -> int:
@@ -79,7 +92,7 @@ class Lints(Sequence[Lint]):
         progress: Progress | None = None,
         cancelled: Callable[[], bool] = never,
     ) -> Lints:
-        """Return the lints with a race for each of these rows: the passes without the fix against those with it.
+        """Return the lints with a race for each of these rows: the configuration without the fix against the one with it.
 
         Lints with the same fix share one race. A fix that removes several lints is raced as a whole.
 
@@ -95,14 +108,12 @@ class Lints(Sequence[Lint]):
         MeasureError
             One of the two does not build or run, such as a pipeline whose FuseOps fails without the fix.
         """
-        fixes = dict.fromkeys(row.pipeline for row in rows)
-        races: dict[str, Race] = {}
+        races: dict[tuple[Config, Config], Race] = {}
         with showing_progress(progress, f"Racing the fixes of {self.workload.name}") as report:
-            for fix in fixes:
-                configs = Config(pipeline=self.pipeline), Config(pipeline=fix)
+            for pair in dict.fromkeys((row.before, row.config) for row in rows):
                 how = {"budget": budget, "progress": report, "cancelled": cancelled}
-                races[fix] = race(self.workload, *configs, self.target, **how)
-        raced = (replace(each, race=races.get(each.pipeline, each.race)) for each in self.lints)
+                races[pair] = race(self.workload, *pair, self.target, **how)
+        raced = (replace(each, race=races.get((each.before, each.config), each.race)) for each in self.lints)
         return replace(self, lints=tuple(raced))
 
     @cached_property
@@ -110,10 +121,10 @@ class Lints(Sequence[Lint]):
         """One row for each lint, with the answer and the ratio of its race."""
         import pandas as pd
 
-        names = ("name", "message", "operators", "nodes", "bytes", "fix")
+        names = ("name", "message", "operators", "nodes", "bytes", "seconds", "fix")
         rows = [[getattr(each, name) for name in names] for each in self.lints]
         ratios = [None if each.race is None else each.race.ratio for each in self.lints]
-        frame = pd.DataFrame(rows, columns=list(names), dtype=object).astype({"bytes": "Int64"})
+        frame = pd.DataFrame(rows, columns=list(names), dtype=object).astype({"bytes": "Int64", "seconds": "Float64"})
         answers = ["" if each.race is None else each.race.answer for each in self.lints]
         return frame.assign(faster=answers, ratio=pd.array(ratios, dtype="Float64"))
 

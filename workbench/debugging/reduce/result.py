@@ -32,7 +32,9 @@ class Reduced:
     "the small program"
     original: Workload = field(repr=False)
     config: Config
-    "the configuration that shows the symptom"
+    "the smallest configuration under which the small program shows the symptom"
+    given: Config
+    "the configuration that the search began with"
     symptom: Symptom
     finding: Finding
     "the evidence of the small program's symptom"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from math import inf
 
+from workbench.debugging.reduce.configuration import shrink_configuration
 from workbench.debugging.reduce.operators import halve, remove_operators
 from workbench.debugging.reduce.result import Reduced
 from workbench.debugging.reduce.search import Search, probe
@@ -40,9 +41,9 @@ def reduce(
 ) -> Reduced:
     """Find a small program that shows the same symptom.
 
-    The search removes operators, reads earlier values in the place of later ones, and makes dimensions, constants and parameters
-    simple. It keeps an edit if TVM infers the types of the program, the program is smaller, and it shows the same symptom: on a
-    crash, the same crash.
+    The search removes operators, reads earlier values in the place of later ones, makes dimensions, constants and parameters
+    simple, and leaves out passes and options. It keeps an edit if TVM infers the types of the program, the program is smaller, and
+    it shows the same symptom: on a crash, the same crash.
 
     Parameters
     ----------
@@ -89,7 +90,7 @@ def reduce(
             )
         search = Search(workload, chosen, pipeline, asked, limits, first, started + budget)
         complete = _run(search)
-    return _result(search, workload, complete, time.monotonic() - started)
+    return _result(search, workload, chosen, complete, time.monotonic() - started)
 
 
 def _functions(config: object) -> Pipeline | None:
@@ -106,11 +107,12 @@ def _run(search: Search) -> bool:
         free_each_parameter(search)
         remove_operators(search)
         simplify_values(search)
+        shrink_configuration(search)
         return True
     return False
 
 
-def _result(search: Search, original: Workload, complete: bool, seconds: float) -> Reduced:
+def _result(search: Search, original: Workload, given: Config, complete: bool, seconds: float) -> Reduced:
     last = search.workload
     if search.steps:
         # parameters become TVM's tensors again
@@ -120,8 +122,9 @@ def _result(search: Search, original: Workload, complete: bool, seconds: float) 
         workload=last,
         original=original,
         config=search.config,
+        given=given,
         symptom=search.symptom,
-        finding=search.steps[-1].finding if search.steps else search.wanted,
+        finding=search.found,
         steps=tuple(search.steps),
         before=search.steps[0].before if search.steps else size_of(original),
         after=search.size,

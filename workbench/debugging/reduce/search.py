@@ -1,4 +1,4 @@
-"""The search for a smaller program: offer an edit, make the program in the child process, probe it, keep it or not."""
+"""The search for a smaller program and configuration: offer an edit, make the program in the child process, probe it, keep it or not."""
 
 from __future__ import annotations
 
@@ -51,6 +51,8 @@ class Search:
     "the answer for the program that the search began with"
     deadline: float
     "of time.monotonic()"
+    found: Finding = field(init=False)
+    "the answer for the smallest program so far"
     steps: list[Shrink] = field(default_factory=list)
     probes: int = 1
     refused: int = 0
@@ -58,7 +60,7 @@ class Search:
     _seen: set[tuple[str, ...]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.size = size_of(self.workload)
+        self.size, self.found = size_of(self.workload), self.wanted
         self._seen.add(_key(self.workload))
 
     @property
@@ -83,8 +85,7 @@ class Search:
         Cancelled
             The search was cancelled, or its time is over.
         """
-        if self.limits.cancelled() or time.monotonic() > self.deadline:
-            raise Cancelled("the search was ended before nothing smaller was left to try")
+        self._check_time()
         made = self._made(edit, self.workload.params if params is None else params)
         if made is None:
             return False
@@ -92,12 +93,31 @@ class Search:
         if key in self._seen or size >= self.size:
             return False
         self._seen.add(key)
-        found = self._probe(made, said)
-        if (found.answer, found.key) != (YES, self.wanted.key):
+        found = self._probe(made, said, self.config, self.pipeline)
+        if found is None:
             return False
         self.steps.append(Shrink(edit, said, self.size, size, made, found))
-        self.workload, self.size = made, size
+        self.workload, self.size, self.found = made, size, found
         return True
+
+    def settle(self, said: str, config: Config, pipeline: Pipeline | None) -> bool:
+        """Keep a configuration if the program shows the same symptom under it; return whether it is kept.
+
+        Raises
+        ------
+        Cancelled
+            The search was cancelled, or its time is over.
+        """
+        self._check_time()
+        found = self._probe(self.workload, said, config, pipeline)
+        if found is None:
+            return False
+        self.config, self.pipeline, self.found = config, pipeline, found
+        return True
+
+    def _check_time(self) -> None:
+        if self.limits.cancelled() or time.monotonic() > self.deadline:
+            raise Cancelled("the search was ended before nothing smaller was left to try")
 
     def _made(self, edit: PassStep | None, params: Mapping[str, Any]) -> Workload | None:
         """Return the program after an edit, with its types inferred; None if there is none or it is the same."""
@@ -120,11 +140,13 @@ class Search:
         made.params = fitted(made, params)
         return made
 
-    def _probe(self, made: Workload, said: str) -> Finding:
+    def _probe(self, made: Workload, said: str, config: Config, pipeline: Pipeline | None) -> Finding | None:
+        """Return the answer if the symptom is the same; otherwise None."""
         self.probes += 1
         about = f"{counted(self.size.operators, 'operator')} left, probe {self.probes}: {said}"
         self.limits.progress(about, None)
-        return probe(self.symptom, made, self.config, self.pipeline, replace(self.limits, progress=silent))
+        found = probe(self.symptom, made, config, pipeline, replace(self.limits, progress=silent))
+        return found if (found.answer, found.key) == (YES, self.wanted.key) else None
 
 
 def probe(symptom: Symptom, workload: Workload, config: Config, pipeline: Pipeline | None, limits: Limits) -> Finding:
