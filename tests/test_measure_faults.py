@@ -155,10 +155,12 @@ def test_a_race_answers_and_shows_how_it_came_to_that(dialect: str) -> None:
     assert same.rounds == len(same.samples_b) >= 10
     assert same.low <= same.ratio <= same.high
     assert same.target.startswith("llvm -mcpu=")
-    # whichever of the two this machine allows just now
-    assert any(said in str(same) for said in (f"= {same.ratio:.3f}, 95 % interval", "too noisy just now: A/A gave"))
+    # whichever of them this machine allows just now
+    ratio = f"= {same.ratio:.3f}, "
+    answers = (f"{ratio}95 % interval", f"{ratio}too few rounds for an interval", "too noisy just now: A/A gave")
+    assert any(said in str(same) for said in answers), str(same)
     assert len(same.noise) == 1
-    assert "the same" in same._repr_html_()
+    assert str(same)[:20] in same._repr_html_()
 
 
 def test_a_configuration_with_wrong_outputs_loses_every_race() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from browser.driver import Notebook, View
 from playwright.sync_api import expect
@@ -88,7 +90,8 @@ def test_boundary_of_the_list_is_selected_and_tried(view: View) -> None:
     view.part("legend-toggle").click()
     expect(view.part("edge-scale")).to_contain_text("Written and read")
     view.part("act-try").click()
-    expect(view.part("measured-boundary")).to_contain_text("Measured: one kernel saves")
+    # whichever of the two this machine allows just now
+    expect(view.part("measured-boundary")).to_contain_text(re.compile("Measured: one kernel saves|too noisy just now"))
     expect(view.part("peak")).to_contain_text("Peak memory")
 
 

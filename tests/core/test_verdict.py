@@ -167,7 +167,7 @@ def test_race_carries_its_own_control() -> None:
     noisy = judged("a", "b", {**found, "checks": [{}, {}], "samples_again": loud})
     assert noisy.answer == UNKNOWN
     assert str(noisy).startswith("this machine is too noisy just now: A/A gave 0.5")
-    assert "run wb.race again" in str(noisy)
+    assert "race them again" in str(noisy)
     assert "2.000" not in str(noisy)
 
 

@@ -62,7 +62,7 @@ class Race:
         """The answer with its reason and its sentence, by the rule of all headlines."""
         a, b = (Side(name, WRONG if name in self.wrong else OK, self.note) for name in (self.a, self.b))
         facts = f"{counted(self.rounds, 'round')}, {self.target}"
-        return judge(a, b, self.times, self.noise, facts=facts, again="run wb.race again")
+        return judge(a, b, self.times, self.noise, facts=facts, again="race them again")
 
     @property
     def rounds(self) -> int:

@@ -12,7 +12,7 @@ from workbench.errors import MeasureError
 def probed(workload: Workload) -> tuple[Workload, list[int]]:
     """Return the workload with another module, and the id of the node of each output.
 
-    Nodes are the calls that `main` binds to variables, outside of any `if`.
+    Nodes are the calls and fields of tuples that `main` binds to variables, outside of any `if`.
 
     Raises
     ------
@@ -21,22 +21,27 @@ def probed(workload: Workload) -> tuple[Workload, list[int]]:
     """
     module = relax.transform.ToNonDataflow()(workload.module)
     main = module["main"]
-    bound = [
-        binding.var
-        for block in main.body.blocks
-        for binding in block.bindings
-        if isinstance(binding, relax.VarBinding) and isinstance(binding.value, relax.Call)
-        if compat.fixed_shape(compat.type_of(binding.var)) is not None
-    ]
-    nodes = [node for node in workload.graph.nodes if node.kind == "op" and node.type.startswith("R.Tensor(")]
-    by_name: dict[str, list[int]] = {}
-    for node in nodes:
-        by_name.setdefault(node.name, []).append(node.id)
-    found = [(var, ids[0]) for var in bound if len(ids := by_name.get(compat.name_of(var), [])) == 1]
+    bound: dict[str, list[relax.Var]] = {}
+    nodes: dict[str, list[int]] = {}
+    for block in main.body.blocks:
+        for binding in block.bindings:
+            value = binding.value if isinstance(binding, relax.VarBinding) else None
+            if isinstance(value, (relax.Call, relax.TupleGetItem)):
+                bound.setdefault(compat.name_of(binding.var).replace(".", "_"), []).append(binding.var)
+    for node in workload.graph.nodes:
+        if node.kind in ("op", "get_item"):
+            nodes.setdefault(node.name, []).append(node.id)
+    found: list[tuple[relax.Var, int]] = []
+    for name, variables in bound.items():
+        # variables of one name are in the order of their nodes
+        if len(variables) == len(ids := nodes.get(name, [])):
+            found += zip(variables, ids, strict=True)
+    found = [(var, id) for var, id in found if compat.fixed_shape(compat.type_of(var)) is not None]
     if not found:
         raise MeasureError("no call of main has a value of its own")
-    body = relax.SeqExpr(main.body.blocks, relax.Tuple([var for var, _ in found]))
-    function = relax.Function(main.params, body, is_pure=main.is_pure, attrs=main.attrs)
+    results = relax.Tuple([var for var, _ in found])
+    body = relax.SeqExpr(main.body.blocks, results)
+    function = relax.Function(main.params, body, compat.type_of(results), main.is_pure, main.attrs)
     module = module.clone()
     module.update_func(module.get_global_var("main"), function)
     probing = relax.transform.Normalize()(module)
