@@ -173,7 +173,9 @@ class InChild:
             return HERE.model(format, source, name, inputs)
 
         if isinstance(source, Path):
-            return _load_in_child("model", {**given, "path": str(source.absolute())}, name, again, size_of(source), MODEL)
+            return _load_in_child(
+                "model", {**given, "path": str(source.absolute())}, name, again, size_of(source), MODEL
+            )
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"model.{format}"
             path.write_bytes(source.SerializeToString())

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from workbench.analysis.alignment import LEFT, MANY, MERGED, ONE, RIGHT, SPLIT, Aligned, align
-from workbench.analysis.fusion import FusionReport
+from workbench.analysis.alignment import LEFT, MANY, MERGED, RIGHT, SPLIT, Aligned, align
 from workbench.analysis.side import Side
 from workbench.debugging.compilers.side import CompilerSide
-from workbench.graph.model import Graph
 
 MOST_REASONS = 2
 "boundaries of a group that are explained, the largest first"
@@ -83,6 +81,13 @@ class _Half:
     def microseconds(self, calls: Sequence[Mapping[str, Any]]) -> float | None:
         return sum(self.times.get(call["index"], 0.0) for call in calls) if self.times else None
 
+    def reason(self, op: str, sources: frozenset[str]) -> str:
+        """Return the decision of FuseOps on an operator of these nodes of the model; empty if it has none."""
+        graph = None if self.fusion is None else self.fusion.graph
+        found = (id for name in sources for id in self.names.get(name, ()) if graph and graph.nodes[id].op == op)
+        decision = next((self.fusion.decided(id) for id in sorted(found) if self.fusion), None)
+        return "" if decision is None or decision.fused else decision.sentence
+
     @cached_property
     def names(self) -> Mapping[str, tuple[int, ...]]:
         """The model's nodes -> the nodes of the graph before FuseOps that compute them."""
@@ -97,14 +102,25 @@ def _difference(group: Aligned, sides: tuple[_Half, _Half]) -> Difference:
     held = [(*places, *moves) for places, moves in zip((group.left, group.right), group.moves, strict=True)]
     calls = [half.calls(places) for half, places in zip(sides, held, strict=True)]
     sources = sides[0].sources(held[0]) | sides[1].sources(held[1])
-    names = [tuple(str(call["function"]) for call in each) for each in calls]
-    sizes = [sum(call["bytes_read"] + call["bytes_written"] for call in each if not call["noop"]) for each in calls]
-    times = [half.microseconds(each) for half, each in zip(sides, calls, strict=True)]
-    why = _why(group, sides, held, sources)
-    return Difference(tuple(sorted(sources)), group.kind, *names, *sizes, *times, why)
+    left, right = (tuple(str(call["function"]) for call in each) for each in calls)
+    return Difference(
+        sources=tuple(sorted(sources)),
+        relation=group.kind,
+        left=left,
+        right=right,
+        bytes_left=_bytes(calls[0]),
+        bytes_right=_bytes(calls[1]),
+        us_left=sides[0].microseconds(calls[0]),
+        us_right=sides[1].microseconds(calls[1]),
+        why=_why(group, sides, sources),
+    )
 
 
-def _why(group: Aligned, sides: tuple[_Half, _Half], held: Sequence[Places], sources: frozenset[str]) -> str:
+def _bytes(calls: Sequence[Mapping[str, Any]]) -> int:
+    return sum(call["bytes_read"] + call["bytes_written"] for call in calls if not call["noop"])
+
+
+def _why(group: Aligned, sides: tuple[_Half, _Half], sources: frozenset[str]) -> str:
     kind = group.kind
     if kind in (LEFT, RIGHT):
         half = sides[kind == RIGHT]
@@ -113,13 +129,23 @@ def _why(group: Aligned, sides: tuple[_Half, _Half], held: Sequence[Places], sou
             if sources
             else f"a pass of {half.title} added this; no node of the model does it"
         )
-    moved = [half.title for half, moves in zip(sides, group.moves, strict=True) if moves]
-    said = [f"{' and '.join(moved)} moves data in a kernel of its own"] if moved else []
-    if kind != ONE:
-        wanted = {SPLIT: (1,), MERGED: (0,), MANY: (0, 1)}[kind]
-        for at in wanted:
-            said += _boundary_reasons(sides[at], sides[1 - at], sources)
-    return "; ".join(said)
+    said: list[str] = []
+    for half, moves in zip(sides, group.moves, strict=True):
+        said += _mover_reasons(half, moves)
+    for at in {SPLIT: (1,), MERGED: (0,), MANY: (0, 1)}.get(kind, ()):
+        said += _boundary_reasons(sides[at], sides[1 - at], sources)
+    return " ".join(said)
+
+
+def _mover_reasons(half: _Half, moves: Places) -> Iterator[str]:
+    """Yield the reason why each kind of kernel that only moves data is a kernel of its own."""
+    nodes, seen = half.kernels.graph.nodes, set[str]()
+    for place in moves:
+        op = nodes[half.kernels.kernels[place].output].op
+        if op not in seen:
+            seen.add(op)
+            reason = half.reason(op, half.kernels.sources[place])
+            yield f"{half.title} moves data in a kernel of its own: {reason or op + '.'}"
 
 
 def _boundary_reasons(split: _Half, fused: _Half, sources: frozenset[str]) -> Iterator[str]:

@@ -78,9 +78,7 @@ def check_outputs(found: Mapping[str, list[np.ndarray] | str]) -> tuple[OutputCh
         Name -> outputs, or the reason why there are none.
     """
     names = list(found)
-    return tuple(
-        _checked(first, second, found) for place, first in enumerate(names) for second in names[place + 1 :]
-    )
+    return tuple(_checked(first, second, found) for place, first in enumerate(names) for second in names[place + 1 :])
 
 
 def _checked(first: str, second: str, found: Mapping[str, list[np.ndarray] | str]) -> OutputCheck:

@@ -25,12 +25,13 @@ from workbench.worker.cuda import CudaFacts, why_not
 from workbench.worker.parent import JobOptions
 
 TITLES = {"relay": "Relay", "relax": "Relax"}
-PIPELINES = {
-    "relay": "relay.build",
-    "relax": "relax.get_default_pipeline(target)",
-}
+PIPELINES = {"relay": "relay.build", "relax": "relax.get_default_pipeline(target)"}
 "the pipeline that a build of the workbench runs"
-BARE = "; tvm.compile(module, target) without a pipeline fuses for a GPU only, so it leaves each operator a kernel here"
+WEIGHTS = {
+    "relay": "weights are constants",
+    "relax": "weights are arguments, so operators on weights alone run each time",
+}
+BARE = "tvm.compile(module, target) without a pipeline fuses for a GPU only"
 CONFIG = Config()
 "opt level 3"
 
@@ -72,10 +73,12 @@ class CompilerSide:
 
     @property
     def pipeline(self) -> str:
-        """The pipeline that ran, in words."""
-        fused = "which fused kernels" if self.fuses else "which fused no kernels"
-        bare = BARE if self.dialect == "relax" and device_of(self.target) == "cpu" else ""
-        return f"{PIPELINES[self.dialect]} at opt level {CONFIG.opt_level}, {fused}{bare}"
+        """The pipeline that ran, in words, and what it does with weights."""
+        fused = "fused kernels" if self.fuses else "no fused kernels"
+        said = [f"{PIPELINES[self.dialect]} at opt level {CONFIG.opt_level}, {fused}", WEIGHTS[self.dialect]]
+        if self.dialect == "relax" and device_of(self.target) == "cpu":
+            said.append(BARE)
+        return "; ".join(said)
 
     def failed(self, error: WorkbenchError) -> CompilerSide:
         """Return the side with the status and the message of an error."""
@@ -120,14 +123,14 @@ def build_side(
     """
     child, asked = environment.worker(), {"target": side.target, "config": CONFIG.to_data()}
     try:
-        side = replace(side, kernels=from_result(child.run("kernels", workload, asked, **limits), CONFIG))
-        assert side.kernels is not None
+        built = from_result(child.run("kernels", workload, asked, **limits), CONFIG)
+        side = replace(side, kernels=built)
         side = replace(side, memory=MemoryPlan.from_data(child.run("memory", workload, asked, **limits)))
         trace = traced(workload, CONFIG, side.target, child, limits=limits)
         fused = next((step for step in reversed(trace.steps) if pass_of(step) == FUSE_OPS and not step.error), None)
         side = replace(
             side,
-            optimized=sourced_kernels(trace, side.kernels.graph),
+            optimized=sourced_kernels(trace, built.graph),
             passes=tuple(step.name for step in trace.steps if step.changed),
             fusion=None if fused is None else report_of(trace, fused),
         )

@@ -71,7 +71,9 @@ def race_in_turn(runners: tuple[Runner, Runner], checks: Sequence[Mapping[str, o
     times = interleave(load, budget)
     threads = [each["threads"] for each in conditions]
     if threads[0] != threads[1]:
-        raise MeasureError(f"the two TVMs run {threads[0]} and {threads[1]} threads; set TVM_NUM_THREADS and start again")
+        raise MeasureError(
+            f"the two TVMs run {threads[0]} and {threads[1]} threads; set TVM_NUM_THREADS and start again"
+        )
     method = f"{METHOD}; {'; '.join(dict.fromkeys(each['method'] for each in conditions))}; {threads[0]} threads"
     first, second = runners
     return judged(first.title, second.title, {**times, "checks": checks, "target": first.target, "method": method})
