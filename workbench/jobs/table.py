@@ -54,4 +54,5 @@ JOBS: Mapping[str, Callable[..., object]] = {
     "step": schedules.step,
     # wb.lint
     "lookups": schedules.lookups,
+    "fallbacks": schedules.fallbacks,
 }
