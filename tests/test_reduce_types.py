@@ -4,97 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from calls_and_types import CALLS, RECURSIVE, TYPES
 
 import workbench as wb
 from workbench.debugging.reduce.edits import inline, retype
 from workbench.debugging.reduce.size import size_of
 from workbench.pipeline.spec import PassStep, Pipeline
 
-RELAY_TYPES = """#[version = "0.0.5"]
-def @main(%x: Tensor[(4, 8), float64], %y: Tensor[(4, 8), float16]) -> Tensor[(4, 8), float32] {
-  %0 = add(%x, %x);
-  %1 = cast(%0, dtype="float32");
-  %2 = cast(%y, dtype="float32");
-  %3 = nn.relu(%2);
-  %4 = multiply(%1, %3);
-  nn.softmax(%4)
-}
-"""
-RELAX_TYPES = """
-@I.ir_module
-class Module:
-    @R.function
-    def main(x: R.Tensor((4, 8), "float64"), y: R.Tensor((4, 8), "float16")) -> R.Tensor((4, 8), "float32"):
-        a = R.add(x, x)
-        b = R.astype(a, dtype="float32")
-        c = R.astype(y, dtype="float32")
-        d = R.nn.relu(c)
-        e = R.multiply(b, d)
-        f = R.nn.softmax(e, axis=-1)
-        return f
-"""
-RELAY_CALLS = """#[version = "0.0.5"]
-def @g(%b: Tensor[(4, 8), float32]) -> Tensor[(4, 8), float32] { tanh(%b) }
-def @f(%a: Tensor[(4, 8), float32]) -> Tensor[(4, 8), float32] { %0 = exp(%a); %1 = @g(%0); nn.relu(%1) }
-def @main(%x: Tensor[(4, 8), float32]) -> Tensor[(4, 8), float32] { %2 = @f(%x); %3 = @f(%2); nn.softmax(%3) }
-"""
-RELAX_CALLS = """
-@I.ir_module
-class Module:
-    @R.function(private=True)
-    def g(b: R.Tensor((4, 8), "float32")) -> R.Tensor((4, 8), "float32"):
-        c = R.tanh(b)
-        return c
-    @R.function(private=True)
-    def f(a: R.Tensor((4, 8), "float32")) -> R.Tensor((4, 8), "float32"):
-        cls = Module
-        b = R.exp(a)
-        c = cls.g(b)
-        d = R.nn.relu(c)
-        return d
-    @R.function
-    def main(x: R.Tensor((4, 8), "float32")) -> R.Tensor((4, 8), "float32"):
-        cls = Module
-        a = cls.f(x)
-        b = cls.f(a)
-        c = R.nn.softmax(b, axis=-1)
-        return c
-"""
-
-
-RELAY_RECURSIVE = """#[version = "0.0.5"]
-def @f(%a: Tensor[(4, 8), float32]) -> Tensor[(4, 8), float32] { %0 = @f(%a); exp(%0) }
-def @main(%x: Tensor[(4, 8), float32]) -> Tensor[(4, 8), float32] { @f(%x) }
-"""
-RELAX_RECURSIVE = """
-@I.ir_module
-class Module:
-    @R.function(private=True)
-    def f(a: R.Tensor((4, 8), "float32")) -> R.Tensor((4, 8), "float32"):
-        cls = Module
-        b = cls.f(a)
-        c = R.exp(b)
-        return c
-    @R.function
-    def main(x: R.Tensor((4, 8), "float32")) -> R.Tensor((4, 8), "float32"):
-        cls = Module
-        a = cls.f(x)
-        return a
-"""
-TYPES, CALLS, RECURSIVE = (RELAY_TYPES, RELAX_TYPES), (RELAY_CALLS, RELAX_CALLS), (RELAY_RECURSIVE, RELAX_RECURSIVE)
-"the same programs in two languages"
-
-
-def text(texts: tuple[str, str], dialect: str) -> str:
-    return dict(zip(("relay", "relax"), texts, strict=True))[dialect]
-
 
 def typed(dialect: str) -> wb.Workload:
-    return wb.load(text(TYPES, dialect))
+    return wb.load(TYPES[dialect])
 
 
 def calling(dialect: str) -> wb.Workload:
-    return wb.load(text(CALLS, dialect))
+    return wb.load(CALLS[dialect])
 
 
 def after(w: wb.Workload, *steps: PassStep) -> wb.Workload:
@@ -163,7 +86,7 @@ def test_parameters_have_the_new_type(dialect: str) -> None:
     def has_values(w: wb.Workload, config: wb.Config) -> bool:
         return softmax_of_sum(w, config) and "x" in w.params
 
-    w = wb.load(text(TYPES, dialect), {"x": np.full((4, 8), 0.5)})
+    w = wb.load(TYPES[dialect], {"x": np.full((4, 8), 0.5)})
     small = wb.reduce(w, has_values)
     assert dtypes(small.workload) == {"float32"}
     assert str(small.workload.params["x"].dtype) == "float32"
@@ -187,7 +110,7 @@ def test_one_function_is_inlined(dialect: str) -> None:
 
 
 def test_a_function_that_calls_itself_stays(dialect: str) -> None:
-    w = wb.load(text(RECURSIVE, dialect))
+    w = wb.load(RECURSIVE[dialect])
     made = after(w, inline())
     assert sorted(group.name for group in made.graph.groups if group.kind == "function") == ["f", "main"]
     assert size_of(w).operators == 2, "the call in main, and the one within"
