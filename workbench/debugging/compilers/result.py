@@ -39,7 +39,7 @@ class CompilerPair:
     unraced: str = ""
     "the reason for no race, or for the end of the races"
     tried: tuple[Race, ...] = ()
-    "races of the right build against changes of it that may close the gap"
+    "races of the right build against the same with other passes"
     rows: tuple[Difference, ...] = field(default=(), repr=False)
     "the kernels of both, aligned; empty if a side has none"
 
