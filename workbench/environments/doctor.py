@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from workbench.environments.relay import default_prefix
@@ -24,14 +24,8 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 def report() -> Iterator[str]:
     """Yield the lines."""
     kernels = jupyter_kernels()
-    environments = {Path(sys.executable): "this environment"}
-    for name, python in kernels.items():
-        environments.setdefault(python, name)
-    own = default_prefix() / "bin" / "python"
-    if own.exists():
-        environments.setdefault(own, "install-relay")
     # Start all before waiting for the first: each imports its TVM, which takes a second or so.
-    probes = [(name, python, _start(python)) for python, name in environments.items()]
+    probes = [(name, python, start_probe(python)) for python, name in environments(kernels).items()]
     for name, python, process in probes:
         yield _line(name, f"{_environment(process)} [{python}]")
     others = _other_owners()
@@ -46,6 +40,17 @@ def report() -> Iterator[str]:
     yield _line("browser", _version([browser, "--version"], "not found: apt-get install chromium (tests need it)"))
     yield _line("JupyterLab", _version([_beside("jupyter-lab"), "--version"], "not found in this environment"))
     yield _line("kernels", ", ".join(kernels) or "none registered")
+
+
+def environments(kernels: Mapping[str, Path]) -> dict[Path, str]:
+    """Return the name of each known environment by its Python, this one first."""
+    found = {Path(sys.executable): "this environment"}
+    for name, python in kernels.items():
+        found.setdefault(python, name)
+    own = default_prefix() / "bin" / "python"
+    if own.exists():
+        found.setdefault(own, "install-relay")
+    return found
 
 
 def jupyter_kernels() -> dict[str, Path]:
@@ -67,17 +72,22 @@ def jupyter_kernels() -> dict[str, Path]:
     return found
 
 
-def _start(python: Path) -> subprocess.Popen[str] | None:
-    # This environment's PYTHONPATH and warnings must not affect another.
-    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONWARNINGS")}
+def variables() -> dict[str, str]:
+    """Return the environment variables for another environment's Python, without this one's path and warnings."""
+    return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONWARNINGS")}
+
+
+def start_probe(python: Path) -> subprocess.Popen[str] | None:
+    """Start the probe of an environment; None if its Python cannot be started."""
     pipe = subprocess.PIPE
     try:
-        return subprocess.Popen([python, PROBE], stdout=pipe, stderr=pipe, text=True, env=environment)
+        return subprocess.Popen([python, PROBE], stdout=pipe, stderr=pipe, text=True, env=variables())
     except (OSError, ValueError):  # a name with a NUL byte
         return None
 
 
-def _environment(process: subprocess.Popen[str] | None) -> str:
+def answer(process: subprocess.Popen[str] | None) -> dict[str, str] | str:
+    """Return the facts that a probe found, or the reason for none."""
     if process is None:
         return "its Python is missing: make it again"
     try:
@@ -87,9 +97,15 @@ def _environment(process: subprocess.Popen[str] | None) -> str:
         process.communicate()
         return f"no answer in {SECONDS} s"
     try:
-        found = json.loads(output.splitlines()[-1])
+        return json.loads(output.splitlines()[-1])
     except (ValueError, LookupError):
         return f"ended with status {process.returncode} ({(errors.splitlines() or ['no message'])[-1]})"
+
+
+def _environment(process: subprocess.Popen[str] | None) -> str:
+    found = answer(process)
+    if isinstance(found, str):
+        return found
     if "error" in found:
         return f"Python {found['python']}, TVM can not be imported ({found['error']})"
     if "tvm" not in found:

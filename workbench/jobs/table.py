@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from workbench.jobs import build, calls, kernel_errors, load, passes, remote, run_build, schedules, trace
+from workbench.jobs import build, calls, kernel_errors, load, passes, remote, run_build, schedules, trace, turns
 
 JOBS: Mapping[str, Callable[..., object]] = {
     # wb.measure, wb.kernels
@@ -52,6 +52,10 @@ JOBS: Mapping[str, Callable[..., object]] = {
     # wb.tune_schedules
     "tasks": schedules.tasks,
     "step": schedules.step,
+    # wb.compare_compilers
+    "prepare": turns.prepare,
+    "turn": turns.turn,
+    "onnx_outputs": turns.onnx_outputs,
     # wb.lint
     "lookups": schedules.lookups,
 }

@@ -17,7 +17,7 @@ from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
 from workbench.target_text import TargetLike, target_text
 from workbench.worker.limits import TIMEOUT
-from workbench.worker.parent import Progress, never, worker
+from workbench.worker.parent import JobOptions, Progress, Worker, never, worker
 from workbench.worker.progress import showing_progress
 
 
@@ -61,17 +61,33 @@ def trace_build(
     workload = workload_of(workload, "trace_build")
     how = Config.of({"opt_level": opt_level, "disabled": disabled, "required": required, "options": config or {}})
     check_config(workload, how)
-    arguments = {"target": target_text(target), "config": how.to_data(), "whole": whole}
+    start = State(workload.module, lambda: workload.graph, workload.text)
     with showing_progress(progress, f"Tracing the build of {workload.name}") as report:
-        answer = worker().run(
-            "trace_build",
-            workload,
-            arguments,
-            timeout=timeout,
-            progress=report,
-            cancelled=cancelled,
-        )
-    states = [_state(workload, answer["trace"], place) for place in range(answer["states"])]
+        limits: JobOptions = {"timeout": timeout, "progress": report, "cancelled": cancelled}
+        return traced(workload, how, target_text(target), worker(), start, whole, limits)
+
+
+def traced(
+    workload: Workload,
+    config: Config,
+    target: str,
+    child: Worker,
+    start: State | None = None,
+    whole: bool = False,
+    limits: JobOptions | None = None,
+) -> Trace:
+    """Return the trace of a build in a child process.
+
+    Parameters
+    ----------
+    start
+        The first state; None if only the child has the workload's module.
+    """
+    arguments = {"target": target, "config": config.to_data(), "whole": whole}
+    answer = child.run("trace_build", workload, arguments, **(limits or {}))
+    states = [_state(workload, answer["trace"], place, child) for place in range(answer["states"])]
+    if start is not None:
+        states[0] = start
     steps = tuple(
         Step(
             row["name"],
@@ -85,17 +101,14 @@ def trace_build(
         )
         for row in answer["steps"]
     )
-    made = {**how.to_data(), "target": answer["target"], "whole": whole}
-    return Trace(workload.name, workload.dialect, steps, states[0], opt_level, made, workload)
+    made = {**config.to_data(), "target": answer["target"], "whole": whole}
+    return Trace(workload.name, workload.dialect, steps, states[0], config.opt_level, made, workload)
 
 
-def _state(workload: Workload, trace: str, place: int) -> State:
-    if place == 0:
-        return State(workload.module, lambda: workload.graph, workload.text)
-
+def _state(workload: Workload, trace: str, place: int, child: Worker) -> State:
     @cache
     def fetched() -> dict[str, Any]:
-        return worker().run("state", workload, {"trace": trace, "place": place})
+        return child.run("state", workload, {"trace": trace, "place": place})
 
     return State(None, lambda: Graph.from_data(fetched()["graph"]), lambda: fetched()["text"], (trace, place))
 

@@ -173,11 +173,13 @@ class InChild:
             return HERE.model(format, source, name, inputs)
 
         if isinstance(source, Path):
-            return _load_in_child("model", {**given, "path": str(source.absolute())}, name, again, _size(source), MODEL)
+            return _load_in_child(
+                "model", {**given, "path": str(source.absolute())}, name, again, size_of(source), MODEL
+            )
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"model.{format}"
             path.write_bytes(source.SerializeToString())
-            return _load_in_child("model", {**given, "path": str(path)}, name, again, _size(path), MODEL)
+            return _load_in_child("model", {**given, "path": str(path)}, name, again, size_of(path), MODEL)
 
 
 def _load_in_child(
@@ -186,7 +188,7 @@ def _load_in_child(
     """Make a workload in the child, then here from the module that the child wrote; by `again` if TVM cannot write it."""
     dialect = dialect_here()
     with tempfile.TemporaryDirectory() as folder:
-        answer = _run(job, {**arguments, "name": name, "folder": folder}, size, allowance)
+        answer = run_limited(job, {**arguments, "name": name, "folder": folder}, size, allowance)
         if "error" in answer:
             raise from_data(answer["error"])
         workload = dialect.frontend.restore(Path(folder)) if answer["saved"] else again()
@@ -199,15 +201,20 @@ def _load_in_child(
 def _refusal(text: str, params: Mapping[str, Any], progress: Progress | None = None) -> str:
     """Return the reason if TVM ends its process over a Relay text; "" otherwise."""
     types = {name: [list(value.shape), str(value.dtype)] for name, value in params.items()}
-    answer = _run("check_relay", {"text": text, "types": types}, len(text), TEXT, progress)
+    answer = run_limited("check_relay", {"text": text, "types": types}, len(text), TEXT, progress)
     return str(from_data(answer["error"])) if "error" in answer else ""
 
 
-def _run(
-    job: str, arguments: dict[str, object], size: int, allowance: Allowance, progress: Progress | None = None
+def run_limited(
+    job: str,
+    arguments: dict[str, object],
+    size: int,
+    allowance: Allowance,
+    progress: Progress | None = None,
+    python: Path | None = None,
 ) -> dict[str, Any]:
     """Return the child's answer to a job about a source of some bytes; its end or a passed limit is an answer too."""
-    child, progress = worker("loads"), under_way() if progress is None else progress
+    child, progress = worker("loads", python), under_way() if progress is None else progress
     try:
         child.run("start", None, {}, timeout=STARTING, progress=progress)
         seconds, memory = allowance.seconds_for(size), allowance.memory_for(size)
@@ -235,7 +242,7 @@ def _why_lost(error: WorkerLost, size: int, allowance: Allowance) -> str:
 _BEYOND = "TVM needs more than {} to read these {:,} bytes; read them with TVM yourself and load the module"
 
 
-def _size(path: Path) -> int:
+def size_of(path: Path) -> int:
     """Return the bytes of a model's file and of the other files in its folder, which may hold its weights."""
     try:
         return sum(file.stat().st_size for file in path.parent.iterdir() if file.is_file())

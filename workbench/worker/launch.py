@@ -17,7 +17,8 @@ from multiprocessing.connection import Connection, Listener
 from pathlib import Path
 from typing import IO, Any
 
-from workbench.errors import WorkerLost
+from workbench.environments.doctor import variables
+from workbench.errors import WorkerLost, reason
 from workbench.worker import limits
 from workbench.worker.child import Message
 from workbench.worker.host import allowed
@@ -31,6 +32,12 @@ FRAMES = 4
 _FRAME = re.compile(r'\s*File "[^"]*", line \d+,? in (?P<name>[^(<\n]+)')
 "a line of TVM's stack or of Python's faulthandler"
 _NOT_TVM = ("0x", "Py", "_Py", "__GI_", "__libc", "raise", "abort")
+
+
+def _variables() -> dict[str, str]:
+    """Return the variables of another environment's Python, which imports the same workbench if this is a checkout."""
+    root = Path(__file__).parents[2]
+    return variables() if root.name == "site-packages" else {**variables(), "PYTHONPATH": str(root)}
 
 
 class Child:
@@ -47,6 +54,8 @@ class Child:
     ----------
     folder
         Its working directory.
+    python
+        The Python of another environment; None for this one's.
 
     Raises
     ------
@@ -54,22 +63,27 @@ class Child:
         It did not start.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, python: Path | None = None) -> None:
         key = secrets.token_bytes(32)
         self.kills = limits.kills()
         self.stderr: IO[str] = tempfile.TemporaryFile(mode="w+", errors="replace")  # noqa: SIM115  it lives as long as the child
         with Listener(authkey=key) as listener:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", PROGRAM, str(os.getpid())],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=self.stderr,
-                text=True,
-                env={**os.environ, "TOPHUB_LOCATION": "NONE"},
-                cwd=folder,
-                # a Ctrl-C in the notebook must not reach the child
-                start_new_session=True,
-            )
+            command = [python or sys.executable, "-m", PROGRAM, str(os.getpid())]
+            try:
+                self.process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=self.stderr,
+                    text=True,
+                    env={**(os.environ if python is None else _variables()), "TOPHUB_LOCATION": "NONE"},
+                    cwd=folder,
+                    # a Ctrl-C in the notebook must not reach the child
+                    start_new_session=True,
+                )
+            except OSError as error:
+                self.stderr.close()
+                raise WorkerLost(f"{command[0]} cannot be started: {reason(error)}; check the path") from None
             try:
                 self.connection, self.pid = self._greeted(listener, key)
             except KeyboardInterrupt:

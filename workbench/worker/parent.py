@@ -47,9 +47,16 @@ def never() -> bool:
 
 
 class Worker:
-    """A child process that builds and times. It is started by the first job and lives until the notebook ends."""
+    """A child process that builds and times. It is started by the first job and lives until the notebook ends.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    python
+        The Python of another environment; None for this one's.
+    """
+
+    def __init__(self, python: Path | None = None) -> None:
+        self._python = python
         self._turn = threading.Lock()
         self._child: Child | None = None
         self._closed = False
@@ -144,7 +151,7 @@ class Worker:
     def _started(self) -> Child:
         if self._child is None or not self._child.ready():
             self.stop()
-            self._child = Child(self._root)
+            self._child = Child(self._root, self._python)
         return self._child
 
     def stop(self) -> None:
@@ -217,21 +224,23 @@ class _JobLimits:
         return None
 
 
-_workers: dict[tuple[int, str], Worker] = {}
-"by process id and role: a forked copy of the notebook must not use the notebook's connections"
+_workers: dict[tuple[int, str, Path | None], Worker] = {}
+"by process id, role and Python: a forked copy of the notebook must not use the notebook's connections"
 _making = threading.Lock()
 
 
-def worker(role: str = "builds") -> Worker:
+def worker(role: str = "builds", python: Path | None = None) -> Worker:
     """Return this notebook's child process for a role.
 
     Parameters
     ----------
     role
         `builds` keeps modules of traces; in `trials`, a pass that is tried may end the process.
+    python
+        The Python of another environment, which has a process of its own for each role.
     """
-    key = (os.getpid(), role)
+    key = (os.getpid(), role, python)
     with _making:
         if key not in _workers:
-            _workers[key] = Worker()
+            _workers[key] = Worker(python)
         return _workers[key]

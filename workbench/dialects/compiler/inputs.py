@@ -31,7 +31,7 @@ def random_values(name: str, shape: Sequence[int], dtype: str, seed: int, below:
     below
         For an input of indices, the size of the indexed dimension: a larger index reads memory outside the program's.
     """
-    random = np.random.default_rng([seed, zlib.crc32(name.encode())])
+    random = np.random.default_rng([seed, _key(name)])
     if dtype.startswith("bool"):
         return random.integers(0, 2, shape).astype("bool")
     if dtype.startswith(("int", "uint")) and below is not None:
@@ -43,6 +43,21 @@ def random_values(name: str, shape: Sequence[int], dtype: str, seed: int, below:
     return random.uniform(-3, 3, shape).astype(dtype)
 
 
+def plain_name(name: str) -> str:
+    """Return the name that TVM's ONNX importer of Relax gives an input; Relay's keeps the model's own.
+
+    >>> plain_name("input.1"), plain_name("1")
+    ('input_1', 'input_1')
+    """
+    plain = name.replace(".", "_")
+    return plain if plain[:1].isalpha() or plain[:1] == "_" else f"input_{plain}"
+
+
+def _key(name: str) -> int:
+    """Return a number for the input's name that is the same in both dialects."""
+    return zlib.crc32(plain_name(name).encode())
+
+
 def random_code(name: str, shape: Sequence[int], dtype: str, seed: int, below: int | None = None) -> str:
     """Return a Python expression, with numpy as `np`, of the array that `random_values` returns.
 
@@ -50,7 +65,7 @@ def random_code(name: str, shape: Sequence[int], dtype: str, seed: int, below: i
     >>> bool((eval(random_code("x", (2, 2), "int8", 7)) == values).all())
     True
     """
-    random = f"np.random.default_rng([{seed}, {zlib.crc32(name.encode())}])"
+    random = f"np.random.default_rng([{seed}, {_key(name)}])"
     sizes = tuple(shape)
     if dtype.startswith("bool"):
         return f"{random}.integers(0, 2, {sizes}).astype('bool')"

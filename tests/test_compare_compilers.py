@@ -1,0 +1,230 @@
+"""`wb.compare_compilers`: both compilers on ONNX models, each in its environment; failures of one side leave the other whole."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+
+import workbench as wb
+from workbench.debugging.compilers.result import CompilerComparison, CompilerPair
+from workbench.debugging.compilers.side import CompilerSide
+from workbench.environments import SetupError
+from workbench.environments import find as finding
+from workbench.errors import LoadError, UnknownName
+from workbench.pipeline.elsewhere import Environment
+from workbench.worker.parent import Worker
+
+sys.path.insert(0, str(Path(__file__).parent))
+from compiler_models import MODELS
+from onnx_models import FLOAT, Onnx, convolutions
+
+OTHER = {"relay": "relax", "relax": "relay"}
+ENVIRONMENT = {"relay": ".venv-relay", "relax": ".venv"}
+pytestmark = pytest.mark.skipif(
+    not all((Path(__file__).parents[1] / name / "bin" / "python").exists() for name in ENVIRONMENT.values()),
+    reason="needs both environments: make setup",
+)
+
+
+def mlp() -> Any:
+    """Two layers whose bias is added behind a reduction and a transpose; the input's name is one that Relax changes."""
+    m = Onnx()
+    m.scope = "/first"
+    x = m.op("Relu", m.op("Gemm", "input.1", m.normal("weight", 64, 32), m.normal("bias", 64), transB=1))
+    m.scope = "/second"
+    x = m.op("Add", m.op("MatMul", x, m.normal("weight", 64, 16)), m.normal("bias", 16))
+    return m.model({"input.1": (FLOAT, [4, 32])}, m.op("Softmax", m.op("Tanh", x), axis=-1))
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("onnx") / "mlp.onnx"
+    onnx.save(mlp(), made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def found(path: Path) -> CompilerComparison:
+    return wb.compare_compilers(path, budget=0.4)
+
+
+def side_of(pair: CompilerPair, dialect: str) -> CompilerSide:
+    return next(side for side in pair.sides if side.dialect == dialect)
+
+
+def checked(pair: CompilerPair) -> None:
+    """Hold what is true of every pair with both builds."""
+    rows = pair.rows
+    for side, names, sizes in (
+        (pair.left, [row.left for row in rows], [row.bytes_left for row in rows]),
+        (pair.right, [row.right for row in rows], [row.bytes_right for row in rows]),
+    ):
+        assert side.kernels is not None
+        # each kernel is in one row
+        assert sorted(name for each in names for name in each) == sorted(row["function"] for row in side.kernels.rows)
+        assert sum(sizes) == side.kernels.traffic_bytes
+    # ONNX's nodes are on both sides of a row that is not of one side
+    assert [row.order for row in rows] == sorted(row.order for row in rows)
+
+
+def test_counts_are_those_of_this_environment(dialect: str, found: CompilerComparison, path: Path):
+    side, workload = side_of(found.pairs[0], dialect), wb.load(path)
+    built, plan = wb.kernels(workload, side.target), wb.memory(workload, side.target)
+    assert side.kernels is not None
+    assert side.memory is not None
+    assert side.kernels.rows == built.rows
+    assert side.kernels.calls == wb.count(workload, side.target).calls
+    assert side.memory.peak_bytes == plan.peak_bytes
+    assert side.graph is not None
+    assert not wb.diff(side.graph, workload.graph).edits
+
+
+def test_outputs_agree_and_kernels_are_aligned(dialect: str, found: CompilerComparison):
+    (pair,) = found.pairs
+    assert [side.status for side in pair.sides] == ["ok", "ok"], str(found)
+    assert [check.same for check in pair.checks] == [True] * 3, str(found)
+    checked(pair)
+    table = found.table
+    (gemm,) = (row for row in table.to_dict("records") if "first.Gemm" in row["sources"])
+    assert "first.Relu" in gemm["sources"]
+    assert gemm["relation"] == "one to one"
+    # Relay folds the transpose of the weight; Relax has the weight as an argument
+    assert gemm["left"] != gemm["right"]
+    assert "Relax moves data in a kernel of its own: transpose" in gemm["why"]
+    assert set(table["relation"]) <= {"one to one", "split", "merged", "many to many", "only Relay", "only Relax"}
+    assert (table["us_left"] + table["us_right"] > 0).all()
+
+
+def test_the_race_and_the_text(dialect: str, found: CompilerComparison):
+    race = found.pairs[0].race
+    assert race is not None
+    assert (race.a, race.b) == ("Relay", "Relax")
+    assert race.low <= race.ratio <= race.high
+    assert len(race.samples_a) == len(race.samples_b) >= 10
+    assert "two processes" in race.method
+    text = str(found)
+    assert str(race) in text
+    assert "relay.build at opt level 3" in text
+    assert "relax.get_default_pipeline(target)" in text
+    assert len(text.splitlines()) < 14
+    assert "<table>" in found._repr_html_()
+    assert list(found.sides["compiler"]) == ["Relay", "Relax"]
+
+
+def test_a_small_convolution_net(dialect: str):
+    found = wb.compare_compilers(convolutions(), budget=0)
+    (pair,) = found.pairs
+    assert [side.status for side in pair.sides] == ["ok", "ok"], str(found)
+    assert all(check.same for check in pair.checks), str(found)
+    checked(pair)
+    assert pair.unraced == "budget=0"
+    assert found.table["us_lost"].isna().all()
+    assert any({"stem.Conv", "stem.Relu"} <= set(row.sources) for row in pair.rows)
+    assert found["llvm"] is pair
+    with pytest.raises(UnknownName, match="no target of this comparison"):
+        found["cuda"]
+
+
+@contextmanager
+def signalled(child: Worker, number: int) -> Iterator[None]:
+    """Send a signal to each process that the worker starts, until the block ends."""
+    over = threading.Event()
+
+    def send() -> None:
+        while not over.wait(0.02):
+            running = child._child
+            with suppress(OSError, AttributeError):
+                if running is not None and running.alive():
+                    os.kill(running.pid, number)
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        child.stop()
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "said"),
+    [(signal.SIGKILL, "crashed", "SIGKILL"), (signal.SIGSTOP, "timeout", "no result within 8 s")],
+    ids=["crash", "hang"],
+)
+def test_the_other_half_is_whole(dialect: str, path: Path, number: int, status: str, said: str):
+    with signalled(Environment.of(OTHER[dialect]).worker(), number):
+        (pair,) = wb.compare_compilers(path, budget=0, timeout=8).pairs
+    ended, whole = side_of(pair, OTHER[dialect]), side_of(pair, dialect)
+    assert (ended.status, whole.status) == (status, "ok"), str(pair)
+    assert said in ended.message
+    assert ended.graph is not None
+    assert ended.kernels is None
+    assert whole.kernels is not None
+    assert whole.memory is not None
+    assert pair.race is None
+    assert pair.rows == ()
+    assert pair.unraced == f"{ended.title} has no build that runs"
+    (check,) = (each for each in pair.checks if each.difference is not None)
+    assert check.same
+    assert ended.title in str(pair).splitlines()[0 if ended is pair.left else 1]
+
+
+def test_a_missing_environment(dialect: str, path: Path, monkeypatch: pytest.MonkeyPatch):
+    other = OTHER[dialect]
+    (pair,) = wb.compare_compilers(path, budget=0, environments={other: "/nowhere/python"}).pairs
+    lost = side_of(pair, other)
+    assert lost.status == "failed"
+    assert "/nowhere/python cannot be started: No such file or directory; check the path" in lost.message
+    assert side_of(pair, dialect).status == "ok"
+    monkeypatch.setattr(finding, "_pythons", lambda: iter(()))
+    with pytest.raises(SetupError, match="none of 0 other Python environments here has a TVM with nothing"):
+        finding.find("nothing")
+    with pytest.raises(UnknownName, match="no compiler named 'tflite'"):
+        wb.compare_compilers(path, environments={"tflite": "python"})
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda folder: folder / "none.onnx", "none.onnx cannot be read: there is no such file"),
+        (lambda folder: 3, "takes the path of an .onnx file or a ModelProto, not 3"),
+        (lambda folder: _garbage(folder), "is not an ONNX model, or is damaged"),
+    ],
+    ids=["missing", "number", "garbage"],
+)
+def test_a_bad_file(dialect: str, tmp_path: Path, make: Callable[[Path], Any], said: str):
+    with pytest.raises(LoadError, match=said.replace("(", r"\(")):
+        wb.compare_compilers(make(tmp_path), budget=0)
+
+
+def _garbage(folder: Path) -> Path:
+    made = folder / "bad.onnx"
+    made.write_bytes(b"\x08\xff" * 40)
+    return made
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", MODELS)
+def test_seven_models(dialect: str, name: str, tell: Any):
+    begun = time.monotonic()
+    found = wb.compare_compilers(MODELS[name](), budget=2)
+    tell(f"{name} in {time.monotonic() - begun:.0f} s\n{found}")
+    (pair,) = found.pairs
+    if name == "LSTM":
+        assert pair.right.message.startswith("TVM cannot") or "LSTM" in pair.right.message
+        assert pair.left.status == "ok"
+        return
+    assert [side.status for side in pair.sides] == ["ok", "ok"], str(found)
+    checked(pair)
+    assert all(check.same is True for check in pair.checks), str(found)

@@ -1,0 +1,182 @@
+"""The kernels of both compilers, aligned by the model's nodes that they compute, with the reasons in the words of the fusion reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from workbench.analysis.alignment import LEFT, MANY, MERGED, RIGHT, SPLIT, Aligned, align
+from workbench.analysis.side import Side
+from workbench.debugging.compilers.side import CompilerSide
+
+MOST_REASONS = 2
+"boundaries of a group that are explained, the largest first"
+Places = Sequence[int]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A group of kernels that compute the same nodes of the model; the first compiler is left."""
+
+    sources: tuple[str, ...]
+    "the model's nodes that a kernel of either side has operators of"
+    relation: str
+    "`one to one`, `split`, `merged`, `many to many`, `only left` or `only right`"
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+    "functions of the kernels"
+    bytes_left: int
+    bytes_right: int
+    "read and written"
+    us_left: float | None
+    us_right: float | None
+    "sums of the kernels' own times; None if not timed"
+    why: str
+    "the reasons for boundaries that one side has; empty for one to one"
+
+    @property
+    def us_lost(self) -> float | None:
+        """The time that the right side takes longer; None if not timed."""
+        return None if self.us_left is None or self.us_right is None else self.us_right - self.us_left
+
+    @property
+    def order(self) -> tuple[float, int]:
+        """A key to sort by: time lost first, then bytes."""
+        return -(self.us_lost or 0.0), self.bytes_left - self.bytes_right
+
+
+def differences(left: CompilerSide, right: CompilerSide) -> tuple[Difference, ...]:
+    """Return one Difference for each group of aligned kernels, sorted by time lost, or by bytes if not timed.
+
+    Both sides must have their kernels.
+    """
+    assert left.optimized is not None
+    assert right.optimized is not None
+    aligned = align(left.optimized, right.optimized)
+    sides = (_Half(left, aligned.left), _Half(right, aligned.right))
+    return tuple(sorted((_difference(group, sides) for group in aligned.groups), key=lambda each: each.order))
+
+
+class _Half:
+    """One side's kernels with the calls of its build."""
+
+    def __init__(self, side: CompilerSide, kernels: Side) -> None:
+        self.title = side.title
+        self.kernels = kernels
+        self.times = side.kernel_us
+        self.fusion = side.fusion
+        rows = () if side.kernels is None else side.kernels.rows
+        self.rows = {tuple(row["nodes"]): row for row in rows if row["nodes"]}
+
+    def calls(self, places: Places) -> list[Mapping[str, Any]]:
+        """Return the calls of kernels; one that the compiler dropped has none."""
+        units = (self.kernels.kernels[place] for place in sorted(places))
+        return [self.rows[unit.nodes] for unit in units if unit.nodes in self.rows]
+
+    def sources(self, places: Places) -> frozenset[str]:
+        return frozenset[str]().union(*(self.kernels.sources[place] for place in places))
+
+    def microseconds(self, calls: Sequence[Mapping[str, Any]]) -> float | None:
+        return sum(self.times.get(call["index"], 0.0) for call in calls) if self.times else None
+
+    def reason(self, op: str, sources: frozenset[str]) -> str:
+        """Return the decision of FuseOps on an operator of these nodes of the model; empty if it has none."""
+        graph = None if self.fusion is None else self.fusion.graph
+        found = (id for name in sources for id in self.names.get(name, ()) if graph and graph.nodes[id].op == op)
+        decision = next((self.fusion.decided(id) for id in sorted(found) if self.fusion), None)
+        return "" if decision is None or decision.fused else decision.sentence
+
+    @cached_property
+    def names(self) -> Mapping[str, tuple[int, ...]]:
+        """The model's nodes -> the nodes of the graph before FuseOps that compute them."""
+        found: dict[str, list[int]] = {}
+        for node in () if self.fusion is None else self.fusion.graph.nodes:
+            for name in node.source:
+                found.setdefault(name, []).append(node.id)
+        return {name: tuple(ids) for name, ids in found.items()}
+
+
+def _difference(group: Aligned, sides: tuple[_Half, _Half]) -> Difference:
+    held = [(*places, *moves) for places, moves in zip((group.left, group.right), group.moves, strict=True)]
+    calls = [half.calls(places) for half, places in zip(sides, held, strict=True)]
+    sources = sides[0].sources(held[0]) | sides[1].sources(held[1])
+    left, right = (tuple(str(call["function"]) for call in each) for each in calls)
+    return Difference(
+        sources=tuple(sorted(sources)),
+        relation=group.kind,
+        left=left,
+        right=right,
+        bytes_left=_bytes(calls[0]),
+        bytes_right=_bytes(calls[1]),
+        us_left=sides[0].microseconds(calls[0]),
+        us_right=sides[1].microseconds(calls[1]),
+        why=_why(group, sides, sources),
+    )
+
+
+def _bytes(calls: Sequence[Mapping[str, Any]]) -> int:
+    return sum(call["bytes_read"] + call["bytes_written"] for call in calls if not call["noop"])
+
+
+def _why(group: Aligned, sides: tuple[_Half, _Half], sources: frozenset[str]) -> str:
+    kind = group.kind
+    if kind in (LEFT, RIGHT):
+        half = sides[kind == RIGHT]
+        return (
+            f"{half.title} alone runs this; the other build folded it into a constant, or has it in another kernel"
+            if sources
+            else f"a pass of {half.title} added this; no node of the model does it"
+        )
+    said: list[str] = []
+    for half, moves in zip(sides, group.moves, strict=True):
+        said += _mover_reasons(half, moves)
+    for at in {SPLIT: (1,), MERGED: (0,), MANY: (0, 1)}.get(kind, ()):
+        said += _boundary_reasons(sides[at], sides[1 - at], sources)
+    return " ".join(said)
+
+
+def _mover_reasons(half: _Half, moves: Places) -> Iterator[str]:
+    """Yield the reason why each kind of kernel that only moves data is a kernel of its own."""
+    nodes, seen = half.kernels.graph.nodes, set[str]()
+    for place in moves:
+        op = nodes[half.kernels.kernels[place].output].op
+        if op not in seen:
+            seen.add(op)
+            reason = half.reason(op, half.kernels.sources[place])
+            yield f"{half.title} moves data in a kernel of its own: {reason or op + '.'}"
+
+
+def _boundary_reasons(split: _Half, fused: _Half, sources: frozenset[str]) -> Iterator[str]:
+    """Yield the reasons for boundaries that one side has between the nodes of a group, those with the most bytes first."""
+    if split.fusion is None:
+        yield f"{split.title} ran no FuseOps"
+        return
+    nodes = split.fusion.graph.nodes
+    many = 0
+    for value in split.fusion.handovers:
+        ours = nodes[value.source].source
+        theirs = next((nodes[target].source for target in value.targets if sources & {*nodes[target].source}), ())
+        decision = split.fusion.decided(value.source)
+        if many == MOST_REASONS or not (sources & {*ours}) or not theirs or decision is None or decision.fused:
+            continue
+        there = _together(fused, ours, theirs)
+        if there:
+            many += 1
+            yield f"{split.title}: {decision.sentence} {fused.title}: {there}"
+
+
+def _together(half: _Half, first: Sequence[str], second: Sequence[str]) -> str:
+    """Return the sentence of the merge that put two nodes of the model into one kernel; empty if they are apart."""
+    report = half.fusion
+    if report is None:
+        return ""
+    for a in (id for name in first for id in half.names.get(name, ())):
+        for b in (id for name in second for id in half.names.get(name, ())):
+            if a == b:
+                return f"both are {report.graph.nodes[a].op} (node {a})."
+            if report.group_of(a) is report.group_of(b):
+                merge = report.decided(min(a, b))
+                return merge.sentence if merge is not None else "they are in one kernel."
+    return ""

@@ -1,0 +1,120 @@
+"""The outputs of both compilers and of ONNX's reference evaluator on the same inputs, and the first node where the imports part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.debugging.compilers.turns import Runner
+from workbench.dialects import arrays
+from workbench.errors import MeasureError, WorkbenchError
+from workbench.pipeline.outputs import AS_IT_STANDS, OutputDifference, difference
+from workbench.wording import counted
+
+if TYPE_CHECKING:
+    import numpy as np
+
+ONNX = "ONNX's reference evaluator"
+
+
+@dataclass(frozen=True)
+class OutputCheck:
+    """Two outputs of the model, compared."""
+
+    first: str
+    second: str
+    difference: OutputDifference | None = None
+    reason: str = ""
+    "of a check that was not made, or of outputs of two kinds"
+
+    @property
+    def same(self) -> bool | None:
+        """Whether all outputs are within the tolerance of their type; None if they were not compared."""
+        return None if self.difference is None else self.difference.same
+
+    def __str__(self) -> str:
+        pair, found = f"{self.first} and {self.second}", self.difference
+        if found is None:
+            return f"the outputs of {pair} were not compared: {self.reason}"
+        if found.same:
+            return f"the outputs of {pair} agree, to {found.max_relative:.1e} of the largest value"
+        return (
+            f"the outputs of {pair} differ: {found.differing:,} of {found.elements:,} values, "
+            f"by up to {found.max_relative:.2g} of the largest"
+        )
+
+
+def read_outputs(runner: Runner, folder: Path) -> list[np.ndarray]:
+    """Run a build once and return its outputs; raises MeasureError if it does not run."""
+    path = folder / f"{runner.environment.dialect}.npz"
+    runner.prepare(outputs=str(path))
+    return list(arrays.load(path).values())
+
+
+def reference_outputs(
+    runner: Runner, path: Path, inputs: Mapping[str, Sequence[int]], limits: Mapping[str, int], folder: Path
+) -> list[np.ndarray]:
+    """Return the outputs of ONNX's reference evaluator, which runs in a child process of the runner's environment.
+
+    Raises
+    ------
+    MeasureError
+        The evaluator fails, or does not end in time.
+    """
+    file = folder / "onnx.npz"
+    arguments = {"path": str(path), "inputs": list(inputs.items()), "limits": limits, "seed": runner.seed}
+    runner.environment.worker("loads").run("onnx_outputs", None, {**arguments, "outputs": str(file)}, **runner.limits)
+    return list(arrays.load(file).values())
+
+
+def check_outputs(found: Mapping[str, list[np.ndarray] | str]) -> tuple[OutputCheck, ...]:
+    """Compare outputs, each pair once.
+
+    Parameters
+    ----------
+    found
+        Name -> outputs, or the reason why there are none.
+    """
+    names = list(found)
+    return tuple(_checked(first, second, found) for place, first in enumerate(names) for second in names[place + 1 :])
+
+
+def _checked(first: str, second: str, found: Mapping[str, list[np.ndarray] | str]) -> OutputCheck:
+    ours, theirs = found[first], found[second]
+    if isinstance(ours, str) or isinstance(theirs, str):
+        return OutputCheck(first, second, reason=ours if isinstance(ours, str) else str(theirs))
+    try:
+        return OutputCheck(first, second, difference(ours, theirs))
+    except MeasureError as error:
+        return OutputCheck(first, second, reason=str(error))
+
+
+def where_they_part(runners: Sequence[Runner], folder: Path) -> str:
+    """Return one sentence: the first node of the model whose values differ between the imported programs."""
+    try:
+        ours, theirs = (_values(runner, folder) for runner in runners)
+    except WorkbenchError as error:
+        return f"the nodes were not compared: {error}"
+    common = [name for name in ours if name in theirs and ours[name].shape == theirs[name].shape]
+    for name in common:
+        if not difference([ours[name]], [theirs[name].astype(ours[name].dtype)]).same:
+            return f"the imported programs part at the node {name}, before any pass"
+    return (
+        f"the imported programs agree at each of {counted(len(common), 'node')} that both have, so a pass of a build is the "
+        "cause: wb.bisect(wb.load(path), 'wrong') finds it"
+    )
+
+
+def _values(runner: Runner, folder: Path) -> dict[str, np.ndarray]:
+    """Return the value of each node of the model in the imported program, in order."""
+    path = folder / f"{runner.environment.dialect}-nodes.npz"
+    asked = {"config": AS_IT_STANDS.to_data(), "seed": runner.seed, "path": str(path), "kept": None, "nodes": True}
+    runner.environment.worker().run("values", runner.workload, asked, **runner.limits)
+    graph, found = runner.workload.graph, dict[str, "np.ndarray"]()
+    for name, value in arrays.load(path).items():
+        if name.startswith("node"):
+            # of several operators that a node became, the last one has its value
+            found |= dict.fromkeys(graph.nodes[int(name.removeprefix("node"))].source, value)
+    return found

@@ -1,0 +1,132 @@
+"""A CompilerComparison: both compilers' halves of a model, their race, their outputs, and the table of differences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from workbench.analysis.alignment import LEFT, RIGHT
+from workbench.debugging.compilers.differences import Difference
+from workbench.debugging.compilers.outputs import OutputCheck
+from workbench.debugging.compilers.side import CompilerSide
+from workbench.errors import UnknownName
+from workbench.measurement.race import Race
+from workbench.terminal import html_table, visible
+from workbench.wording import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN = 10
+"rows of the table in the text form"
+WHOLE = ("bytes_left", "bytes_right")
+
+
+@dataclass(frozen=True)
+class CompilerPair:
+    """The model in both compilers for one target; Relay is left, Relax right."""
+
+    left: CompilerSide
+    right: CompilerSide
+    checks: tuple[OutputCheck, ...] = ()
+    "of the outputs: each compiler against the other and against ONNX's reference evaluator"
+    part: str = ""
+    "a sentence about the first node that differs, if outputs differ"
+    race: Race | None = None
+    unraced: str = ""
+    "the reason for no race"
+    rows: tuple[Difference, ...] = field(default=(), repr=False)
+    "the kernels of both, aligned; empty if a side has none"
+
+    @property
+    def sides(self) -> tuple[CompilerSide, CompilerSide]:
+        """Both halves."""
+        return self.left, self.right
+
+    def __str__(self) -> str:
+        lines = [
+            str(self.left),
+            str(self.right),
+            *(f"{side.title}'s pipeline: {side.pipeline}" for side in self._built),
+        ]
+        lines += map(str, self.checks)
+        lines += [self.part] if self.part else []
+        lines.append(str(self.race) if self.race is not None else f"not raced: {self.unraced}")
+        many = Counter(self.relation(row) for row in self.rows)
+        if many:
+            lines.append(
+                "kernels by the model's nodes: " + ", ".join(f"{number} {kind}" for kind, number in many.items())
+            )
+        return visible("\n".join(lines))
+
+    @property
+    def _built(self) -> tuple[CompilerSide, ...]:
+        return tuple(side for side in self.sides if side.passes)
+
+    def relation(self, row: Difference) -> str:
+        """Return the relation of a row in words, with the compiler's name for kernels of one side."""
+        return {LEFT: f"only {self.left.title}", RIGHT: f"only {self.right.title}"}.get(row.relation, row.relation)
+
+
+@dataclass(frozen=True)
+class CompilerComparison:
+    """One model in both compilers, once for each target."""
+
+    name: str
+    "of the model"
+    pairs: tuple[CompilerPair, ...]
+
+    def __getitem__(self, target: str) -> CompilerPair:
+        """Return the pair of a target; raises UnknownName if there is none."""
+        for pair in self.pairs:
+            if target in (pair.left.target, pair.right.target) or pair.left.target.startswith(f"{target} "):
+                return pair
+        raise UnknownName("target of this comparison", target, [pair.left.target for pair in self.pairs])
+
+    @cached_property
+    def sides(self) -> pd.DataFrame:
+        """One row for each compiler and target: status, kernels, bytes, peak memory, compile time."""
+        import pandas as pd
+
+        rows = [side.row() for pair in self.pairs for side in pair.sides]
+        whole = ("operators", "kernels", "functions", "bytes", "peak_bytes")
+        return pd.DataFrame(rows).astype(dict.fromkeys(whole, "Int64"))
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row for each group of kernels that compute the same nodes of the model: those with the most time lost first.
+
+        Without times, those with the most bytes more on the right come first. Times are each kernel's own and are not raced.
+        """
+        import pandas as pd
+
+        names = ["target", *(each.name for each in fields(Difference)), "us_lost"]
+        rows = [
+            {"target": pair.left.target, **vars(row), "relation": pair.relation(row), "us_lost": row.us_lost}
+            for pair in self.pairs
+            for row in pair.rows
+        ]
+        frame = pd.DataFrame(rows, columns=names)
+        times = dict.fromkeys(("us_left", "us_right", "us_lost"), "float64")
+        return frame.astype({**dict.fromkeys(WHOLE, "Int64"), **times})
+
+    def __str__(self) -> str:
+        parts = [f"{self.name}, Relay and Relax", *map(str, self.pairs)]
+        return visible("\n".join(parts))
+
+    def _repr_html_(self) -> str:
+        shown = ("sources", "relation", "left", "right", "bytes_left", "bytes_right", "us_lost", "why")
+        rows = [{name: _cell(row[name]) for name in shown} for row in self.table.head(SHOWN).to_dict("records")]
+        more = len(self.table) - len(rows)
+        tail = html_table(f"and {counted(more, 'row')} more in .table") if more else ""
+        lines = "".join(html_table(line) for line in str(self).splitlines())
+        return lines + html_table("Kernels aligned by the model's nodes; Relay is left", rows) + tail
+
+
+def _cell(value: object) -> object:
+    """Return a value of the table for a cell: names in one text, nothing for an unknown number."""
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return None if value != value else value

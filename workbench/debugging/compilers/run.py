@@ -1,0 +1,253 @@
+"""`wb.compare_compilers`: one model through Relay and through Relax, each in its own environment."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from workbench.debugging.compilers.differences import differences
+from workbench.debugging.compilers.outputs import ONNX, OutputCheck, check_outputs, read_outputs, reference_outputs
+from workbench.debugging.compilers.outputs import where_they_part as part_of
+from workbench.debugging.compilers.result import CompilerComparison, CompilerPair
+from workbench.debugging.compilers.side import CONFIG, TITLES, CompilerSide, build_side
+from workbench.debugging.compilers.turns import Runner, race_in_turn
+from workbench.dialects.base import Workload
+from workbench.dialects.compiler.inputs import index_limits, plain_name
+from workbench.errors import LoadError, UnknownName, WorkbenchError
+from workbench.measurement.row import OK
+from workbench.pipeline.elsewhere import Environment
+from workbench.target_text import TargetLike, target_texts
+from workbench.worker.limits import TIMEOUT
+from workbench.worker.parent import JobOptions, Progress, never, silent
+from workbench.worker.progress import showing_progress
+
+
+def compare_compilers(
+    model: Any,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    targets: TargetLike | Iterable[TargetLike] = ("llvm",),
+    *,
+    environments: Mapping[str, str | Path] | None = None,
+    budget: float = 4.0,
+    per_kernel: bool = True,
+    seed: int = 0,
+    timeout: float = TIMEOUT,
+    memory: int | None = None,
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] = never,
+) -> CompilerComparison:
+    """Build an ONNX model with Relay and with Relax, compare kernels, memory and outputs, and race both builds.
+
+    Each compiler runs in child processes of its own Python environment, so this works in either one. Both builds have opt level 3,
+    the same target with the same `-mcpu`, the same random inputs and the same number of threads.
+
+    Parameters
+    ----------
+    model
+        The path of an ONNX file, or a ModelProto.
+    shapes
+        Shapes of the inputs that the model leaves open, `{"ids": (1, 128)}`.
+    environments
+        Dialect -> the Python of its environment. By default this environment has one dialect, and the other one is found among
+        those that `tvm-workbench doctor` lists and in the folders beside this environment.
+    budget
+        Seconds of the race; 0 for no race and no times.
+    per_kernel
+        Whether to time each kernel by itself too, for half of the budget on each side.
+    timeout, memory
+        Seconds that a build, or a run, may take; bytes that a child process may hold.
+
+    Returns
+    -------
+    CompilerComparison
+        `.sides` and `.table` are DataFrames; `.pairs` has one pair for each target with both halves: graphs, kernels, memory plan,
+        passes, the checks of the outputs, and the race. A side that fails, crashes or takes too long has a status and a sentence, and
+        the other side is complete.
+
+    Raises
+    ------
+    LoadError
+        Neither compiler reads the model.
+
+    Examples
+    --------
+    >>> from onnx import parser
+    >>> header = '<ir_version: 8, opset_import: ["" : 17]>'
+    >>> model = parser.parse_model(header + "two (float[2, 8] x) => (float[2, 8] y) { h = Relu(x)  y = Exp(h) }")
+    >>> found = wb.compare_compilers(model, budget=0)
+    >>> list(found.sides["kernels"]), list(found.table["relation"])
+    ([1, 1], ['one to one'])
+    >>> [check.same for check in found.pairs[0].checks]
+    [True, True, True]
+    """
+    pythons = {dialect: Path(python) for dialect, python in (environments or {}).items()}
+    for dialect in pythons:
+        if dialect not in TITLES:
+            raise UnknownName("compiler", dialect, TITLES)
+    wanted = target_texts(targets)
+    with tempfile.TemporaryDirectory() as place, showing_progress(progress, "Comparing compilers") as report:
+        limits: JobOptions = {"timeout": timeout, "memory": memory, "progress": report, "cancelled": cancelled}
+        path = _model_file(model, Path(place))
+        comparing = _Comparing(path, dict(shapes or {}), Path(place), seed, budget, per_kernel, limits)
+        opened = [comparing.open(dialect, pythons.get(dialect)) for dialect in TITLES]
+        errors = {str(each) for each in opened if isinstance(each, WorkbenchError)}
+        if all(isinstance(each, WorkbenchError) for each in opened):
+            raise LoadError("; ".join(sorted(errors)))
+        _share_limits([each.workload for each in opened if isinstance(each, Opened)])
+        return CompilerComparison(path.stem, tuple(comparing.pair(opened, target) for target in wanted))
+
+
+def _model_file(model: Any, folder: Path) -> Path:
+    """Return the path of the model; a ModelProto is written to a file."""
+    if hasattr(model, "SerializeToString") and hasattr(model, "graph"):
+        path = folder / "model.onnx"
+        path.write_bytes(model.SerializeToString())
+        return path
+    if not isinstance(model, (str, Path)) or Path(model).suffix.lower() != ".onnx":
+        raise LoadError(f"compare_compilers takes the path of an .onnx file or a ModelProto, not {model!r:.80}")
+    path = Path(model).expanduser().absolute()
+    if not path.is_file():
+        raise LoadError(f"{path.name} cannot be read: there is no such file; check the path")
+    return path
+
+
+def _share_limits(workloads: Sequence[Workload]) -> None:
+    """Give all workloads the same limits of inputs that hold indices, so that they get the same values."""
+    least: dict[str, int] = {}
+    for workload in workloads:
+        for name, limit in index_limits(workload.graph).items():
+            least[plain_name(name)] = min(limit, least.get(plain_name(name), limit))
+    for workload in workloads:
+        names = [node.op for node in workload.graph.nodes if node.kind == "param"]
+        workload.known_limits = {name: least[plain_name(name)] for name in names if plain_name(name) in least}
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The model in one compiler."""
+
+    environment: Environment
+    workload: Workload
+
+    @property
+    def limits(self) -> Mapping[str, int]:
+        """The limits of inputs that hold indices, by `plain_name`."""
+        return {plain_name(name): limit for name, limit in self.workload.limits.items()}
+
+
+@dataclass(frozen=True)
+class _Comparing:
+    """The arguments of a call."""
+
+    path: Path
+    shapes: Mapping[str, Sequence[int]]
+    folder: Path
+    seed: int
+    budget: float
+    per_kernel: bool
+    limits: JobOptions
+
+    def open(self, dialect: str, python: Path | None) -> Opened | WorkbenchError:
+        """Find the environment and convert the model; an error is a result."""
+        try:
+            environment = Environment.of(dialect, python)
+            folder = self.folder / dialect
+            folder.mkdir()
+            return Opened(
+                environment,
+                environment.load(self.path, self.path.stem, self.shapes, folder, self.limits.get("progress", silent)),
+            )
+        except WorkbenchError as error:
+            return error
+
+    def pair(self, opened: Sequence[Opened | WorkbenchError], target: str) -> CompilerPair:
+        """Return both halves for a target."""
+        sides = [CompilerSide(dialect, target) for dialect in TITLES]
+        for at, (side, each) in enumerate(zip(sides, opened, strict=True)):
+            sides[at] = (
+                side.failed(each) if isinstance(each, WorkbenchError) else replace(side, graph=each.workload.graph)
+            )
+        sides = self.with_common_target(sides, opened)
+        sides = [self.built(side, each) for side, each in zip(sides, opened, strict=True)]
+        built = [
+            (side, each)
+            for side, each in zip(sides, opened, strict=True)
+            if isinstance(each, Opened) and side.status == OK
+        ]
+        runners = [self.runner(each, side.target) for side, each in built]
+        checks = self.checks(runners, built[0][1] if built else None)
+        pair = CompilerPair(sides[0], sides[1], checks)
+        if len(runners) == 2 and any(check.same is False for check in checks):
+            pair = replace(pair, part=part_of(runners, self.folder))
+        if all(side.optimized is not None for side in sides):
+            pair = replace(pair, rows=differences(*pair.sides))
+        return self.raced(pair, runners)
+
+    def with_common_target(
+        self, sides: Sequence[CompilerSide], opened: Sequence[Opened | WorkbenchError]
+    ) -> list[CompilerSide]:
+        """Return the sides with the target in full, as the first compiler's LLVM knows this CPU.
+
+        Relay's LLVM is older, and Relax's knows its names. A side whose process does not answer has failed.
+        """
+        sides = list(sides)
+        for at, (side, each) in enumerate(zip(sides, opened, strict=True)):
+            if isinstance(each, Opened):
+                try:
+                    child = each.environment.worker()
+                    full = str(child.run("resolve_target", each.workload, {"target": side.target}, **self.limits))
+                    return [replace(other, target=full) for other in sides]
+                except WorkbenchError as error:
+                    sides[at] = side.failed(error)
+        return sides
+
+    def built(self, side: CompilerSide, opened: Opened | WorkbenchError) -> CompilerSide:
+        """Return the half of one compiler with its build, unless it has failed before."""
+        if isinstance(opened, WorkbenchError) or side.status != OK:
+            return side
+        seconds = self.budget / 2 if self.per_kernel else 0.0
+        return build_side(side, opened.workload, opened.environment, seconds, self.seed, self.limits)
+
+    def runner(self, opened: Opened, target: str) -> Runner:
+        """Return what runs a side's build."""
+        title = TITLES[opened.environment.dialect]
+        return Runner(title, opened.environment, opened.workload, target, CONFIG, self.seed, self.limits)
+
+    def checks(self, runners: Sequence[Runner], reader: Opened | None) -> tuple[OutputCheck, ...]:
+        """Run each build once and compare the outputs, also with ONNX's reference evaluator."""
+        if reader is None:
+            return ()
+        found: dict[str, Any] = {
+            each.title: _or_reason(lambda each=each: read_outputs(each, self.folder)) for each in runners
+        }
+        limits = reader.limits
+        found[ONNX] = _or_reason(lambda: reference_outputs(runners[0], self.path, self.shapes, limits, self.folder))
+        return check_outputs(found)
+
+    def raced(self, pair: CompilerPair, runners: Sequence[Runner]) -> CompilerPair:
+        """Return the pair with its race, or the reason for none."""
+        if len(runners) < 2:
+            missing = " and ".join(side.title for side in pair.sides if side.status != OK)
+            return replace(pair, unraced=f"{missing} has no build that runs")
+        if not self.budget:
+            return replace(pair, unraced="budget=0")
+        wrong = [{"same": _right(pair.checks, runner.title)} for runner in runners]
+        try:
+            return replace(pair, race=race_in_turn((runners[0], runners[1]), wrong, self.budget))
+        except WorkbenchError as error:
+            return replace(pair, unraced=str(error))
+
+
+def _or_reason(work: Callable[[], Any]) -> Any:
+    try:
+        return work()
+    except WorkbenchError as error:
+        return str(error)
+
+
+def _right(checks: Sequence[OutputCheck], title: str) -> bool | None:
+    """Return whether a compiler's outputs are those of ONNX's reference evaluator; None if they were not compared."""
+    return next((check.same for check in checks if check.first == title and check.second == ONNX), None)

@@ -1,0 +1,79 @@
+"""The race of two builds in two processes, on the same inputs and threads, in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.errors import MeasureError
+from workbench.measurement.race import Race, judged
+from workbench.measurement.repeats import TURNS, Run, interleave, turns
+from workbench.pipeline.config import Config
+from workbench.pipeline.elsewhere import Environment
+from workbench.worker.parent import JobOptions
+
+METHOD = "in turn, in two processes, loaded anew for each part of the budget"
+
+
+@dataclass(frozen=True)
+class Runner:
+    """A build in the child process of its environment."""
+
+    title: str
+    environment: Environment
+    workload: Workload
+    target: str
+    config: Config
+    seed: int
+    limits: JobOptions
+
+    def prepare(self, places: Sequence[int] = (), outputs: str = "") -> dict[str, Any]:
+        """Load the build for places in a round, write the outputs of a run to a file, and return the conditions."""
+        asked = {"target": self.target, "config": self.config.to_data(), "seed": self.seed}
+        more = {"places": list(places), "outputs": outputs}
+        return self._run("prepare", self.workload, {**asked, **more})
+
+    def turn(self, place: int, number: int) -> float:
+        """Run it so many times and return the mean seconds of one run."""
+        return self._run("turn", None, {"place": place, "number": number})
+
+    def _run(self, job: str, workload: Workload | None, arguments: Mapping[str, object]) -> Any:
+        try:
+            return self.environment.worker().run(job, workload, arguments, **self.limits)
+        except MeasureError as error:
+            raise MeasureError(f"{self.title}: {error}") from error
+
+
+def race_in_turn(runners: tuple[Runner, Runner], checks: Sequence[Mapping[str, object]], budget: float) -> Race:
+    """Race two builds; the first one has two turns in each round, as in `wb.race`.
+
+    Parameters
+    ----------
+    checks
+        For each whether its outputs are right, as `same`.
+
+    Raises
+    ------
+    MeasureError
+        One of them ended or failed, or their TVMs use other numbers of threads.
+    """
+    conditions: list[dict[str, Any]] = [{}, {}]
+
+    def load(heat: int) -> list[Run]:
+        order = turns(heat)
+        for at, runner in enumerate(runners):
+            conditions[at] = runner.prepare([place for place in order if TURNS[place] == at])
+        return [partial(runners[TURNS[place]].turn, place) for place in range(len(TURNS))]
+
+    times = interleave(load, budget)
+    threads = [each["threads"] for each in conditions]
+    if threads[0] != threads[1]:
+        raise MeasureError(
+            f"the two TVMs run {threads[0]} and {threads[1]} threads; set TVM_NUM_THREADS and start again"
+        )
+    method = f"{METHOD}; {'; '.join(dict.fromkeys(each['method'] for each in conditions))}; {threads[0]} threads"
+    first, second = runners
+    return judged(first.title, second.title, {**times, "checks": checks, "target": first.target, "method": method})

@@ -1,0 +1,94 @@
+"""Jobs of a race between child processes: load a build, run it when its turn comes; and the outputs of ONNX's own evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from workbench.dialects import arrays
+from workbench.dialects.base import Workload
+from workbench.dialects.compiler.inputs import plain_name, random_values
+from workbench.dialects.facets import Running
+from workbench.dialects.importers.converting import needed, shapes
+from workbench.dialects.importers.onnx_model import input_names, onnx_package, read
+from workbench.errors import MeasureError, last_line
+from workbench.jobs.build import compiled
+from workbench.jobs.run_build import run_conditions
+from workbench.worker.child import Progress
+
+_loaded: dict[int, Running] = {}
+"by the place in a round of the race"
+
+
+def prepare(
+    workload: Workload,
+    *,
+    target: str,
+    config: Mapping[str, object],
+    seed: int,
+    places: Sequence[int],
+    outputs: str,
+    progress: Progress,
+) -> dict[str, object]:
+    """Load a build for places in a round, anew each time, and return its conditions.
+
+    Parameters
+    ----------
+    outputs
+        The file for the outputs of one run; empty for none.
+    """
+    kept = compiled(workload, target, config, progress)
+    progress("Loading")
+    _loaded.clear()
+    _loaded.update({place: kept.built.load(seed) for place in places})
+    if outputs:
+        found = kept.built.load(seed).outputs()
+        arrays.save(outputs, {f"output{place}": array for place, array in enumerate(found)})
+    return {**run_conditions(), "method": next((each.method for each in _loaded.values()), ""), "tvm": kept.built.tvm}
+
+
+def turn(*, place: int, number: int, progress: Progress) -> float:
+    """Run a loaded build and return the mean seconds of a run.
+
+    A first run is not timed: another process had the caches and the cores.
+    """
+    del progress
+    _loaded[place].run(1)
+    return _loaded[place].run(number)
+
+
+def onnx_outputs(
+    *,
+    path: str,
+    inputs: Sequence[tuple[str, Sequence[int]]],
+    limits: Mapping[str, int],
+    seed: int,
+    outputs: str,
+    progress: Progress,
+) -> dict[str, object]:
+    """Run ONNX's reference evaluator on the inputs that builds get, and write the outputs to a file.
+
+    Parameters
+    ----------
+    limits
+        By `plain_name` of an input, the size of the dimension that it indexes.
+    """
+    progress("Running ONNX's reference evaluator")
+    model, onnx = read(Path(path)), onnx_package()
+    names = input_names(model)
+    given, fed = shapes(dict(inputs), names), {}
+    for value in model.graph.input:
+        if value.name not in names:
+            continue
+        kind = value.type.tensor_type
+        shape = given.get(value.name) or [each.dim_value for each in kind.shape.dim]
+        dtype = str(onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type))
+        below = limits.get(plain_name(value.name)) if "int" in dtype else None
+        fed[value.name] = random_values(value.name, shape, dtype, seed, below)
+    evaluator = needed("onnx.reference", "onnx", "the outputs of ONNX's reference evaluator")
+    try:
+        found = evaluator.ReferenceEvaluator(model).run(None, fed)
+    except Exception as error:
+        raise MeasureError(f"ONNX's reference evaluator failed: {last_line(error)}") from error
+    arrays.save(outputs, {f"output{place}": array for place, array in enumerate(found)})
+    return {}

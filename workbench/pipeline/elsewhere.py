@@ -1,0 +1,69 @@
+"""A model in a compiler of another environment, whose Python runs the jobs; nothing of its TVM is imported here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbench.dialects.base import GraphOnly, Workload
+from workbench.dialects.registry import installed
+from workbench.environments.find import find
+from workbench.errors import LoadError, from_data
+from workbench.graph.model import Graph
+from workbench.pipeline.load import MODEL, run_limited, size_of
+from workbench.worker.parent import Progress, Worker, worker
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A compiler, and the Python that runs it."""
+
+    dialect: str
+    python: Path | None
+    "None for this process's own Python"
+
+    @staticmethod
+    def of(dialect: str, python: Path | None = None) -> Environment:
+        """Return the environment of a dialect: the given Python, or this one, or the one that is found.
+
+        Raises
+        ------
+        SetupError
+            No environment has the dialect.
+        """
+        if python is None and installed() != dialect:
+            python = find(dialect)
+        return Environment(dialect, python)
+
+    def worker(self, role: str = "builds") -> Worker:
+        """Return the child process for a role."""
+        return worker(role, self.python)
+
+    def load(
+        self, path: Path, name: str, inputs: Mapping[str, Sequence[int]], folder: Path, progress: Progress
+    ) -> Workload:
+        """Convert an ONNX file in the child process, and return its graph as a Workload that the child can build.
+
+        Parameters
+        ----------
+        folder
+            Where the child writes the program; the Workload can be built while the folder is there.
+
+        Raises
+        ------
+        LoadError
+            The compiler does not read the model, or its process ended or passed its limits.
+        """
+        arguments: dict[str, object] = {"format": "onnx", "inputs": list(inputs.items()), "path": str(path)}
+        given = {**arguments, "name": name, "folder": str(folder)}
+        answer = run_limited("model", given, size_of(path), MODEL, progress, self.python)
+        if "error" in answer:
+            raise from_data(answer["error"])
+        if not answer["saved"]:
+            raise LoadError(f"TVM cannot write the {self.dialect} module that it made of {path.name} to a file")
+        graph = Graph.from_json((folder / "graph.json").read_text(encoding="utf-8"))
+        made = GraphOnly(graph, "only a child process has this program; load the model with wb.load", answer["notes"])
+        made.trusted = not answer["has_kernels"]
+        self.worker().adopt(made, folder)
+        return made
