@@ -8,16 +8,15 @@ only one build has.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from os.path import commonprefix
 
 from workbench.analysis import cost
 from workbench.analysis.alignment import MANY, MERGED, ONE, SPLIT, Aligned, Alignment
 from workbench.analysis.side import Side
 from workbench.graph.diff import GraphDiff
 from workbench.graph.model import Graph, GraphBuilder
-from workbench.graph.scopes import modules
+from workbench.graph.scopes import common_path, modules
 
 Ids = tuple[int, ...]
 
@@ -29,8 +28,8 @@ class KernelGraphs:
     left: Graph
     right: Graph
     changes: GraphDiff
-    groups: tuple[tuple[Ids, Ids], ...]
-    "for each group of the alignment, its nodes in both graphs, kernels that move data for it included"
+    nodes: tuple[Mapping[int, int], Mapping[int, int]]
+    "for each graph: place of a kernel in `Side.kernels` -> its node"
 
 
 def kernel_graphs(alignment: Alignment) -> KernelGraphs:
@@ -38,11 +37,7 @@ def kernel_graphs(alignment: Alignment) -> KernelGraphs:
     shared = _inputs(alignment.left.graph) & _inputs(alignment.right.graph)
     left, right = (_Drawing(side, shared) for side in (alignment.left, alignment.right))
     changes = _changes(alignment, left, right)
-    groups = tuple(
-        (left.ids((*group.left, *group.moves[0])), right.ids((*group.right, *group.moves[1])))
-        for group in alignment.groups
-    )
-    return KernelGraphs(left.graph, right.graph, changes, groups)
+    return KernelGraphs(left.graph, right.graph, changes, (left.of, right.of))
 
 
 def _inputs(graph: Graph) -> frozenset[str]:
@@ -87,7 +82,9 @@ class _Drawing:
 
     def kernel(self, place: int, inputs: Ids) -> int:
         graph, unit = self.side.graph, self.side.kernels[place]
-        many = Counter(cost.canonical(graph.nodes[id].op) for id in unit.nodes if graph.nodes[id].kind in ("op", "call"))
+        many = Counter(
+            cost.canonical(graph.nodes[id].op) for id in unit.nodes if graph.nodes[id].kind in ("op", "call")
+        )
         others = many.total() - 1
         names = sorted(self.side.computed[place] or self.side.sources[place])
         attrs: dict[str, object] = {
@@ -105,7 +102,7 @@ class _Drawing:
             type=graph.nodes[unit.output].type,
             attrs=attrs,
             source=tuple(names),
-            scope="/".join(commonprefix(around)),
+            scope="/".join(common_path(around)),
         )
 
 
@@ -130,7 +127,12 @@ def _changes(alignment: Alignment, left: _Drawing, right: _Drawing) -> GraphDiff
                 merged.append((ours[most:], theirs[most]))
             else:
                 split.append((ours[most], theirs[most:]))
-    paired = [*kept, *changed, *((b, a) for many, a in merged for b in many), *((b, a) for b, many in split for a in many)]
+    paired = [
+        *kept,
+        *changed,
+        *((b, a) for many, a in merged for b in many),
+        *((b, a) for b, many in split for a in many),
+    ]
     before, after = ({pair[at] for pair in paired} for at in (0, 1))
     return GraphDiff(
         kept=tuple(sorted(kept)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -35,6 +35,8 @@ class Difference:
     "sums of the kernels' own times; None if not timed"
     why: str
     "the reasons for boundaries that one side has; empty for one to one"
+    kernels: tuple[tuple[int, ...], tuple[int, ...]] = field(default=((), ()), repr=False)
+    "of both sides, by their places in `analysis.side.Side.kernels`"
 
     @property
     def us_lost(self) -> float | None:
@@ -113,6 +115,7 @@ def _difference(group: Aligned, sides: tuple[_Half, _Half]) -> Difference:
         us_left=sides[0].microseconds(calls[0]),
         us_right=sides[1].microseconds(calls[1]),
         why=_why(group, sides, sources),
+        kernels=(held[0], held[1]),
     )
 
 
