@@ -60,8 +60,9 @@ def test_an_operator_without_a_kind(dialect: str) -> None:
 @pytest.mark.parametrize("sample", ["conv_bias_batch_norm", "bert"])
 def test_the_fix_runs_as_written_and_removes_the_lint(sample: str, dialect: str) -> None:
     w = wb.samples.load(sample, **SMALL[sample])
-    before = wb.lint(w, config="FuseOps")
-    before = before if before else wb.lint(w, config=unbound(dialect))
+    # a fallback's fix is a search
+    before = [each for each in wb.lint(w, config="FuseOps") if not each.call]
+    before = before or [each for each in wb.lint(w, config=unbound(dialect)) if not each.call]
     assert before
     for each in {each.fix: each for each in before}.values():
         made = eval(each.fix, {"wb": wb, "w": w})

@@ -13,6 +13,7 @@ PUBLIC = {
     *(
         "ablate",
         "bisect",
+        "compare_compilers",
         "count",
         "kernel_errors",
         "kernels",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from workbench.analysis.patterns.report import PatternReport
     from workbench.dialects.base import PassInfo, Preset, Workload
     from workbench.dialects.compiler.counted import Program
+    from workbench.dialects.compiler.fallbacks import Fallbacks
     from workbench.dialects.compiler.planned import Planned
     from workbench.dialects.compiler.run_calls import RanCall
     from workbench.graph.model import Graph
@@ -226,6 +227,18 @@ class Compiler(Protocol):
 
     def plan(self, workload: Workload, target: str, config: Mapping[str, Any]) -> Planned:
         """Return the memory plan of a build, from the graph-level passes alone."""
+        ...
+
+    def fallbacks(
+        self, workload: Workload, target: str, config: Mapping[str, Any], log: Sequence[str] = ()
+    ) -> Fallbacks:
+        """Return the kernels that TVM builds with a fallback, and why records of a log are not used.
+
+        Parameters
+        ----------
+        log
+            AutoTVM's records, one JSON text each; Relay's builds look them up.
+        """
         ...
 
     def fingerprint(self, workload: Workload, target: str, config: Mapping[str, Any]) -> str:

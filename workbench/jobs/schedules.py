@@ -8,7 +8,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from workbench.dialects.facets import Tuning
 from workbench.dialects.kernel_search import FAILED_SECONDS, Effort, Tried, search
 from workbench.dialects.registry import dialect
 from workbench.dialects.scheduling import build_and_record, opened, require_database
-from workbench.jobs.build import counted, program_of, resolved_target
+from workbench.jobs.build import compiler_of, counted, program_of, resolved_target
 from workbench.pipeline.config import Config
 from workbench.tuning.schedules.database import locked, mend, note_done, trials_done
 from workbench.worker.child import Progress
@@ -92,6 +92,24 @@ def lookups(workload: Workload, *, target: str, config: Mapping[str, object], pr
         for name, module in modules.items()
     ]
     return {"kernels": kernels, "graph": found["graph"], "records": _seconds(here, opened(here, chosen.schedules))}
+
+
+def fallbacks(
+    workload: Workload, *, target: str, config: Mapping[str, object], log: Sequence[str], progress: Progress
+) -> dict[str, object]:
+    """Return the kernels that a build compiles with a fallback, and the records of a log that it does not use.
+
+    Returns
+    -------
+    dict
+        `kernels` and `unused`: the fields of each FallbackKernel and UnusedRecords; `graph` of the kernels.
+    """
+    chosen, target = Config.of(config), resolved_target(workload, target)
+    program = program_of(workload, chosen, progress)
+    progress("Looking for kernels")
+    found = compiler_of(workload).fallbacks(program, target, chosen.context().to_data(), log)
+    rows = {"kernels": [asdict(each) for each in found.kernels], "unused": [asdict(each) for each in found.unused]}
+    return {"graph": found.graph.to_data(), **rows}
 
 
 def _seconds(here: Tuning, database: Any) -> dict[str, dict[str, float | None]]:

@@ -58,4 +58,5 @@ JOBS: Mapping[str, Callable[..., object]] = {
     "onnx_outputs": turns.onnx_outputs,
     # wb.lint
     "lookups": schedules.lookups,
+    "fallbacks": schedules.fallbacks,
 }

@@ -128,5 +128,5 @@ class CompilerComparison:
 def _cell(value: object) -> object:
     """Return a value of the table for a cell: names in one text, nothing for an unknown number."""
     if isinstance(value, tuple):
-        return ", ".join(map(str, value))
+        return ", ".join(str(each).removeprefix("tvmgen_default_") for each in value)
     return None if value != value else value

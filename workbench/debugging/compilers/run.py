@@ -78,7 +78,7 @@ def compare_compilers(
     >>> header = '<ir_version: 8, opset_import: ["" : 17]>'
     >>> model = parser.parse_model(header + "two (float[2, 8] x) => (float[2, 8] y) { h = Relu(x)  y = Exp(h) }")
     >>> found = wb.compare_compilers(model, budget=0)
-    >>> list(found.sides["kernels"]), list(found.table["relation"])
+    >>> [side.kernels.calls for side in found.pairs[0].sides], list(found.table["relation"])
     ([1, 1], ['one to one'])
     >>> [check.same for check in found.pairs[0].checks]
     [True, True, True]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from workbench.debugging.lints.fallbacks import fallback_kernels
 from workbench.debugging.lints.records import unused_records
 from workbench.debugging.lints.reshapes import copying_reshapes, fixed_reshapes, may_copy
 from workbench.debugging.lints.result import Lint, Lints
@@ -31,20 +33,23 @@ def lint(
     target: TargetLike = "llvm",
     config: Config | Pipeline | Mapping[str, Any] | str | int | None = None,
     *,
+    log: str | Path | None = None,
     timeout: float = TIMEOUT,
     progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Lints:
     """Return avoidable costs of a program under some passes, each with the call that avoids it.
 
-    Five rules: layout changes that undo each other, operators without a pattern kind when FuseOps runs, operators on parameters only
-    that run each time because the parameters are not bound, reshapes that copy, and tuned schedules that the build does not look up.
-    The fix of a finding is run, and the finding is left out if it is still there after it.
+    Six rules: layout changes that undo each other, operators without a pattern kind when FuseOps runs, operators on parameters only
+    that run each time because the parameters are not bound, reshapes that copy, kernels that TVM builds with a fallback, and tuned schedules that the build does not
+    look up. The fix of a finding is run, and the finding is left out if it is still there after it; a fix that searches for schedules is not run.
 
     Parameters
     ----------
     target, config
         Of the build, as `wb.memory` takes them.
+    log
+        A file of AutoTVM's records, of Relay: the build is the one under `tvm.autotvm.apply_history_best(log)`.
 
     Returns
     -------
@@ -55,12 +60,14 @@ def lint(
     ------
     MeasureError, WorkerLost
         The passes could not be started, or ended their process.
+    WorkbenchError
+        The log cannot be read, or the program is not Relay.
 
     Examples
     --------
     >>> found = wb.lint(wb.samples.load("mlp", layers=1))
     >>> [(each.name, each.operators, each.bytes) for each in found]
-    [('weight-not-folded', ('transpose',), 4096)]
+    [('weight-not-folded', ('transpose',), 4096), ('fallback-kernel', ('matmul', 'add', 'relu'), None)]
     >>> found[0].fix
     "wb.trace(w, 'DecomposeOpsForInference,LegalizeOps,AnnotateTIROpPattern,BindParams,FoldConstant,FuseOps{fuse_opt_level=2}')"
     """
@@ -76,6 +83,7 @@ def lint(
         if may_copy(made):
             kept += _copying(workload, how, plain, target, limits)
         lints = [_lint(each, plain, fixed_pipeline(plain, each)) for each in kept]
+        lints += fallback_kernels(workload, how, target, log, limits)
         lints += unused_records(workload, how, target, limits)
     return Lints(tuple(sorted(lints, key=lambda each: -(each.bytes or 0))), workload, target)
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
 from workbench.dialects.base import Workload
+from workbench.errors import WorkbenchError
 from workbench.measurement.race import Race, race
 from workbench.pipeline.config import Config
 from workbench.target_text import TargetLike
@@ -23,16 +24,26 @@ BUDGET = 2.0
 "seconds of runs of one race"
 
 
+def config_text(config: Config) -> str:
+    """Return the Python that makes a configuration.
+
+    >>> config_text(Config(opt_level=2))
+    'wb.Config(opt_level=2)'
+    """
+    given = ((each.name, getattr(config, each.name), getattr(Config(), each.name)) for each in fields(Config))
+    return f"wb.Config({', '.join(f'{name}={value!r}' for name, value, usual in given if value != usual)})"
+
+
 @dataclass(frozen=True)
 class Lint:
     """One avoidable cost, and the call that avoids it."""
 
     name: str
-    "the rule: `layouts-undo-each-other`, `operator-without-kind`, `weight-not-folded`, `reshape-copies`, `record-not-used`"
+    "the rule: `layouts-undo-each-other`, `operator-without-kind`, `weight-not-folded`, `reshape-copies`, `fallback-kernel`, `record-not-used`"
     message: str
     nodes: tuple[int, ...]
     """ids in the graph that the rule looked at: the program; the graph before FuseOps for operators without a kind and weights; that of
-    the build's kernels for reshapes; that of the build with the fix for records"""
+    the build's kernels for reshapes and fallbacks; that of the build with the fix for records"""
     operators: tuple[str, ...]
     bytes: int | None
     "bytes of the values that need not be computed in each run; None where they are not known"
@@ -42,6 +53,8 @@ class Lint:
     "with the fix"
     seconds: float | None = None
     "of a record that is not used: seconds by which its kernels were faster in a run, alone; None where they are not known"
+    call: str = ""
+    "the fix, where it is not a configuration but a search or a build with a log"
     race: Race | None = None
     "the configuration without the fix against the one with it, once it was run"
 
@@ -53,11 +66,11 @@ class Lint:
     @property
     def fix(self) -> str:
         """Return the fix as Python, for a workload `w`."""
+        if self.call:
+            return self.call
         if self.pipeline and not self.config.schedules:
             return f"wb.trace(w, {self.pipeline!r})"
-        given = ((each.name, getattr(self.config, each.name), getattr(Config(), each.name)) for each in fields(Config))
-        chosen = ", ".join(f"{name}={value!r}" for name, value, usual in given if value != usual)
-        return f"wb.measure(w, [wb.Config({chosen})])"
+        return f"wb.measure(w, [{config_text(self.config)}])"
 
     def __str__(self) -> str:
         gain = "" if self.seconds is None else f" ({1e6 * self.seconds:.3g} us)"
@@ -107,7 +120,13 @@ class Lints(Sequence[Lint]):
         ------
         MeasureError
             One of the two does not build or run, such as a pipeline whose FuseOps fails without the fix.
+        WorkbenchError
+            The fix of a row is not a configuration.
         """
+        rows = tuple(rows)
+        for row in rows:
+            if row.call:
+                raise WorkbenchError(f"{row.name} has no configuration to race; run its fix, {row.fix}")
         races: dict[tuple[Config, Config], Race] = {}
         with showing_progress(progress, f"Racing the fixes of {self.workload.name}") as report:
             for pair in dict.fromkeys((row.before, row.config) for row in rows):

@@ -75,6 +75,21 @@ def derived_kind(function: Any, name: str) -> KindReport:
     return KindReport(name, None if said is None else int(said), kind, tuple(made))
 
 
+def reduces(function: Any) -> bool:
+    """Return whether a block of a PrimFunc, also one within another, sums or reduces otherwise over an axis."""
+    stack = [function.body]
+    while stack:
+        current = stack.pop()
+        if any(int(axis.iter_type) == _REDUCED for axis in getattr(current, "iter_vars", ())):
+            return True
+        stack.extend(_inside(current))
+    return False
+
+
+_REDUCED = 2
+"tir.IterVar.CommReduce"
+
+
 def prim_funcs(module: Any) -> dict[str, Any]:
     """Return the PrimFuncs of a module by name."""
     return {v.name_hint: f for v, f in module.functions_items() if isinstance(f, tirx.PrimFunc)}

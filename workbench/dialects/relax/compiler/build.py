@@ -20,7 +20,8 @@ from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.facets import Built
 from workbench.dialects.relax import compat
-from workbench.dialects.relax.compiler.kernels import CALLS, FUSED, Watch, program_of_module
+from workbench.dialects.relax.compiler.fallbacks import fallbacks as fallbacks
+from workbench.dialects.relax.compiler.kernels import CALLS, FUSED, Watch, pipeline, program_of_module
 from workbench.dialects.relax.compiler.planned import count as count
 from workbench.dialects.relax.compiler.planned import plan as plan
 from workbench.dialects.relax.compiler.planned import plan_of_build
@@ -59,16 +60,8 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], instrum
     made = make_target(target)
     watch = Watch()
     with compiled_where_it_runs(target), scheduled(config, "relax"), pass_context(config, [watch, *instruments]):
-        executable = tvm.compile(workload.module, made, relax_pipeline=_pipeline(made, config))
+        executable = tvm.compile(workload.module, made, relax_pipeline=pipeline(made, config))
     return RelaxBuilt(workload, target, executable, watch)
-
-
-def _pipeline(target: tvm.target.Target, config: Mapping[str, Any]) -> Any:
-    if not config.get("schedules"):
-        return relax.get_default_pipeline(target)
-    from workbench.dialects.relax.tuning import pipeline
-
-    return pipeline(target)
 
 
 running = Running

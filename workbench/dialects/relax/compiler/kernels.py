@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -25,8 +26,8 @@ _KEPT = ("relax.reshape", "relax.shape_of", "relax.tensor_to_shape", "relax.to_v
 FUSED, CALLS, PLANNED = "FuseTIR", "CallTIRRewrite", "LowerAllocTensor"
 """Passes: FuseTIR's input has each kernel as a function of its operators, CallTIRRewrite's has calls not yet packed, and
 LowerAllocTensor's has the storages that StaticPlanBlockMemory plans."""
-_SCHEDULES = "ApplyDefaultSchedule"
-"it changes how a kernel computes, and not the calls"
+SCHEDULED = "ApplyDefaultSchedule"
+"it changes how a kernel computes, and not the calls; a CPU's pipeline does not have it"
 
 
 @tvm.ir.instrument.pass_instrument
@@ -36,11 +37,13 @@ class Watch:
     Parameters
     ----------
     stop
-        The pass before which to stop, and to skip schedules; empty to run all.
+        The pass before which to stop; empty to run all.
+    schedules
+        Whether to schedule kernels before it.
     """
 
-    def __init__(self, stop: str = "") -> None:
-        self.stop = stop
+    def __init__(self, stop: str = "", schedules: bool = False) -> None:
+        self.stop, self.schedules = stop, schedules
         self.kept: dict[str, tvm.IRModule] = {}
         "name of a pass -> its first input module"
         self.kills = False
@@ -54,7 +57,7 @@ class Watch:
         name = str(info.name)
         if self.stop == name:
             self.kept.setdefault(name, module)
-        return not (self.stop and (self.stop in self.kept or name == _SCHEDULES))
+        return not (self.stop and (self.stop in self.kept or (name == SCHEDULED and not self.schedules)))
 
     def run_before_pass(self, module: tvm.IRModule, info: Any) -> None:
         name = str(info.name)
@@ -69,6 +72,15 @@ class Watch:
     def first(self, *passes: str) -> tvm.IRModule:
         """Return the input of the first of these passes that ran."""
         return next(self.kept[name] for name in passes if name in self.kept)
+
+
+def pipeline(target: tvm.target.Target, config: Mapping[str, Any]) -> Any:
+    """Return TVM's own pipeline for a target, with the schedules of a Config's data if it has some."""
+    if not config.get("schedules"):
+        return relax.get_default_pipeline(target)
+    from workbench.dialects.relax.tuning import pipeline
+
+    return pipeline(target)
 
 
 def program_of_module(module: tvm.IRModule, name: str) -> Program:

@@ -21,6 +21,7 @@ from workbench.dialects.compiler.cuda_code import compiled_where_it_runs
 from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.facets import Built
+from workbench.dialects.relay.compiler.fallbacks import fallbacks as fallbacks
 from workbench.dialects.relay.compiler.fields import read_by_hash
 from workbench.dialects.relay.compiler.kernels import Watch, bytes_of_json, external_functions, program_of_json
 from workbench.dialects.relay.compiler.optimization import devices_in_words, optimize
