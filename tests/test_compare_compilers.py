@@ -121,7 +121,8 @@ def test_the_race_and_the_text(dialect: str, other: str, found: CompilerComparis
     text = str(found)
     assert str(race) in text
     for side in pair.sides:
-        assert "at opt level 3, fused kernels; weights are" in side.pipeline
+        assert "at opt level 3, fused kernels; " in side.pipeline
+        assert side.fuses
         assert side.pipeline in text
     assert len(text.splitlines()) < 14
     assert "<table>" in found._repr_html_()
@@ -140,6 +141,24 @@ def test_a_small_convolution_net(dialect: str, other: str):
     assert found["llvm"] is pair
     with pytest.raises(UnknownName, match="no target of this comparison"):
         found["cuda"]
+
+
+def test_the_node_where_the_imports_part(dialect: str, other: str):
+    """One of the importers ignores that this Gelu is approximated by tanh."""
+    m = Onnx()
+    m.scope = "/block"
+    x = m.op("Exp", m.op("Gelu", m.op("Neg", "x"), approximate="tanh"))
+    model = m.model({"x": (FLOAT, [4, 4])}, x)
+    model.opset_import[0].version = 20
+    (pair,) = wb.compare_compilers(model, budget=0.1, per_kernel=False).pairs
+    assert [check.same for check in pair.checks] == [False, False, True]
+    assert pair.part == "the imported programs part at the node block.Gelu, before any pass"
+    assert pair.part in str(pair)
+    # wrong outputs never win
+    assert pair.race is not None
+    assert pair.race.wrong == (pair.left.title,)
+    assert "times" not in str(pair.race).partition("(")[0]
+    assert all(row.us_lost is None for row in pair.rows)
 
 
 @contextmanager

@@ -93,7 +93,7 @@ def test_the_doctor_prints_them_visibly(
         (folder / "kernel.json").write_text(json.dumps(kernel))
     (folder / "kernel.json").write_text("[" * 100_000)
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
-    monkeypatch.setattr(doctor, "_start", lambda python: None)
+    monkeypatch.setattr(doctor, "start_probe", lambda python: None)
     assert main(["doctor"]) == 0
     printed = capsys.readouterr().out
     assert "title" in printed

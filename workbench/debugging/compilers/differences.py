@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from workbench.analysis import cost
 from workbench.analysis.alignment import LEFT, MANY, MERGED, RIGHT, SPLIT, Aligned, align
+from workbench.analysis.fusion import FusionReport
 from workbench.analysis.side import Side
 from workbench.debugging.compilers.side import CompilerSide
 
@@ -69,6 +71,7 @@ class _Half:
         self.kernels = kernels
         self.times = side.kernel_us
         self.fusion = side.fusion
+        self.made_by = side.made_by
         rows = () if side.kernels is None else side.kernels.rows
         self.rows = {tuple(row["nodes"]): row for row in rows if row["nodes"]}
 
@@ -133,17 +136,28 @@ def _why(group: Aligned, sides: tuple[_Half, _Half], sources: frozenset[str]) ->
             else f"a pass of {half.title} added this; no node of the model does it"
         )
     said: list[str] = []
-    for half, moves in zip(sides, group.moves, strict=True):
+    for half, places, moves in zip(sides, (group.left, group.right), group.moves, strict=True):
+        said += _replaced(half, places)
         said += _mover_reasons(half, moves)
     for at in {SPLIT: (1,), MERGED: (0,), MANY: (0, 1)}.get(kind, ()):
         said += _boundary_reasons(sides[at], sides[1 - at], sources)
     return " ".join(said)
 
 
+def _replaced(half: _Half, places: Places) -> Iterator[str]:
+    """Yield a sentence for each dominant operator that a pass put in the place of the imported one."""
+    for op in dict.fromkeys(str(call["op"]) for call in half.calls(places)):
+        if op in half.made_by:
+            yield f"{half.made_by[op]} of {half.title} put {op} in the place of the model's operator."
+
+
 def _mover_reasons(half: _Half, moves: Places) -> Iterator[str]:
     """Yield the reason why each kind of kernel that only moves data is a kernel of its own."""
     nodes, seen = half.kernels.graph.nodes, set[str]()
     for place in moves:
+        if all(call["noop"] for call in half.calls([place])):
+            # it runs no code
+            continue
         op = nodes[half.kernels.kernels[place].output].op
         if op not in seen:
             seen.add(op)
@@ -152,33 +166,41 @@ def _mover_reasons(half: _Half, moves: Places) -> Iterator[str]:
 
 
 def _boundary_reasons(split: _Half, fused: _Half, sources: frozenset[str]) -> Iterator[str]:
-    """Yield the reasons for boundaries that one side has between the nodes of a group, those with the most bytes first."""
-    if split.fusion is None:
-        yield f"{split.title} ran no FuseOps"
+    """Yield the reasons for boundaries that one side has between kernels of a group, those with the most bytes first."""
+    report = split.fusion
+    if report is None:
+        yield f"{split.title} ran no FuseOps."
         return
-    nodes = split.fusion.graph.nodes
     many = 0
-    for value in split.fusion.handovers:
-        ours = nodes[value.source].source
-        theirs = next((nodes[target].source for target in value.targets if sources & {*nodes[target].source}), ())
-        decision = split.fusion.decided(value.source)
-        if many == MOST_REASONS or not (sources & {*ours}) or not theirs or decision is None or decision.fused:
+    for value in report.handovers:
+        decision = report.decided(value.source)
+        if many == MOST_REASONS or decision is None or decision.fused:
             continue
+        ours = _within(report, value.source, sources)
+        theirs = next(filter(None, (_within(report, target, sources) for target in value.targets)), frozenset[str]())
         there = _together(fused, ours, theirs)
         if there:
             many += 1
             yield f"{split.title}: {decision.sentence} {fused.title}: {there}"
 
 
-def _together(half: _Half, first: Sequence[str], second: Sequence[str]) -> str:
+def _within(report: FusionReport, node: int, sources: frozenset[str]) -> frozenset[str]:
+    """Return the model's nodes of a node if its whole kernel computes nodes of a group and does not only move data."""
+    graph, kernel = report.graph, report.group_of(node)
+    held = {name for id in kernel.nodes for name in graph.nodes[id].source}
+    computes = any(cost.of_node(graph, graph.nodes[id]) != 0 for id in kernel.nodes if graph.nodes[id].kind == "op")
+    return frozenset(graph.nodes[node].source) if computes and held <= sources else frozenset()
+
+
+def _together(half: _Half, first: frozenset[str], second: frozenset[str]) -> str:
     """Return the sentence of the merge that put two nodes of the model into one kernel; empty if they are apart."""
     report = half.fusion
     if report is None:
         return ""
-    for a in (id for name in first for id in half.names.get(name, ())):
-        for b in (id for name in second for id in half.names.get(name, ())):
+    for a in (id for name in sorted(first) for id in half.names.get(name, ())):
+        for b in (id for name in sorted(second) for id in half.names.get(name, ())):
             if a == b:
-                return f"both are {report.graph.nodes[a].op} (node {a})."
+                return f"it is one operator, {report.graph.nodes[a].op} (node {a})."
             if report.group_of(a) is report.group_of(b):
                 merge = report.decided(min(a, b))
                 return merge.sentence if merge is not None else "they are in one kernel."

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from workbench.analysis.cost import canonical
 from workbench.analysis.fusion import FusionReport
 from workbench.debugging.remarks.fusion import FUSE_OPS, report_of
 from workbench.debugging.remarks.steps import pass_of
@@ -20,7 +21,9 @@ from workbench.measurement.row import NOT_MEASURED, OK, device_of, failure, stat
 from workbench.pipeline.build import traced
 from workbench.pipeline.config import Config
 from workbench.pipeline.elsewhere import Environment
-from workbench.pipeline.sources import sourced_kernels
+from workbench.pipeline.sources import sourced, sourced_kernels
+from workbench.pipeline.step import Step
+from workbench.pipeline.trace import Trace
 from workbench.worker.cuda import CudaFacts, why_not
 from workbench.worker.parent import JobOptions
 
@@ -29,7 +32,7 @@ PIPELINES = {"relay": "relay.build", "relax": "relax.get_default_pipeline(target
 "the pipeline that a build of the workbench runs"
 WEIGHTS = {
     "relay": "weights are constants",
-    "relax": "weights are arguments, so operators on weights alone run each time",
+    "relax": "no pass of it schedules a kernel; weights are arguments, so operators on weights alone run each time",
 }
 BARE = "tvm.compile(module, target) without a pipeline fuses for a GPU only"
 CONFIG = Config()
@@ -56,6 +59,8 @@ class CompilerSide:
     "that changed the program, in order"
     fusion: FusionReport | None = field(default=None, repr=False)
     "the decisions of FuseOps"
+    made_by: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    "an operator that the imported program does not have -> the pass that made it"
     kernel_us: Mapping[int, float] = field(default_factory=dict, repr=False, hash=False)
     "call -> its median time by itself, in microseconds; not raced"
     method: str = ""
@@ -132,7 +137,8 @@ def build_side(
             side,
             optimized=sourced_kernels(trace, built.graph),
             passes=tuple(step.name for step in trace.steps if step.changed),
-            fusion=None if fused is None else report_of(trace, fused),
+            made_by=_made_by(trace),
+            fusion=None if fused is None else _decisions(trace, fused),
         )
         if missing := _no_device(workload, side.target, environment, limits):
             return replace(side, status=NOT_MEASURED, message=missing)
@@ -144,6 +150,24 @@ def build_side(
     except WorkbenchError as error:
         return side.failed(error)
     return side
+
+
+def _decisions(trace: Trace, step: Step) -> FusionReport:
+    """Return the decisions of FuseOps on its graph, with the model's nodes that each node computes."""
+    return replace(report_of(trace, step), graph=sourced(trace, step.state_before))
+
+
+def _made_by(trace: Trace) -> dict[str, str]:
+    """Return the pass that made each operator which the first graph does not have; of nested passes the innermost."""
+    found: dict[str, tuple[int, str]] = {}
+    for step in trace.steps:
+        if step.changed:
+            had = {canonical(node.op) for node in step.before.ops}
+            for op in {canonical(node.op) for node in step.after.ops} - had:
+                if op not in found or step.depth > found[op][0]:
+                    found[op] = step.depth, pass_of(step)
+    first = {canonical(node.op) for node in trace.start.graph.ops}
+    return {op: name for op, (_, name) in found.items() if op not in first}
 
 
 def _no_device(workload: Workload, target: str, environment: Environment, limits: JobOptions) -> str:

@@ -1,0 +1,129 @@
+"""The rows of `wb.compare_compilers` on graphs made here: relations, order, and the reasons in the words of the fusion reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.analysis.fusion import explain_fusion
+from workbench.analysis.fusion.kernel_graph import kernel_graph
+from workbench.analysis.units import units
+from workbench.debugging.compilers.differences import Difference, differences
+from workbench.debugging.compilers.result import CompilerComparison, CompilerPair
+from workbench.debugging.compilers.side import CompilerSide
+from workbench.graph.model import Graph, GraphBuilder
+from workbench.measurement.kernels import Kernels
+from workbench.pipeline.config import Config
+
+ELEMWISE, INJECTIVE, OPAQUE, COMPLEX = 0, 2, 8, 4
+Op = tuple[str, str, int]
+"operator, its node of the model, its pattern"
+
+
+def chain(dialect: str, ops: Sequence[Op]) -> Graph:
+    builder = GraphBuilder("chain", dialect)
+    x = builder.node("param", "x", type="Tensor[(2, 3), float32]")
+    for op, name, pattern in ops:
+        source = (name,) if name else ()
+        x = builder.node("op", op, [x], type="Tensor[(2, 3), float32]", pattern=pattern, source=source)
+    builder.outputs = [x]
+    return builder.build()
+
+
+def side(dialect: str, ops: Sequence[Op], us: Sequence[float] = (), **more: Any) -> CompilerSide:
+    """A side whose kernels are those that FuseOps makes of a chain; each reads and writes 24 bytes."""
+    report = explain_fusion(chain(dialect, ops))
+    optimized = kernel_graph(report)
+    rows: list[Mapping[str, Any]] = [
+        {
+            "index": at,
+            "nodes": list(unit.nodes),
+            "function": f"{dialect}_{at}",
+            "op": unit.op(optimized),
+            "bytes_read": 24,
+            "bytes_written": 24,
+            "noop": False,
+        }
+        for at, unit in enumerate(units(optimized))
+    ]
+    kernels = Kernels(tuple(rows), "llvm", Config(), 1.0)
+    timed = dict(enumerate(us))
+    return CompilerSide(
+        dialect,
+        "llvm",
+        kernels=kernels,
+        optimized=optimized,
+        fusion=report,
+        kernel_us=timed,
+        graph=report.graph,
+        **more,
+    )
+
+
+FUSED: Sequence[Op] = [("exp", "a", ELEMWISE), ("sqrt", "b", ELEMWISE), ("log", "c", ELEMWISE)]
+SPLIT: Sequence[Op] = [("exp", "a", ELEMWISE), ("nn.softmax", "b", OPAQUE), ("log", "c", ELEMWISE)]
+
+
+def test_a_split_kernel_has_the_reasons_of_both_reports():
+    (row,) = differences(side("relay", FUSED), side("relax", SPLIT))
+    assert (row.relation, row.left, row.right) == ("split", ("relay_0",), ("relax_0", "relax_1", "relax_2"))
+    assert (row.sources, row.bytes_left, row.bytes_right) == (("a", "b", "c"), 48, 144)
+    assert (row.us_left, row.us_right, row.us_lost) == (None, None, None)
+    first, second = row.why.split(" Relax: ")
+    assert first.startswith("Relax: exp (node 1) does not join nn.softmax (node 2)")
+    assert "Relay: exp (node 1) joins sqrt (node 2)" in first
+    assert second.startswith("nn.softmax (node 2) stays alone: it is opaque (Opaque)")
+    assert "Relay: sqrt (node 2) joins log (node 3)" in second
+
+
+def test_a_merged_kernel_has_the_same_reasons_the_other_way_round():
+    (row,) = differences(side("relay", SPLIT), side("relax", FUSED))
+    assert row.relation == "merged"
+    assert "Relay: nn.softmax (node 2) stays alone: it is opaque (Opaque)" in row.why
+    assert "Relax: sqrt (node 2) joins log (node 3)" in row.why
+
+
+def test_equal_kernels_need_no_reason():
+    (row,) = differences(side("relay", FUSED), side("relax", FUSED))
+    assert (row.relation, row.why) == ("one to one", "")
+
+
+def test_an_operator_of_a_pass_is_named_with_the_pass():
+    relay = side("relay", [("exp", "a", ELEMWISE)], made_by={"exp": "AlterOpLayout"})
+    (row,) = differences(relay, side("relax", [("log", "a", ELEMWISE)]))
+    assert row.why == "AlterOpLayout of Relay put exp in the place of the model's operator."
+
+
+def test_kernels_of_one_side():
+    relay = side("relay", [("exp", "a", OPAQUE), ("layout_transform", "", OPAQUE)])
+    relax = side("relax", [("exp", "a", OPAQUE), ("log", "z", OPAQUE)])
+    pair = CompilerPair(relay, relax, rows=differences(relay, relax))
+    alone, both, added = pair.rows
+    assert [pair.relation(row) for row in pair.rows] == ["only Relax", "one to one", "only Relay"]
+    assert alone.why.startswith("Relax alone runs this")
+    assert (both.why, added.why) == ("", "a pass of Relay added this; no node of the model does it")
+
+
+def order(rows: Sequence[Difference]) -> list[tuple[str, ...]]:
+    return [row.sources for row in rows]
+
+
+def test_rows_are_sorted_by_time_lost_or_else_by_bytes():
+    apart: Sequence[Op] = [(op, name, OPAQUE) for op, name, _ in FUSED]
+    rows = differences(side("relay", apart, [1.0, 1.0, 9.0]), side("relax", apart, [1.0, 5.0, 2.0]))
+    assert order(rows) == [("b",), ("a",), ("c",)]
+    assert [row.us_lost for row in rows] == [4.0, 0.0, -7.0]
+    table = CompilerComparison("m", (CompilerPair(side("relay", apart), side("relax", apart), rows=rows),)).table
+    assert list(table["us_lost"]) == [4.0, 0.0, -7.0]
+    assert list(table.columns)[:3] == ["target", "sources", "relation"]
+    untimed = differences(side("relay", [*apart, ("tanh", "d", OPAQUE)]), side("relax", apart))
+    assert order(untimed)[-1] == ("d",)
+
+
+def test_each_call_is_in_one_row():
+    left, right = side("relay", SPLIT), side("relax", [*FUSED, ("reshape", "r", OPAQUE)])
+    rows = differences(left, right)
+    assert left.kernels is not None
+    assert right.kernels is not None
+    assert sum(row.bytes_left for row in rows) == left.kernels.traffic_bytes
+    assert sum(row.bytes_right for row in rows) == right.kernels.traffic_bytes
