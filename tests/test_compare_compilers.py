@@ -105,6 +105,7 @@ def test_outputs_agree_and_kernels_are_aligned(dialect: str, other: str, found: 
     # the left one folds the transpose of the weight; the right one has the weight as an argument
     assert gemm["left"] != gemm["right"]
     assert f"{pair.right.title} moves data in a kernel of its own: transpose" in gemm["why"]
+    assert f"{pair.right.title} compiles {gemm['right'][-1]} without a schedule." in gemm["why"]
     only = {f"only {side.title}" for side in pair.sides}
     assert set(table["relation"]) <= {"one to one", "split", "merged", "many to many", *only}
     assert (table["us_left"] + table["us_right"] > 0).all()

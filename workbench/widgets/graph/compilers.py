@@ -26,8 +26,6 @@ from workbench.wording import counted
 
 PREFIX = "tvmgen_default_"
 "of the names of Relay's kernels"
-NO_WORK = "__nop"
-"the name of a call of Relay's executor that does nothing: a reshape in place"
 MOST_NAMES = 4
 "names of the model's nodes, and of kernels, in a line"
 
@@ -105,9 +103,7 @@ class CompilerView(View):
     def _line(self, found: Difference) -> Line:
         titles = [side.title for side in self.pair.sides]
         nodes = [[self.kernels.nodes[at][place] for place in places] for at, places in enumerate(found.kernels)]
-        kernels = [
-            [name.removeprefix(PREFIX) for name in names if name != NO_WORK] for names in (found.left, found.right)
-        ]
+        kernels = [[name.removeprefix(PREFIX) for name in names] for names in (found.left, found.right)]
         each = list(zip(titles, kernels, strict=True))
         counts = ", ".join(f"{counted(len(names), 'kernel')} in {title}" for title, names in each)
         named = [f"{title}: {_shortened(names)}" for title, names in each if names]
@@ -130,8 +126,8 @@ def _pair(comparison: CompilerComparison | CompilerPair, target: str | None) -> 
 
 
 def _alike(found: Difference) -> bool:
-    """Return whether a difference is none to list: one kernel on each side, and no kernel that moves data for it."""
-    return found.relation == ONE and all(len(places) == 1 for places in found.kernels)
+    """Return whether a difference is none to list: one kernel on each side that runs code, or none."""
+    return (found.relation == ONE and len(found.left) == len(found.right) == 1) or (not found.left and not found.right)
 
 
 def _headline(pair: CompilerPair) -> list[Block]:
