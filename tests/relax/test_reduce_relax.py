@@ -45,6 +45,31 @@ def test_changed_outputs_are_reduced(tmp_path: Path) -> None:
     check(2, tmp_path)
 
 
+def turned_in_a_function() -> wb.Workload:
+    """Return a float64 program that calls a float16 function with the two layouts."""
+    builder, y = relax.BlockBuilder(), relax.Var("y", relax.TensorType(SHAPE, "float16"))
+    with builder.function("turned", [y], private=True):
+        with builder.dataflow():
+            value = y
+            for _ in range(2):
+                value = builder.emit(relax.op.layout_transform(value, lambda a, b, c, d: (a, c, d, b)))
+            result = builder.emit_output(value)
+        turned = builder.emit_func_output(result)
+    x = relax.Var("x", relax.TensorType(SHAPE, "float64"))
+    with builder.function("main", [x]):
+        half = builder.emit(relax.op.astype(builder.emit(relax.op.nn.relu(x)), "float16"))
+        builder.emit_func_output(builder.emit(relax.op.nn.relu(builder.emit(relax.Call(turned, [half])))))
+    return wb.load(builder.get(), name="turned")
+
+
+def test_functions_and_types_are_reduced(tmp_path: Path) -> None:
+    small = wb.reduce(turned_in_a_function(), "wrong", "OptimizeLayoutTransform")
+    assert [node.op for node in small.workload.graph.ops] == ["relax.layout_transform"] * 2
+    assert small.after.types == small.after.functions == 0
+    assert {"InlineFunctions", "ChangeDtype"} <= {step.edit.name for step in small.steps if step.edit}
+    assert "AssertionError" in run_alone(small.script, tmp_path).stderr
+
+
 @pytest.mark.long
 def test_changed_outputs_in_300_operators_are_reduced(tmp_path: Path, tell: Callable[[object], None]) -> None:
     tell(f"reduce: {check(150, tmp_path)}")

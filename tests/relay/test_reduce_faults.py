@@ -94,3 +94,14 @@ def test_two_errors_of_the_type_checker_are_two_crashes() -> None:
     assert [each.answer for each in found] == ["yes", "yes"]
     assert found[0].key != found[1].key
     assert not any("DiagnosticError" in each.key for each in found)
+
+
+@pytest.mark.long
+def test_a_wrong_float64_program_becomes_float32(tmp_path: Path) -> None:
+    x = relay.var("x", shape=(2, 4), dtype="float64")
+    clipped = relay.clip(relay.multiply(x, relay.const(200.0, "float64")), -128, 127)
+    small = wb.reduce(wb.load(relay.Function([x], relay.cast(relay.cast(clipped, "int8"), "float64"))), "wrong")
+    assert [node.op for node in small.workload.graph.ops] == ["clip", "cast", "cast"]
+    assert small.after.types == 0
+    assert "ChangeDtype{dtype='float64',to='float32'}" in small.edits
+    check_script(ROUNDING, small, tmp_path)

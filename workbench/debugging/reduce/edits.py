@@ -25,6 +25,16 @@ def resize(size: int, to: int, attributes: bool) -> PassStep:
     return PassStep("ResizeDimensions", {"size": size, "to": to, "attributes": attributes})
 
 
+def retype(dtype: str, to: str, nodes: Sequence[int] = ()) -> PassStep:
+    """Return the pass that changes a data type: everywhere, or of these inputs and constants."""
+    return PassStep("ChangeDtype", {"dtype": dtype, "to": to, **({"nodes": list(nodes)} if nodes else {})})
+
+
+def inline(functions: Sequence[str] = ()) -> PassStep:
+    """Return the pass that puts bodies of functions in the place of their calls: of these functions, or of all."""
+    return PassStep("InlineFunctions", {"functions": list(functions)} if functions else {})
+
+
 def fill(nodes: Sequence[int], value: int) -> PassStep:
     """Return the pass that gives each element of these constants one value."""
     return PassStep("FillConstants", {"nodes": list(nodes), "value": value})

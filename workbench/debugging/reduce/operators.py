@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workbench.analysis.subprograms import operators
-from workbench.debugging.reduce.edits import keep, replace
+from workbench.debugging.reduce.edits import inline, keep, replace
 from workbench.debugging.reduce.search import Search
 from workbench.graph.model import Graph
 from workbench.wording import counted
@@ -19,6 +19,22 @@ def remove_operators(search: Search) -> None:
     _remove_parts(search)
     while _replace_each(search):
         _remove_each(search)
+
+
+def inline_functions(search: Search) -> None:
+    """Put the bodies of all functions in the place of their calls: the operators in them can be removed then."""
+    if search.size.functions:
+        search.offer("no functions", inline())
+
+
+def inline_each_function(search: Search) -> None:
+    """Put the body of each function that the symptom does not need in the place of its calls, and remove operators of it."""
+    inlined = False
+    # one function of the module, which may be drawn several times
+    for name in dict.fromkeys(group.name for group in search.graph.groups[1:]):
+        inlined |= search.offer(f"no function {name}", inline([name]))
+    if inlined:
+        remove_operators(search)
 
 
 def halve(search: Search) -> None:

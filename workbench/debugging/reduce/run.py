@@ -8,11 +8,11 @@ from contextlib import suppress
 from math import inf
 
 from workbench.debugging.reduce.configuration import shrink_configuration
-from workbench.debugging.reduce.operators import halve, remove_operators
+from workbench.debugging.reduce.operators import halve, inline_each_function, inline_functions, remove_operators
 from workbench.debugging.reduce.result import Reduced
 from workbench.debugging.reduce.search import Search, probe
 from workbench.debugging.reduce.size import size_of
-from workbench.debugging.reduce.values import free_each_parameter, free_parameters, simplify_values
+from workbench.debugging.reduce.values import free_each_parameter, free_parameters, simplify_types, simplify_values
 from workbench.debugging.symptoms import YES, Question, Symptom, limits_of, symptom_of
 from workbench.dialects.base import Workload, workload_of
 from workbench.dialects.registry import dialect_of
@@ -41,8 +41,8 @@ def reduce(
 ) -> Reduced:
     """Find a small program that shows the same symptom.
 
-    The search removes operators, reads earlier values in the place of later ones, makes dimensions, constants and parameters
-    simple, and leaves out passes and options. It keeps an edit if TVM infers the types of the program, the program is smaller, and
+    The search removes operators, reads earlier values in the place of later ones, inlines functions, makes data types, dimensions,
+    constants and parameters simple, and leaves out passes and options. It keeps an edit if TVM infers the types of the program, the program is smaller, and
     it shows the same symptom: on a crash, the same crash.
 
     Parameters
@@ -103,9 +103,14 @@ def _run(search: Search) -> bool:
     """Run the phases, those that make a probe faster first; return False if they were ended early."""
     with suppress(Cancelled, KeyboardInterrupt):
         free_parameters(search)
+        inline_functions(search)
         halve(search)
         free_each_parameter(search)
         remove_operators(search)
+        inline_each_function(search)
+        if simplify_types(search):
+            # a cast between equal types is not needed anymore
+            remove_operators(search)
         simplify_values(search)
         shrink_configuration(search)
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -17,6 +18,8 @@ from workbench.graph.model import Graph, Node
 
 FILLED = 1
 "the value of each element of a simple constant"
+SIMPLER = {"float64": "float32", "float16": "float32", "int64": "int32"}
+"data type -> the one that is simpler, because each target and operator has it"
 
 
 @dataclass(frozen=True, order=True)
@@ -24,10 +27,15 @@ class Size:
     """The size of a program. One with fewer operators is smaller; if they are equal, one with fewer elements; and so on."""
 
     operators: int
+    "those of a function count at each call"
+    functions: int
+    "functions that are called, each drawn where it is called or once"
     elements: int
     "of the inputs, the constants and the results of operators; an unknown dimension counts 1"
     values: int
     "elements of the constants and the parameters that have values of their own"
+    types: int
+    "inputs, constants and results of a type for which there is a simpler one"
     text: int
     "characters of the program as TVM prints it"
 
@@ -36,13 +44,43 @@ def size_of(workload: Workload) -> Size:
     """Return the size of a program."""
     graph = workload.graph
     given = {name for name, array in workload.params.items() if not is_filled_array(array)}
-    elements = values = 0
+    elements = values = types = 0
     for node in graph.nodes:
-        count = sum(prod(d for d in each.shape if isinstance(d, int)) for each in tensors(node.type)) or 1
+        kinds = tensors(node.type)
+        types += any(each.dtype in SIMPLER for each in kinds)
+        count = sum(prod(d for d in each.shape if isinstance(d, int)) for each in kinds) or 1
         elements += 0 if node.kind in ("tuple", "get_item") else count
         own = node.op in given if node.kind == "param" else node.kind == "constant" and not is_filled(node)
         values += count if own else 0
-    return Size(len(graph.ops), elements, values, len(workload.text()))
+    functions = sum(group.kind in _FUNCTIONS for group in graph.groups) - 1
+    return Size(_operators(graph), max(0, functions), elements, values, types, len(workload.text()))
+
+
+_FUNCTIONS = ("function", "primitive", "composite", "external")
+
+
+def _operators(graph: Graph) -> int:
+    """Return the number of operators those of a function at each of its calls; a call within itself counts once."""
+    if not any(node.kind == "call" for node in graph.nodes):
+        return len(graph.ops)
+    own: Counter[int] = Counter()
+    calls: dict[int, list[int]] = {}
+    # the entry is the first
+    functions = {f"@{group.name}": group.id for group in graph.groups if group.parent is None}
+    for node in graph.nodes:
+        home = next((group.id for group in graph.ancestors(node.group) if group.parent is None), 0)
+        own[home] += node.kind == "op"
+        if node.kind == "call" and node.op in functions:
+            calls.setdefault(home, []).append(functions[node.op])
+    total: dict[int, int] = {}
+
+    def count(group: int) -> int:
+        if group not in total:
+            total[group] = own[group]
+            total[group] += sum(count(each) for each in calls.get(group, ()))
+        return total[group]
+
+    return count(next(iter(functions.values())))
 
 
 def has_empty(graph: Graph) -> bool:

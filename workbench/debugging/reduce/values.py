@@ -1,4 +1,4 @@
-"""The phases that make the remaining program simpler: values of parameters, sizes, values of constants."""
+"""The phases that make the remaining program simpler: values of parameters, data types, sizes, values of constants."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from workbench.analysis.tensors import tensors
-from workbench.debugging.reduce.edits import fill, resize
+from workbench.debugging.reduce.edits import fill, resize, retype
 from workbench.debugging.reduce.search import Search
-from workbench.debugging.reduce.size import FILLED, filled, is_filled, is_filled_array
+from workbench.debugging.reduce.size import FILLED, SIMPLER, filled, is_filled, is_filled_array
 from workbench.wording import counted
 
 T = TypeVar("T")
@@ -33,6 +33,23 @@ def simplify_values(search: Search) -> None:
     _shrink_sizes(search)
     _all_or_each(_own_constants(search), lambda nodes: _fill_constants(search, nodes))
     _all_or_each(_own_parameters(search), lambda names: _fill_parameters(search, names))
+
+
+def simplify_types(search: Search) -> bool:
+    """Change data types to simpler ones, everywhere or of single inputs and constants; return whether some were changed."""
+    before = len(search.steps)
+    for dtype, to in SIMPLER.items():
+        if _of_type(search, dtype) and not search.offer(f"{to} in the place of {dtype}", retype(dtype, to)):
+            for node in _of_type(search, dtype):
+                if search.graph.nodes[node].kind in ("param", "constant"):
+                    said = f"{to} in the place of {dtype} of {search.graph.nodes[node].op}"
+                    search.offer(said, retype(dtype, to, [node]))
+    return len(search.steps) > before
+
+
+def _of_type(search: Search, dtype: str) -> list[int]:
+    nodes = search.graph.nodes
+    return [node.id for node in nodes if any(each.dtype == dtype for each in tensors(node.type))]
 
 
 def _all_or_each(items: Sequence[T], offer: Callable[[Sequence[T]], bool]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -93,6 +93,14 @@ def replaced(node: Any, changed: Mapping[str, Any]) -> Any:
     index, getters = _layout(type(node))
     fields = {name: changed[name] if name in changed else get(node) for name, get in getters.items()}
     return _make(index, *(each for pair in fields.items() for each in pair))
+
+
+def data_types(attrs: Any) -> Iterator[tuple[str, str]]:
+    """Yield the name of each attribute that is a data type, and the data type."""
+    for name, get in _layout(type(attrs))[1].items():
+        value = get(attrs)
+        if isinstance(value, tvm.DataType):
+            yield name, str(value)
 
 
 @cache

@@ -47,6 +47,7 @@ CAUTIONS = {
 }
 # Options that work on any module, for passes that have no default.
 EXAMPLES = {
+    "ChangeDtype": {"dtype": "float64", "to": "float32"},
     "ConvertLayout": {"desired_layouts": {"relax.nn.conv2d": ["NHWC", "OHWI"]}},
     "Gradient": {"func_name": "main"},
     "IPCAllReduceRewrite": {"allreduce_strategy": 0},

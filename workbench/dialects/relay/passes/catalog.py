@@ -52,6 +52,7 @@ REASONS = {
 # Options that work on any module, for passes that have no default.
 EXAMPLES = {
     "AnnotateTarget": {"targets": ["default"]},
+    "ChangeDtype": {"dtype": "float64", "to": "float32"},
     "CombineParallelOps": {"op": "nn.dense"},
     "ConvertLayout": {"desired_layouts": {"nn.conv2d": ["NHWC", "default"]}},
     "EtaExpand": {"expand_global_var": True},

@@ -8,9 +8,8 @@ from typing import Any
 import tvm
 from tvm import relay
 
-from workbench.dialects.relay.object_types import attribute_type
 from workbench.dialects.relay.passes.fill import with_values
-from workbench.dialects.relay.passes.rewriting import Memo, rewritten, with_main
+from workbench.dialects.relay.passes.rewriting import with_types
 from workbench.errors import PipelineError
 
 
@@ -41,35 +40,18 @@ class ResizeDimensions:
 
     def transform_module(self, module: tvm.IRModule, _: tvm.transform.PassContext) -> tvm.IRModule:
         """Run on a module."""
-        main = module["main"]
-        memo: Memo = {each: relay.Var(each.name_hint, self._type(each.checked_type)) for each in main.params}
-        relay.analysis.post_order_visit(main.body, lambda expr: self._resize(expr, memo))
-        return with_main(
-            module, relay.Function([memo[each] for each in main.params], memo[main.body], None, [], main.attrs)
-        )
+        return with_types(module, self._type, self._constant, self._value if self.attributes else None)
 
-    def _resize(self, expr: relay.Expr, memo: Memo) -> None:
-        """Note the expression with other sizes; its parts are noted already."""
-        if isinstance(expr, relay.Constant):
-            memo[expr] = with_values(expr, lambda array: array[tuple(slice(self._size(d)) for d in array.shape)])
-        elif isinstance(expr, relay.Call) and self.attributes and expr.attrs is not None:
-            arguments = [memo.get(each, each) for each in expr.args]
-            memo[expr] = relay.Call(memo.get(expr.op, expr.op), arguments, self._attrs(expr), [], expr.span)
-        else:
-            rewritten(expr, memo)
+    def _constant(self, constant: relay.Constant) -> relay.Constant:
+        return with_values(constant, lambda array: array[tuple(slice(self._size(d)) for d in array.shape)])
 
     def _size(self, dimension: Any) -> Any:
         return self.to if isinstance(dimension, (int, tvm.tir.IntImm)) and int(dimension) == self.size else dimension
 
-    def _type(self, type: Any) -> Any:
+    def _type(self, type: Any, _: relay.Var) -> Any:
         if not isinstance(type, relay.TensorType):
             return type
         return relay.TensorType([self._size(each) for each in type.shape], type.dtype)
-
-    def _attrs(self, call: relay.Call) -> Any:
-        fields = {str(name): self._value(call.attrs[name]) for name in call.attrs.keys()}  # noqa: SIM118  not a mapping
-        key = attribute_type(call.op) if isinstance(call.op, tvm.ir.Op) else ""
-        return tvm.ir.make_node(key, **fields) if key else call.attrs
 
     def _value(self, value: Any) -> Any:
         if isinstance(value, tvm.tir.IntImm) and int(value) == self.size:

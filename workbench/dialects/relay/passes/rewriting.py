@@ -9,6 +9,7 @@ import tvm
 from tvm import relay
 
 from workbench.dialects.relay.entries import with_entry
+from workbench.dialects.relay.object_types import attribute_type
 from workbench.dialects.relay.printer import parts
 
 Memo = dict[relay.Expr, relay.Expr]
@@ -99,6 +100,47 @@ def with_main(module: tvm.IRModule, main: relay.Function) -> tvm.IRModule:
     made = tvm.IRModule(module.functions, module.type_definitions, module.attrs)
     made["main"] = main
     return with_entry(made, "main")
+
+
+def with_types(
+    module: tvm.IRModule,
+    type_of: Callable[[Any, relay.Var], Any],
+    constant: Callable[[relay.Constant], relay.Constant],
+    attribute: Callable[[Any], Any] | None,
+) -> tvm.IRModule:
+    """Return the module with other types of the inputs of `main`, other constants and other attributes; types inferred.
+
+    Parameters
+    ----------
+    type_of
+        Returns the type for an input, given its own and the input.
+    constant, attribute
+        Return the new constant or the new value of an attribute; None leaves all attributes as they are.
+    """
+    main = module["main"]
+    memo: Memo = {each: relay.Var(each.name_hint, type_of(each.checked_type, each)) for each in main.params}
+
+    def change(expr: relay.Expr) -> None:
+        # its parts are noted already
+        if isinstance(expr, relay.Constant):
+            memo[expr] = constant(expr)
+        elif isinstance(expr, relay.Call) and attribute is not None and expr.attrs is not None:
+            arguments = [memo.get(each, each) for each in expr.args]
+            attrs = _with_attributes(expr, attribute)
+            memo[expr] = relay.Call(memo.get(expr.op, expr.op), arguments, attrs, [], expr.span)
+        else:
+            rewritten(expr, memo)
+
+    relay.analysis.post_order_visit(main.body, change)
+    return with_main(
+        module, relay.Function([memo[each] for each in main.params], memo[main.body], None, [], main.attrs)
+    )
+
+
+def _with_attributes(call: relay.Call, change: Callable[[Any], Any]) -> Any:
+    fields = {str(name): change(call.attrs[name]) for name in call.attrs.keys()}  # noqa: SIM118  not a mapping
+    key = attribute_type(call.op) if isinstance(call.op, tvm.ir.Op) else ""
+    return tvm.ir.make_node(key, **fields) if key else call.attrs
 
 
 def _has_parts(expr: relay.Expr) -> bool:
