@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -13,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import onnx
+import pandas as pd
 import pytest
 
 import workbench as wb
+from workbench.cli import main
 from workbench.debugging.compilers.result import CompilerComparison, CompilerPair
 from workbench.debugging.compilers.side import TITLES, CompilerSide
 from workbench.environments import SetupError
@@ -59,7 +62,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def found(path: Path) -> CompilerComparison:
-    return wb.compare_compilers(path, budget=0.4)
+    return wb.compare_compilers(path, budget=0.4, suggest=True)
 
 
 def side_of(pair: CompilerPair, dialect: str) -> CompilerSide:
@@ -118,13 +121,17 @@ def test_the_race_and_the_text(dialect: str, other: str, found: CompilerComparis
     assert race.low <= race.ratio <= race.high
     assert len(race.samples_a) == len(race.samples_b) >= 10
     assert "two processes" in race.method
+    (bound,) = pair.tried
+    assert (bound.a, bound.wrong) == (pair.right.title, ())
+    assert bound.b == f"{pair.right.title} with BindParams"
     text = str(found)
     assert str(race) in text
+    assert str(bound) in text
     for side in pair.sides:
         assert "at opt level 3, fused kernels; " in side.pipeline
         assert side.fuses
         assert side.pipeline in text
-    assert len(text.splitlines()) < 14
+    assert len(text.splitlines()) < 15
     assert "<table>" in found._repr_html_()
     assert list(found.sides["compiler"]) == list(TITLES.values())
 
@@ -241,11 +248,35 @@ def _garbage(folder: Path) -> Path:
     return made
 
 
+@pytest.mark.one_dialect
+def test_the_report_of_a_migration(dialect: str, other: str, path: Path, tmp_path: Path, capsys: Any):
+    report = tmp_path / "report.html"
+    assert main(["migrate", str(path), "-o", str(report), "--budget", "0"]) == 0
+    assert capsys.readouterr().out.endswith(f"written: {report}\n")
+    data = json.loads((tmp_path / "report.json").read_text())
+    (pair,) = data["pairs"]
+    assert [side["status"] for side in pair["sides"]] == ["ok", "ok"]
+    kernels = pd.read_csv(tmp_path / "report.kernels.csv")
+    assert len(kernels) == len(pair["kernels"])
+    assert kernels["bytes_right"].sum() == pair["sides"][1]["bytes"]
+    assert list(pd.read_csv(tmp_path / "report.compilers.csv")["compiler"]) == list(TITLES.values())
+    text = report.read_text()
+    assert "<script" not in text
+    assert all(name in text for name in ("report.json", "report.kernels.csv", "first.Gemm", "agree, to"))
+    # a side that fails is in the report too, and in the exit status
+    missing = ["--environment", f"{other}=/nowhere/python"]
+    assert main(["migrate", str(path), "-o", str(report), "--budget", "0", *missing]) == 3
+    assert "/nowhere/python cannot be started" in report.read_text()
+    assert main(["migrate", str(path), "-o", "report.txt"]) == 1
+    assert main(["migrate", str(path), "-o", str(report), "--environment", "python"]) == 1
+    assert "write it as DIALECT=PYTHON" in capsys.readouterr().err
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", MODELS)
 def test_seven_models(dialect: str, other: str, name: str, tell: Any):
     begun = time.monotonic()
-    found = wb.compare_compilers(MODELS[name](), budget=2)
+    found = wb.compare_compilers(MODELS[name](), budget=2, suggest=True)
     tell(f"{name} in {time.monotonic() - begun:.0f} s\n{found}")
     (pair,) = found.pairs
     if name == "LSTM":

@@ -55,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_kernels(commands)
     _add_measure(commands)
     _add_remarks(commands)
+    _add_migrate(commands)
     _add_export(commands)
 
     install = commands.add_parser("install-relay", help="make the environment of the Relay kernel")
@@ -109,6 +110,7 @@ a model is a .relay, .txt, .json, .py, .onnx or .tflite file, or `sample:NAME`, 
   tvm-workbench measure model.relay -c 0 -c 3 -c "FoldConstant,FuseOps"
   tvm-workbench remarks model.onnx -o main.opt.yaml                 each decision as a record
   tvm-workbench remarks --diff main.opt.yaml branch.opt.yaml        fails in CI if a fusion is lost
+  tvm-workbench migrate model.onnx -o report.html                   Relay and Relax side by side
   tvm-workbench export m.wbtrace again.py                           Python that repeats it with TVM alone
 
 exit status: 0 done, 1 an error (one sentence on stderr), 2 bad usage or a damaged file of remarks, 3 done but a pass or a configuration failed,
@@ -263,6 +265,30 @@ def _add_remarks(commands: Commands) -> None:
         choices=("yaml", "jsonl"),
         help="LLVM's optimisation remarks, or one JSON object a line (default: by the suffix)",
     )
+
+
+def _add_migrate(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        "migrate",
+        "compare Relay and Relax on an ONNX model, and write an HTML file",
+        "Tables as CSV and all figures as JSON are next to it. Each compiler runs in its own environment, which is found as `doctor` finds it.",
+    )
+    parser.add_argument("model", help="an .onnx file")
+    _add_inputs(parser)
+    parser.add_argument("--target", action="append", help="as TVM writes it; can be repeated (default: llvm)")
+    parser.add_argument(
+        "--environment",
+        action="append",
+        default=[],
+        metavar="DIALECT=PYTHON",
+        help="the Python of an environment, relay=/path/to/bin/python; can be repeated",
+    )
+    parser.add_argument("--budget", type=float, default=4.0, metavar="SECONDS", help="of a race (default: 4)")
+    parser.add_argument(
+        "--timeout", type=float, default=TIMEOUT, metavar="SECONDS", help=f"for each build (default: {TIMEOUT:g})"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE.html", help="where to write it (default: the model's name)")
 
 
 def _add_export(commands: Commands) -> None:

@@ -1,4 +1,4 @@
-"""The subcommands trace, show, kernels, measure, remarks and export of tvm-workbench.
+"""The subcommands trace, show, kernels, measure, remarks, migrate and export of tvm-workbench.
 
 cli.py reads the command line; this module imports the package's dependencies.
 """
@@ -160,6 +160,46 @@ def _lost(before: Path, after: Path) -> int:
     lost = now.lost(since)
     print_line(lost_text(lost, now, before.name.partition(".")[0]))
     return LOST if lost else 0
+
+
+def migrate(options: argparse.Namespace) -> int:
+    """Build a model with both compilers, and write the comparison as an HTML file with CSV and JSON next to it."""
+    from workbench.debugging.compilers.run import compare_compilers
+    from workbench.measurement.row import BROKEN
+    from workbench.plots.report import Files, Section, page, report_path, rows_of_text
+
+    path = report_path(options.output or f"{Path(options.model).stem}.html")
+    found = compare_compilers(
+        options.model,
+        _shapes(options.inputs),
+        options.target or ("llvm",),
+        environments=dict(_environment(text) for text in options.environment),
+        budget=options.budget,
+        suggest=True,
+        timeout=options.timeout,
+    )
+    files = Files(path)
+    table, sides = found.table.drop(columns="target") if len(found.pairs) == 1 else found.table, found.sides
+    saved = files.csv("kernels", found.table), files.csv("compilers", sides), files.json(found.to_data())
+    sections = [
+        Section("Both compilers", table=rows_of_text(sides), files=saved[1]),
+        Section(
+            "Kernels by the nodes of the model, Relay left and Relax right", table=rows_of_text(table), files=saved[0]
+        ),
+        Section("All figures", files=saved[2]),
+        Section("To make it again", code=f"tvm-workbench migrate {Path(options.model).name} -o {path.name}\n"),
+    ]
+    files.write(path, page(f"{found.name}: from Relay to Relax", str(found).splitlines()[1:], sections))
+    print_line(found)
+    print_line(f"written: {path}")
+    return PASS_FAILED if sides["status"].isin(BROKEN).any() else 0
+
+
+def _environment(text: str) -> tuple[str, str]:
+    dialect, equals, python = text.partition("=")
+    if not equals or not python:
+        raise WorkbenchError(f"{text!r} is not an environment; write it as DIALECT=PYTHON, relay=/path/to/bin/python")
+    return dialect, python
 
 
 def export(options: argparse.Namespace) -> int:
@@ -327,5 +367,13 @@ def _write(text: str, path: str | Path) -> None:
         Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
-RUN = {"trace": trace, "show": show, "kernels": kernels, "measure": measure, "remarks": remarks, "export": export}
+RUN = {
+    "trace": trace,
+    "show": show,
+    "kernels": kernels,
+    "measure": measure,
+    "remarks": remarks,
+    "migrate": migrate,
+    "export": export,
+}
 "the subcommands that cli.py adds"

@@ -13,7 +13,18 @@ from workbench.graph.model import Graph, GraphBuilder
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
 
-COMMANDS = ("trace", "show", "kernels", "measure", "remarks", "export", "install-relay", "wheelhouse", "doctor")
+COMMANDS = (
+    "trace",
+    "show",
+    "kernels",
+    "measure",
+    "remarks",
+    "migrate",
+    "export",
+    "install-relay",
+    "wheelhouse",
+    "doctor",
+)
 
 
 def state(op: str) -> State:

@@ -6,10 +6,12 @@ The page runs no script and loads nothing, and all text from a program is escape
 from __future__ import annotations
 
 import html
+import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -19,7 +21,7 @@ import pandas as pd
 from workbench.colours import DARK, LIGHT, Theme
 from workbench.dialects.base import Workload, workload_of
 from workbench.errors import WorkbenchError, writing
-from workbench.measurement.columns import KERNEL, MEASURED, Column, size
+from workbench.measurement.columns import KERNEL, MEASURED, Column, figures, size
 from workbench.measurement.kernels import Kernels, kernels_config
 from workbench.measurement.machine import ceilings
 from workbench.measurement.measure import DEFAULT, measure, raise_interrupt
@@ -39,6 +41,8 @@ from workbench.target_text import TargetLike, target_texts
 from workbench.wording import counted
 from workbench.worker.parent import Progress, never
 
+LONG = 60
+"characters of a cell from which it is broken into lines"
 WIDE = ("samples", "per_kernel")
 "columns of lists; the samples have a separate file"
 
@@ -88,9 +92,7 @@ def report(
     'report.html'
     """
     workload = workload_of(workload, "report")
-    path = Path(path).expanduser()
-    if path.suffix.lower() != ".html" or not path.parent.is_dir():
-        raise WorkbenchError(f"a report is an .html file in a folder that there is; {path.name!r} is not")
+    path = report_path(path)
     made = [Config.of(config) for config in configs]
     wanted = target_texts(targets)
     rows = measure(workload, made, wanted, budget=budget, per_kernel=True, progress=progress, cancelled=cancelled)
@@ -106,6 +108,20 @@ def report(
     return path
 
 
+def report_path(path: str | Path) -> Path:
+    """Return the path of a report.
+
+    Raises
+    ------
+    WorkbenchError
+        It is not an HTML file in a folder that there is.
+    """
+    path = Path(path).expanduser()
+    if path.suffix.lower() != ".html" or not path.parent.is_dir():
+        raise WorkbenchError(f"a report is an .html file in a folder that there is; {path.name!r} is not")
+    return path
+
+
 class Files:
     """The files next to a report."""
 
@@ -116,6 +132,12 @@ class Files:
         """Write a table and return the file's name. Text that a spreadsheet would take for a formula is escaped."""
         path = self._report.with_name(f"{self._report.stem}.{name}.csv")
         self.write(path, table.map(_harmless).to_csv(index=False))
+        return (path.name,)
+
+    def json(self, data: object) -> tuple[str]:
+        """Write plain values and return the file's name."""
+        path = self._report.with_suffix(".json")
+        self.write(path, json.dumps(data, indent=1, allow_nan=False))
         return (path.name,)
 
     def write(self, path: Path, text: str) -> None:
@@ -201,6 +223,19 @@ def _cells(rows: pd.DataFrame, columns: Iterable[Column]) -> list[list[str]]:
     columns = list(columns)
     lines = ([column.cell(row) for column in columns] for row in rows.to_dict("records"))
     return [[column.heading for column in columns], *lines]
+
+
+def rows_of_text(table: pd.DataFrame) -> list[list[str]]:
+    """Return a table as rows of cells with the header first: names in one text, nothing for an unknown value."""
+    return [list(map(str, table.columns)), *([_text(value) for value in row] for row in table.itertuples(index=False))]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, float):
+        return figures(value) if isfinite(value) else ""
+    return "" if value is None or value is pd.NA else str(value)
 
 
 def _passes(
@@ -297,8 +332,12 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
         return ""
     head, *lines = rows
     top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in lines)
+    body = "".join("<tr>" + "".join(map(_td, line)) + "</tr>" for line in lines)
     return f"<div class='table'><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
+
+
+def _td(cell: str) -> str:
+    return f"<td{' class=long' * (len(cell) > LONG)}>{html.escape(cell)}</td>"
 
 
 _PAGE = """<!doctype html>
@@ -320,6 +359,7 @@ section {{ min-width: 0; border-top: 1px solid var(--line); padding-top: 12px; }
 section:has(.table) picture {{ display: inline-block; width: min(100%, 720px); }} img {{ width: 100%; max-width: 760px; height: auto; }}
 .table {{ overflow-x: auto; max-height: 520px; overflow-y: auto; }} table {{ border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }}
 th, td {{ text-align: left; padding: 3px 14px 3px 0; border-bottom: 1px solid var(--line); white-space: nowrap; vertical-align: top; }}
+td.long {{ white-space: normal; min-width: 26em; overflow-wrap: anywhere; }}
 th {{ position: sticky; top: 0; background: var(--page); color: var(--dim); font-weight: 500; }}
 pre {{ background: var(--raised); padding: 10px 12px; overflow-x: auto; font-size: 13px; border-radius: 4px; }} .files a {{ margin-right: 12px; color: inherit; }}
 </style>

@@ -46,9 +46,14 @@ class OutputCheck:
         )
 
 
+def outputs_file(runner: Runner, folder: Path) -> Path:
+    """Return the file with the outputs of a build."""
+    return folder / f"{runner.environment.dialect}.npz"
+
+
 def read_outputs(runner: Runner, folder: Path) -> list[np.ndarray]:
     """Run a build once and return its outputs; raises MeasureError if it does not run."""
-    path = folder / f"{runner.environment.dialect}.npz"
+    path = outputs_file(runner, folder)
     runner.prepare(outputs=str(path))
     return list(arrays.load(path).values())
 

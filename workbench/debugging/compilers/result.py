@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from workbench.analysis.alignment import LEFT, RIGHT
@@ -36,7 +37,9 @@ class CompilerPair:
     "a sentence about the first node that differs, if outputs differ"
     race: Race | None = None
     unraced: str = ""
-    "the reason for no race"
+    "the reason for no race, or for the end of the races"
+    tried: tuple[Race, ...] = ()
+    "races of the right build against changes of it that may close the gap"
     rows: tuple[Difference, ...] = field(default=(), repr=False)
     "the kernels of both, aligned; empty if a side has none"
 
@@ -53,7 +56,8 @@ class CompilerPair:
         ]
         lines += map(str, self.checks)
         lines += [self.part] if self.part else []
-        lines.append(str(self.race) if self.race is not None else f"not raced: {self.unraced}")
+        lines += [str(race) for race in (self.race, *self.tried) if race is not None]
+        lines += [f"not raced: {self.unraced}"] if self.unraced else []
         many = Counter(self.relation(row) for row in self.rows)
         if many:
             lines.append(
@@ -65,9 +69,27 @@ class CompilerPair:
     def _built(self) -> tuple[CompilerSide, ...]:
         return tuple(side for side in self.sides if side.passes)
 
+    def to_data(self) -> dict[str, object]:
+        """Return plain values, for JSON."""
+        return {
+            "sides": [{**side.row(), "message": side.message, "pipeline": side.pipeline} for side in self.sides],
+            "checks": [{"same": check.same, "sentence": str(check)} for check in self.checks],
+            "part": self.part,
+            "races": [_race_data(race) for race in (self.race, *self.tried) if race is not None],
+            "unraced": self.unraced,
+            "kernels": [{**vars(row), "relation": self.relation(row), "us_lost": row.us_lost} for row in self.rows],
+        }
+
     def relation(self, row: Difference) -> str:
         """Return the relation of a row in words, with the compiler's name for kernels of one side."""
         return {LEFT: f"only {self.left.title}", RIGHT: f"only {self.right.title}"}.get(row.relation, row.relation)
+
+
+def _race_data(race: Race) -> dict[str, object]:
+    # JSON has no infinity: without enough rounds the interval has no end
+    high = race.high if isfinite(race.high) else None
+    noise = [vars(each) for each in race.noise if isfinite(each.high)]
+    return {**vars(race), "high": high, "noise": noise, "sentence": str(race), "answer": race.answer}
 
 
 @dataclass(frozen=True)
@@ -111,6 +133,10 @@ class CompilerComparison:
         frame = pd.DataFrame(rows, columns=names)
         times = dict.fromkeys(("us_left", "us_right", "us_lost"), "float64")
         return frame.astype({**dict.fromkeys(WHOLE, "Int64"), **times})
+
+    def to_data(self) -> dict[str, object]:
+        """Return plain values, for JSON."""
+        return {"model": self.name, "pairs": [pair.to_data() for pair in self.pairs]}
 
     def __str__(self) -> str:
         parts = [f"{self.name}, Relay and Relax", *map(str, self.pairs)]

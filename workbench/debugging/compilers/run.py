@@ -9,11 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from workbench.debugging.compilers.differences import differences
-from workbench.debugging.compilers.outputs import ONNX, OutputCheck, check_outputs, read_outputs, reference_outputs
+from workbench.debugging.compilers.outputs import (
+    ONNX,
+    OutputCheck,
+    check_outputs,
+    outputs_file,
+    read_outputs,
+    reference_outputs,
+)
 from workbench.debugging.compilers.outputs import where_they_part as part_of
 from workbench.debugging.compilers.result import CompilerComparison, CompilerPair
 from workbench.debugging.compilers.side import CONFIG, TITLES, CompilerSide, build_side
-from workbench.debugging.compilers.turns import Runner, race_in_turn
+from workbench.debugging.compilers.turns import Runner, race_bound, race_in_turn
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.inputs import index_limits, plain_name
 from workbench.errors import LoadError, UnknownName, WorkbenchError
@@ -33,6 +40,7 @@ def compare_compilers(
     environments: Mapping[str, str | Path] | None = None,
     budget: float = 4.0,
     per_kernel: bool = True,
+    suggest: bool = False,
     seed: int = 0,
     timeout: float = TIMEOUT,
     memory: int | None = None,
@@ -57,6 +65,8 @@ def compare_compilers(
         Seconds of the race; 0 for no race and no times.
     per_kernel
         Whether to time each kernel by itself too, for half of the budget on each side.
+    suggest
+        Whether to race Relax's build also against the one whose weights are constants, as Relay's are: `pair.tried`.
     timeout, memory
         Seconds that a build, or a run, may take; bytes that a child process may hold.
 
@@ -91,7 +101,7 @@ def compare_compilers(
     with tempfile.TemporaryDirectory() as place, showing_progress(progress, "Comparing compilers") as report:
         limits: JobOptions = {"timeout": timeout, "memory": memory, "progress": report, "cancelled": cancelled}
         path = _model_file(model, Path(place))
-        comparing = _Comparing(path, dict(shapes or {}), Path(place), seed, budget, per_kernel, limits)
+        comparing = _Comparing(path, dict(shapes or {}), Path(place), seed, budget, per_kernel, suggest, limits)
         opened = [comparing.open(dialect, pythons.get(dialect)) for dialect in TITLES]
         errors = {str(each) for each in opened if isinstance(each, WorkbenchError)}
         if all(isinstance(each, WorkbenchError) for each in opened):
@@ -148,6 +158,7 @@ class _Comparing:
     seed: int
     budget: float
     per_kernel: bool
+    suggest: bool
     limits: JobOptions
 
     def open(self, dialect: str, python: Path | None) -> Opened | WorkbenchError:
@@ -236,9 +247,13 @@ class _Comparing:
             return replace(pair, unraced="budget=0")
         wrong = [{"same": _right(pair.checks, runner.title)} for runner in runners]
         try:
-            return replace(pair, race=race_in_turn((runners[0], runners[1]), wrong, self.budget))
+            pair = replace(pair, race=race_in_turn((runners[0], runners[1]), wrong, self.budget))
+            if self.suggest:
+                file = str(outputs_file(runners[1], self.folder))
+                pair = replace(pair, tried=(race_bound(runners[1], file, self.budget),))
         except WorkbenchError as error:
             return replace(pair, unraced=str(error))
+        return pair
 
 
 def _or_reason(work: Callable[[], Any]) -> Any:

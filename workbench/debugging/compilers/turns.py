@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError
+from workbench.measurement.build_and_time import RaceRequest
 from workbench.measurement.race import Race, judged
 from workbench.measurement.repeats import TURNS, Run, interleave, turns
+from workbench.pipeline.apply import BIND
 from workbench.pipeline.config import Config
 from workbench.pipeline.elsewhere import Environment
 from workbench.worker.parent import JobOptions
@@ -34,17 +36,41 @@ class Runner:
         """Load the build for places in a round, write the outputs of a run to a file, and return the conditions."""
         asked = {"target": self.target, "config": self.config.to_data(), "seed": self.seed}
         more = {"places": list(places), "outputs": outputs}
-        return self._run("prepare", self.workload, {**asked, **more})
+        return self.run("prepare", self.workload, {**asked, **more})
 
     def turn(self, place: int, number: int) -> float:
         """Run it so many times and return the mean seconds of one run."""
-        return self._run("turn", None, {"place": place, "number": number})
+        return self.run("turn", None, {"place": place, "number": number})
 
-    def _run(self, job: str, workload: Workload | None, arguments: Mapping[str, object]) -> Any:
+    def run(self, job: str, workload: Workload | None, arguments: Mapping[str, object]) -> Any:
+        """Run a job in the child process; an error has the compiler's name."""
         try:
             return self.environment.worker().run(job, workload, arguments, **self.limits)
         except MeasureError as error:
             raise MeasureError(f"{self.title}: {error}") from error
+
+
+BOUND = "with BindParams"
+"of Relax's build whose weights are constants"
+
+
+def race_bound(runner: Runner, outputs: str, budget: float) -> Race:
+    """Race a build of Relax against the one whose weights are constants, in one process, as `wb.race` does.
+
+    Parameters
+    ----------
+    outputs
+        The file with the outputs of the plain build.
+
+    Raises
+    ------
+    MeasureError
+        One of them does not build or run.
+    """
+    configs = [runner.config.to_data(), Config(pipeline=BIND).to_data()]
+    request = RaceRequest(runner.target, configs, budget, runner.seed, outputs)
+    found = runner.run("race", runner.workload, asdict(request))
+    return judged(runner.title, f"{runner.title} {BOUND}", found)
 
 
 def race_in_turn(runners: tuple[Runner, Runner], checks: Sequence[Mapping[str, object]], budget: float) -> Race:
