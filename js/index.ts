@@ -9,6 +9,7 @@ import { type Model } from "./model/model.ts";
 import { keepStill } from "./pane/still_sender.ts";
 import { isSavedPage, openSavedPage } from "./standalone.ts";
 import { compareView } from "./widgets/compare_view.tsx";
+import { compilers } from "./widgets/compilers.tsx";
 import { fusion } from "./widgets/fusion.tsx";
 import { graphView } from "./widgets/graph_view.tsx";
 import { memory } from "./widgets/memory.tsx";
@@ -21,6 +22,7 @@ import { workbench } from "./widgets/workbench.tsx";
 const VIEWS: Record<string, (model: Model, el: HTMLElement) => () => void> = {
   graph: graphView,
   compare: compareView,
+  compilers,
   fusion,
   memory,
   pattern,

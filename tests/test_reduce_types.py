@@ -135,3 +135,17 @@ def test_a_function_that_the_symptom_needs_stays(dialect: str) -> None:
 def test_two_searches_are_equal(dialect: str) -> None:
     first, second = (wb.reduce(typed(dialect), softmax_of_sum) for _ in range(2))
     assert (first.edits, first.probes, first.text) == (second.edits, second.probes, second.text)
+
+
+def test_wrong_options_are_refused(dialect: str) -> None:
+    def error(w: wb.Workload, step: PassStep) -> str:
+        return wb.trace(w, Pipeline([step]), 0).steps[0].error
+
+    w = typed(dialect)
+    added = next(node.id for node in w.graph.ops)
+    assert "is not an input or a constant" in error(w, retype("float64", "float32", [added]))
+    assert "is not an input or a constant" in error(w, retype("float64", "float32", [99]))
+    assert "has no function 'h'" in error(w, inline(["h"]))
+    for wrong in ("nonsense", 3):
+        with pytest.raises(wb.WorkbenchError, match="is not a data type that can be changed"):
+            wb.trace(w, Pipeline([PassStep("ChangeDtype", {"dtype": "float64", "to": wrong})]), 0)

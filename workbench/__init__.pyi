@@ -58,6 +58,7 @@ from workbench.tuning.schedules.run import tune_schedules as tune_schedules
 from workbench.tuning.space import Space as Space
 from workbench.widgets.fusion.inspector import FusionInspector as FusionInspector
 from workbench.widgets.graph.compare import CompareView as CompareView
+from workbench.widgets.graph.compilers import CompilerView as CompilerView
 from workbench.widgets.graph.view import GraphView as GraphView
 from workbench.widgets.memory.view import MemoryView as MemoryView
 from workbench.widgets.patterns.inspector import PatternInspector as PatternInspector

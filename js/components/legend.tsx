@@ -83,18 +83,24 @@ export function LegendToggle({ legend }: { legend: Legend }) {
   );
 }
 
-export function LegendPanel({ legend }: { legend: Legend }) {
+interface LegendPanelProps {
+  legend: Legend;
+  /** The words for MARKS. */
+  markNames?: readonly string[];
+}
+
+export function LegendPanel({ legend, markNames = MARKS }: LegendPanelProps) {
   const open = legend.is("legend");
   return (
     <aside class="wb-legend" aria-label="Legend" data-testid="legend" hidden={!open}>
-      {open && <Content legend={legend} />}
+      {open && <Content legend={legend} markNames={markNames} />}
     </aside>
   );
 }
 
-function Content({ legend }: { legend: Legend }) {
+function Content({ legend, markNames }: Required<LegendPanelProps>) {
   const picture = stageSignals(legend.stage).picture.value;
-  const counted = useMemo(() => sections(picture), [picture]);
+  const counted = useMemo(() => sections(picture, markNames), [picture, markNames]);
   return (
     <>
       <section>
@@ -250,11 +256,11 @@ function Line({ row, stops, shown, show, only }: LineProps) {
   );
 }
 
-function sections(picture: Picture): [string, Row[]][] {
+function sections(picture: Picture, markNames: readonly string[]): [string, Row[]][] {
   const { ops, kinds } = opTypes(picture);
   const counts = picture.compares ? markCounts(picture) : [];
   const marks = counts.map(
-    (count, mark): Row => ({ name: `mark:${MARKS[mark]}`, face: MARKS[mark] ?? "", count, mark }),
+    (count, mark): Row => ({ name: `mark:${MARKS[mark]}`, face: markNames[mark] ?? "", count, mark }),
   );
   const plain = (rows: Tally[]): Row[] => rows.map((row) => ({ ...row, face: row.name }));
   const all: [string, Row[]][] = [

@@ -12,9 +12,15 @@ import { counted } from "../text/counted.ts";
 /** In an overlay, and with two graphs side by side, the flow on either side counts. */
 const EITHER = 3;
 
-export function Brief({ stage }: { stage: Stage }) {
+interface BriefProps {
+  stage: Stage;
+  /** The words for MARKS. */
+  markNames?: readonly string[];
+}
+
+export function Brief({ stage, markNames = MARKS }: BriefProps) {
   const { picture, selection } = stageSignals(stage);
-  const words = describeSelection(picture.value, selection.value);
+  const words = describeSelection(picture.value, selection.value, markNames);
   return (
     <div class="wb-brief" hidden={words === ""}>
       <span class="wb-brief-words" role="status" aria-live="polite" data-testid="brief">
@@ -67,7 +73,11 @@ function Tool({ name, label, hidden, act, children }: ToolProps) {
   );
 }
 
-export function describeSelection(picture: Picture, nodes: readonly number[]): string {
+export function describeSelection(
+  picture: Picture,
+  nodes: readonly number[],
+  markNames: readonly string[] = MARKS,
+): string {
   const [u] = nodes;
   if (u === undefined) return "";
   if (nodes.length > 1) return `${counted(nodes.length, "node")} selected`;
@@ -82,7 +92,7 @@ export function describeSelection(picture: Picture, nodes: readonly number[]): s
     type,
     chosenAttributes(text(graph, graph.attrs[v] ?? 0), type),
     inGroup(picture, box),
-    picture.compares && mark > 0 ? (MARKS[mark] ?? "") : "",
+    picture.compares && mark > 0 ? (markNames[mark] ?? "") : "",
   ];
   return parts
     .filter(Boolean)

@@ -49,7 +49,14 @@ export class Changes {
   }
 }
 
-export function Chips({ stage, changes }: { stage: Stage; changes: Changes }) {
+interface ChipsProps {
+  stage: Stage;
+  changes: Changes;
+  /** The words for MARKS. */
+  names?: readonly string[];
+}
+
+export function Chips({ stage, changes, names = MARKS }: ChipsProps) {
   const picture = stageSignals(stage).picture.value;
   const counts = useMemo(() => {
     const all = ORDER.map((mark) => ({ mark, name: MARKS[mark], count: marked(picture, mark).length }));
@@ -64,13 +71,13 @@ export function Chips({ stage, changes }: { stage: Stage; changes: Changes }) {
           type="button"
           class={`wb-chip wb-mark-${name}`}
           data-testid={`chip-${name}`}
-          title={`Go to the next ${name} node`}
+          title={`Go to the next ${names[mark]} node`}
           onClick={() => changes.next(mark)}
         >
           <span class="wb-sign" aria-hidden="true">
             <MarkSign mark={mark} />
           </span>
-          {`${count} ${name}`}
+          {`${count} ${names[mark]}`}
         </button>
       ))}
       {counts.length === 0 && picture.compares && picture.nodeCount > 0 && (

@@ -1,5 +1,5 @@
 /** Before and after side by side, or over each other, on one stage. CompareView, PassStepper and Workbench have it. */
-import { batch, type Signal, signal } from "@preact/signals";
+import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { type ComponentChildren } from "preact";
 import { KeysCard } from "../components/keys_card.tsx";
 import { LayoutFailure } from "../components/layout_failure.tsx";
@@ -10,6 +10,7 @@ import { Search, SearchBox } from "../components/search_box.tsx";
 import { type Shell } from "../components/shell.tsx";
 import { stageSignals } from "../components/stage_signals.ts";
 import { ZoomButtons } from "../components/zoom_buttons.tsx";
+import { MARKS } from "../graph/picture.ts";
 import { Pane } from "../pane/pane.ts";
 import { type Overlay } from "../render/overlay.ts";
 import { type Sheet, toSvg } from "../render/save.ts";
@@ -31,6 +32,9 @@ export function readMode(value: unknown): Mode {
   return MODES.find(([mode]) => mode === value)?.[0] ?? "split";
 }
 
+/** The words for MARKS, given the titles of both sides. */
+export type NameMarks = (left: string, right: string) => readonly string[];
+
 export class Compare {
   readonly search: Search;
   readonly changes: Changes;
@@ -40,6 +44,8 @@ export class Compare {
   readonly facts: readonly [Signal<ComponentChildren>, Signal<ComponentChildren>] = [signal(null), signal(null)];
   readonly shownMode = signal<Mode>("split");
   readonly hops: Signal<number>;
+  /** The words for MARKS. */
+  readonly markNames: ReadonlySignal<readonly string[]>;
   readonly panes = signal<readonly Pane[]>([]);
   readonly helping = signal(false);
   onmode: (mode: Mode, hops: number) => void = () => undefined;
@@ -49,7 +55,9 @@ export class Compare {
   constructor(
     readonly shell: Shell,
     readonly stage: Stage,
+    nameMarks: NameMarks = () => MARKS,
   ) {
+    this.markNames = computed(() => nameMarks(this.title(0), this.title(1)));
     this.search = new Search(stage);
     this.search.onleave = () => this.focus();
     this.changes = new Changes(stage);
@@ -163,7 +171,7 @@ export function CompareBar({ compare }: { compare: Compare }) {
       <LegendToggle legend={compare.legend} />
       <Modes compare={compare} />
       <Hops compare={compare} />
-      <Chips stage={stage} changes={compare.changes} />
+      <Chips stage={stage} changes={compare.changes} names={compare.markNames.value} />
       <Scale stage={stage} />
       <span class="wb-space" />
       <SearchBox search={compare.search} />
@@ -223,7 +231,7 @@ export function ComparePanes({ compare, height }: { compare: Compare; height?: n
   const panes = compare.panes.value;
   return (
     <div class="wb-panes" style={height === undefined ? {} : { height: `${height}px` }}>
-      <LegendPanel legend={compare.legend} />
+      <LegendPanel legend={compare.legend} markNames={compare.markNames.value} />
       <div class={`wb-sides${scene.value?.turned ? " wb-turned" : ""}`}>
         {panes.map((pane, i) => (
           <div key={pane.options.testid} class="wb-side">
@@ -236,7 +244,7 @@ export function ComparePanes({ compare, height }: { compare: Compare; height?: n
         No graph yet.
       </div>
       <LayoutFailure stage={stage} />
-      <Brief stage={stage} />
+      <Brief stage={stage} markNames={compare.markNames.value} />
       {compare.helping.value && <Help compare={compare} />}
     </div>
   );

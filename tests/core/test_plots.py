@@ -194,6 +194,14 @@ def test_draws_on_the_axes_given_and_sets_no_global_state(plot, ax):
     assert plt.get_fignums() == []
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("sum_us", [60.0, 1e5], ids=["kernels are a part of the run", "kernels alone take longer"])
+@pytest.mark.parametrize("plot", DRAWN, ids=lambda plot: plot.__name__)
+def test_long_names_leave_the_bars_room_in_a_tab(plot, sum_us):
+    data = DRAWN[plot].head(2).assign(kernels_sum_us=sum_us)
+    to_both(plot, data.assign(**dict.fromkeys(NAMED & {*data}, "x" * 80)), 2, width=NARROW)
+
+
 @pytest.mark.parametrize("plot", DRAWN, ids=lambda plot: plot.__name__)
 def test_makes_axes_of_its_own_where_none_are_given(plot):
     made = plot(DRAWN[plot])
@@ -290,7 +298,7 @@ def test_kernels_beyond_the_most_that_can_be_read_are_one_bar_of_their_sum():
 def test_launch_overhead_is_the_difference_and_never_less_than_none():
     data = two_devices().iloc[:1]
     assert title(launch_overhead, data) == "opt 3: 20% of a run is spent outside kernels"
-    assert "10 µs beyond, 20%, 5 µs a launch" in words(launch_overhead, data)
+    assert "10 µs beyond, 20%\n5 µs a launch" in words(launch_overhead, data)
     assert "no overhead to be seen" in title(launch_overhead, data.assign(kernels_sum_us=60.0))
 
 

@@ -21,6 +21,12 @@ FAILED = 4
 "AutoTVM's number of a runtime error"
 
 
+@pytest.fixture(autouse=True)
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """AutoTVM would look for schedules on the network."""
+    monkeypatch.setenv("TOPHUB_LOCATION", "NONE")
+
+
 def dense(units: int = 16) -> wb.Workload:
     x, weight = relay.var("x", shape=(4, 8)), relay.var("weight", shape=(units, 8))
     return wb.load(relay.Function([x, weight], relay.nn.softmax(relay.nn.relu(relay.nn.dense(x, weight)))))
@@ -163,6 +169,15 @@ def test_a_pickled_record_is_not_opened(tmp_path: Path) -> None:
     log.write_text(json.dumps({"input": ["llvm", pickled, [pickled], {}], "config": {"index": 0, "entity": [["a", "ot", pickled]]}, "result": [[1.0], 0, 1.0, 0.0]}))  # fmt: skip
     assert len(lints(dense(), UNUSED, log)) == 1
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("entity", [[], [["tile_y", "sp", [-1, 0]], ["tile_x", "sp", [0]], ["tile_k", "sp", [0]]]])
+def test_a_configuration_that_a_template_does_not_take(entity: list[object], tmp_path: Path) -> None:
+    log = written(tmp_path / "dense.log")
+    rows = [json.loads(line) for line in log.read_text().splitlines()]
+    log.write_text("\n".join(json.dumps({**row, "config": {**row["config"], "entity": entity}}) for row in rows))
+    with pytest.raises(wb.WorkbenchError, match=r"the build with the records of 'dense\.log' fails"):
+        lints(dense(), UNUSED, log)
 
 
 def test_a_log_that_is_missing_or_empty(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 WIDGETS = (
     "GraphView",
     "CompareView",
+    "CompilerView",
     "PassStepper",
     "FusionInspector",
     "PatternInspector",

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from workbench.analysis.legality import IllegalEdit, describe
+from workbench.errors import PipelineError
 from workbench.graph.model import Graph
 
 _BETWEEN = ("tuple", "get_item")
@@ -103,3 +104,46 @@ def _is_between(graph: Graph, node: int, chosen: set[int]) -> bool:
     """Return whether a node is a tuple, or a field of a chosen operator; a field of another one is an input."""
     kind = graph.nodes[node].kind
     return kind == "tuple" or (kind == "get_item" and graph.inputs[node][0] in chosen)
+
+
+def check_functions(names: Sequence[str], known: Sequence[str]) -> None:
+    """Refuse names of functions that a module does not have.
+
+    Raises
+    ------
+    IllegalEdit
+        There is no function of a name.
+    """
+    for name in names:
+        if name not in known:
+            raise IllegalEdit(f"the module has no function {name!r}; it has {', '.join(known)}")
+
+
+def check_dtype(name: object) -> None:
+    """Refuse a data type whose values cannot be converted.
+
+    Raises
+    ------
+    PipelineError
+        It is not one of DTYPES.
+    """
+    if name not in DTYPES:
+        raise PipelineError(f"{name!r} is not a data type that can be changed; give one of {', '.join(DTYPES)}")
+
+
+DTYPES = tuple(
+    f"{kind}{bits}" for kind in ("float", "int", "uint") for bits in (8, 16, 32, 64) if (kind, bits) != ("float", 8)
+)
+
+
+def check_given(graph: Graph, nodes: Iterable[int]) -> None:
+    """Refuse nodes that are computed.
+
+    Raises
+    ------
+    IllegalEdit
+        One is not an input or a constant.
+    """
+    for node in nodes:
+        if not 0 <= node < len(graph.nodes) or graph.nodes[node].kind not in ("param", "constant"):
+            raise IllegalEdit(f"node {node} is not an input or a constant; the other types are inferred from those")

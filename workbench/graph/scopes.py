@@ -8,8 +8,9 @@ an operator soon after its inputs, so neighbours mostly stay together.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from workbench.graph.nodes import Group, Node
@@ -187,6 +188,16 @@ def _path(node: Node) -> tuple[str, ...]:
     # a parameter's span is its own name
     module = _MODULE.fullmatch(node.span) if node.kind == "op" else None
     return modules(module.group(1)) if module else ()
+
+
+def common_path(paths: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """Return the parts that all paths begin with.
+
+    >>> common_path([("layer.0", "q", "MatMul"), ("layer.0", "Reshape")])
+    ('layer.0',)
+    """
+    parts = zip(*paths, strict=False)
+    return tuple(each[0] for each in takewhile(lambda each: len(set(each)) == 1, parts))
 
 
 def modules(dotted: str) -> tuple[str, ...]:

@@ -167,12 +167,13 @@ def launch_overhead(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme 
             edgecolor=theme.page,
             linewidth=0,
         )
-        say(ax, max(total, inside), place, _beyond_words(row), theme)
+        # in the layout, text beside a long name of a row leaves the bars no width
+        say(ax, max(total, inside), place, _beyond_words(row), theme, in_layout=False)
         if inside > total:
             ax.plot([total, inside], [place, place], color=theme.accent, linewidth=1, linestyle=":")
     label_rows(ax, row_names(known))
     ax.set_ylim(len(rows) - 0.4, -0.6)
-    ax.set_xlim(0, max(max(row["median_us"], row["kernels_sum_us"]) for row in rows) * factor * 1.8)
+    ax.set_xlim(0, max(max(row["median_us"], row["kernels_sum_us"]) for row in rows) * factor * 2)
     ax.set_xlabel(f"{unit} a run: in kernels (solid), beyond them (hatched)")
     method = next((str(row["kernel_method"]) for row in rows if isinstance(row.get("kernel_method"), str)), "")
     dress(ax, _overhead_finding(rows), theme, " · ".join(part for part in (conditions(known), method) if part))
@@ -182,12 +183,12 @@ def launch_overhead(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme 
 def _beyond_words(row: dict[str, Any]) -> str:
     beyond = row["median_us"] - row["kernels_sum_us"]
     if beyond <= 0:
-        return f"kernels timed alone sum to {row['kernels_sum_us'] / row['median_us']:.0%} of the run"
+        return f"timed alone:\n{row['kernels_sum_us'] / row['median_us']:.0%} of the run"
     launches = row.get("launches")
     each = ""
     if isinstance(launches, (int, float)) and launches > 0:
         by, small = time_unit(beyond / launches)
-        each = f", {figures(beyond / launches * by)} {small} a launch"
+        each = f"\n{figures(beyond / launches * by)} {small} a launch"
     by, small = time_unit(beyond)
     return f"{figures(beyond * by)} {small} beyond, {beyond / row['median_us']:.0%}{each}"
 

@@ -56,9 +56,18 @@ OWN = "workbench"
 
 def label_rows(ax: Axes, names: Sequence[str]) -> None:
     """Label one row per name, the first on top; the passes that a configuration leaves out are on a separate line."""
-    labels = ["\n".join(cut(line) for line in name.replace(" -", "\n-").splitlines()[:LABEL_LINES]) for name in names]
+    longest = int(LABEL_LENGTH * _width(ax))
+    lines = [name.replace(" -", "\n-").splitlines()[:LABEL_LINES] for name in names]
+    labels = ["\n".join(cut(line, longest) for line in each) for each in lines]
     small = "small" if any("\n" in label for label in labels) else "medium"
     ax.set_yticks(range(len(names)), labels, parse_math=False, fontsize=small)
+
+
+def _width(ax: Axes) -> float:
+    """Return the width of the figure, in that of a plot of its own."""
+    from matplotlib.figure import Figure
+
+    return ax.figure.get_figwidth() / WIDTH if isinstance(ax.figure, Figure) else 1.0
 
 
 LABEL_LINES, LABEL_LENGTH = 4, 40
@@ -81,7 +90,7 @@ def dress(ax: Axes, finding: str, theme: Theme, conditions: str = "", failures: 
     from matplotlib.figure import Figure
     from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
-    wide = ax.figure.get_figwidth() / WIDTH if isinstance(ax.figure, Figure) else 1.0
+    wide = _width(ax)
     title = ax.set_title(
         "\n".join(wrap(finding, int(80 * wide), max_lines=TITLE_LINES, placeholder=" …")),
         loc="left",

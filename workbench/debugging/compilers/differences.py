@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -28,7 +28,7 @@ class Difference:
     "`one to one`, `split`, `merged`, `many to many`, `only left` or `only right`"
     left: tuple[str, ...]
     right: tuple[str, ...]
-    "functions of the kernels"
+    "functions of the kernels that run code"
     bytes_left: int
     bytes_right: int
     "read and written"
@@ -37,6 +37,8 @@ class Difference:
     "sums of the kernels' own times; None if not timed"
     why: str
     "the reasons for boundaries that one side has; empty for one to one"
+    kernels: tuple[tuple[int, ...], tuple[int, ...]] = field(default=((), ()), repr=False)
+    "of both sides, by their places in `analysis.side.Side.kernels`"
 
     @property
     def us_lost(self) -> float | None:
@@ -70,6 +72,7 @@ class _Half:
         self.times = side.kernel_us
         self.fusion = side.fusion
         self.made_by = side.made_by
+        self.fallbacks = side.fallbacks
         rows = () if side.kernels is None else side.kernels.rows
         self.rows = {tuple(row["nodes"]): row for row in rows if row["nodes"]}
 
@@ -105,7 +108,7 @@ def _difference(group: Aligned, sides: tuple[_Half, _Half]) -> Difference:
     held = [(*places, *moves) for places, moves in zip((group.left, group.right), group.moves, strict=True)]
     calls = [half.calls(places) for half, places in zip(sides, held, strict=True)]
     sources = sides[0].sources(held[0]) | sides[1].sources(held[1])
-    left, right = (tuple(str(call["function"]) for call in each) for each in calls)
+    left, right = (tuple(str(call["function"]) for call in each if not call["noop"]) for each in calls)
     return Difference(
         sources=tuple(sorted(sources)),
         relation=group.kind,
@@ -116,6 +119,7 @@ def _difference(group: Aligned, sides: tuple[_Half, _Half]) -> Difference:
         us_left=sides[0].microseconds(calls[0]),
         us_right=sides[1].microseconds(calls[1]),
         why=_why(group, sides, sources),
+        kernels=(held[0], held[1]),
     )
 
 
@@ -135,6 +139,7 @@ def _why(group: Aligned, sides: tuple[_Half, _Half], sources: frozenset[str]) ->
     said: list[str] = []
     for half, places, moves in zip(sides, (group.left, group.right), group.moves, strict=True):
         said += _replaced(half, places)
+        said += _fallbacks(half, places)
         said += _mover_reasons(half, moves)
     for at in {SPLIT: (1,), MERGED: (0,), MANY: (0, 1)}.get(kind, ()):
         said += _boundary_reasons(sides[at], sides[1 - at], sources)
@@ -146,6 +151,13 @@ def _replaced(half: _Half, places: Places) -> Iterator[str]:
     for op in dict.fromkeys(str(call["op"]) for call in half.calls(places)):
         if op in half.made_by:
             yield f"{half.made_by[op]} of {half.title} put {op} in the place of the model's operator."
+
+
+def _fallbacks(half: _Half, places: Places) -> Iterator[str]:
+    """Yield a sentence for each kernel that the compiler has no schedule for."""
+    for name in dict.fromkeys(str(call["function"]) for call in half.calls(places)):
+        if name in half.fallbacks:
+            yield f"{half.title} compiles {name} {half.fallbacks[name]}."
 
 
 def _mover_reasons(half: _Half, moves: Places) -> Iterator[str]:

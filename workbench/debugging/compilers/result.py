@@ -124,7 +124,7 @@ class CompilerComparison:
         """
         import pandas as pd
 
-        names = ["target", *(each.name for each in fields(Difference)), "us_lost"]
+        names = ["target", *(each.name for each in fields(Difference) if each.repr), "us_lost"]
         rows = [
             {"target": pair.left.target, **vars(row), "relation": pair.relation(row), "us_lost": row.us_lost}
             for pair in self.pairs

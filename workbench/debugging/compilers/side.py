@@ -25,7 +25,7 @@ from workbench.pipeline.sources import sourced, sourced_kernels
 from workbench.pipeline.step import Step
 from workbench.pipeline.trace import Trace
 from workbench.worker.cuda import CudaFacts, why_not
-from workbench.worker.parent import JobOptions
+from workbench.worker.parent import JobOptions, Worker
 
 TITLES = {"relay": "Relay", "relax": "Relax"}
 PIPELINES = {"relay": "relay.build", "relax": "relax.get_default_pipeline(target)"}
@@ -35,6 +35,7 @@ WEIGHTS = {
     "relax": "no pass of it schedules a kernel; weights are arguments, so operators on weights alone run each time",
 }
 BARE = "tvm.compile(module, target) without a pipeline fuses for a GPU only"
+FALLBACKS = {"unscheduled": "without a schedule", "rule": "by the fallback rule of dlight"}
 CONFIG = Config()
 "opt level 3"
 
@@ -61,6 +62,8 @@ class CompilerSide:
     "the decisions of FuseOps"
     made_by: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
     "an operator that the imported program does not have -> the pass that made it"
+    fallbacks: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    "functions of Relax that TVM has no schedule for -> how it compiles them, in words"
     kernel_us: Mapping[int, float] = field(default_factory=dict, repr=False, hash=False)
     "call -> its median time by itself, in microseconds; not raced"
     method: str = ""
@@ -138,6 +141,7 @@ def build_side(
             optimized=sourced_kernels(trace, built.graph),
             passes=tuple(step.name for step in trace.steps if step.changed),
             made_by=_made_by(trace),
+            fallbacks=_fallbacks(workload, asked, child, limits),
             fusion=None if fused is None else _decisions(trace, fused),
         )
         if missing := _no_device(workload, side.target, environment, limits):
@@ -155,6 +159,14 @@ def build_side(
 def _decisions(trace: Trace, step: Step) -> FusionReport:
     """Return the decisions of FuseOps on its graph, with the model's nodes that each node computes."""
     return replace(report_of(trace, step), graph=sourced(trace, step.state_before))
+
+
+def _fallbacks(workload: Workload, asked: Mapping[str, object], child: Worker, limits: JobOptions) -> dict[str, str]:
+    """Return how TVM compiles the functions of Relax that it has no schedule for; all of Relay's have one."""
+    if workload.dialect != "relax":
+        return {}
+    found = child.run("fallbacks", workload, {**asked, "log": []}, **limits)
+    return {kernel["name"]: FALLBACKS[kernel["cause"]] for kernel in found["kernels"]}
 
 
 def _made_by(trace: Trace) -> dict[str, str]:

@@ -45,7 +45,9 @@ def fallback_kernels(
     except MeasureError as error:
         if records is None:
             return
-        raise MeasureError(f"the build with the records of {Path(str(log)).name!r} fails: {error}") from error
+        raise MeasureError(
+            f"the build with the records of {Path(str(log)).name!r} fails: {error}; leave out those of another TVM"
+        ) from error
     graph = Graph.from_data(found["graph"])
     tune = _tune(how, target)
     for kernel in found["kernels"]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import tvm
 from tvm import relax
 
+from workbench.analysis.subprograms import check_functions
 from workbench.dialects.entries import functions_reached
 from workbench.dialects.relax.passes.rewriting import with_main
 
@@ -24,7 +25,8 @@ class InlineFunctions:
     "names of functions of the module; empty for all"
 
     def transform_module(self, module: tvm.IRModule, _: tvm.transform.PassContext) -> tvm.IRModule:
-        """Run on a module."""
+        """Run on a module; raises IllegalEdit if it does not have a function of a name."""
+        check_functions(self.functions, [str(each.name_hint) for each in module.get_global_vars()])
         reached = functions_reached(module, "main", relax.Function, relax.analysis.post_order_visit)
         chosen = {name: module[name] for name in sorted(reached) if self._is_chosen(module, name)}
         return with_main(module, module["main"].inline_functions(chosen)) if chosen else module

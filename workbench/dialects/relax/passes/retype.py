@@ -9,6 +9,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
+from workbench.analysis.subprograms import check_dtype, check_given
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.compat import identity, type_of
 from workbench.dialects.relax.graph import build_graph
@@ -29,8 +30,19 @@ class ChangeDtype:
     nodes: Sequence[int] = ()
     "inputs and constants by their node ids in the module's graph, which alone change; empty for all, and the attributes"
 
+    def __post_init__(self) -> None:
+        """Refuse data types that numpy cannot convert.
+
+        Raises
+        ------
+        PipelineError
+            One is not a type of numbers.
+        """
+        check_dtype(self.dtype)
+        check_dtype(self.to)
+
     def transform_module(self, module: tvm.IRModule, _: tvm.transform.PassContext) -> tvm.IRModule:
-        """Run on a module."""
+        """Run on a module; raises IllegalEdit if a node is not an input or a constant."""
         main = module["main"]
         constants = {identity(each): each for each in constants_of(main)}
         params = {identity(each): each for each in main.params}
@@ -47,6 +59,7 @@ class ChangeDtype:
         """Return the identities of the chosen inputs and constants."""
         shown: dict[int, list[int]] = {}
         graph = build_graph(module, "main", shown=shown)
+        check_given(graph, self.nodes)
         inputs = [node.id for node in graph.nodes if node.kind == "param"]
         named = {place for node, place in zip(inputs, params, strict=False) if node in self.nodes}
         return named | {place for place, nodes in shown.items() if set(nodes) & set(self.nodes)}

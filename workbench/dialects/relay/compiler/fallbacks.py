@@ -27,7 +27,10 @@ from workbench.errors import MeasureError
 
 
 def fallbacks(workload: Workload, target: str, config: Mapping[str, Any], log: Sequence[str] = ()) -> Fallbacks:
-    """Return the operators that TVM compiles with AutoTVM's default configuration, or of which it logs that they are not optimized."""
+    """Return the operators that TVM compiles with AutoTVM's default configuration, or of which it logs that they are not optimized.
+
+    A build with MetaSchedule's database does not ask AutoTVM.
+    """
     refuse_without_main(workload, MeasureError)
     made, records = make_target(target), Records(log)
     found: dict[tuple[Cause, str, str], list[int]] = {}
@@ -38,7 +41,11 @@ def fallbacks(workload: Workload, target: str, config: Mapping[str, Any], log: S
                 if node.pattern is not None and node.pattern >= OUT_ELEMWISE and _has_strategy(at.expressions[node.id]):
                     for fallback in _fallback(at.expressions[node.id], made):
                         found.setdefault(fallback, []).append(node.id)
-    kernels = (FallbackKernel(cause, name, tuple(nodes), said) for (cause, name, said), nodes in found.items())
+    kernels = (
+        FallbackKernel(cause, name, tuple(nodes), said)
+        for (cause, name, said), nodes in found.items()
+        if cause != "untuned" or not config.get("schedules")
+    )
     return Fallbacks(at.graph, tuple(kernels), tuple(records.unused(made)))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import tvm
 from tvm import relay
 
+from workbench.analysis.subprograms import check_functions
 from workbench.dialects.entries import functions_reached
 from workbench.dialects.relay.compiler.fields import foreign
 from workbench.dialects.relay.passes.rewriting import Memo, rewritten, with_body, with_main
@@ -27,7 +28,8 @@ class InlineFunctions:
     "names of functions of the module; empty for all, and the functions that are written where they are called"
 
     def transform_module(self, module: tvm.IRModule, _: tvm.transform.PassContext) -> tvm.IRModule:
-        """Run on a module."""
+        """Run on a module; raises IllegalEdit if it does not have a function of a name."""
+        check_functions(self.functions, [str(each.name_hint) for each in module.get_global_vars()])
         main = module["main"]
         body = main.body
         while calls := self._calls(module, body):

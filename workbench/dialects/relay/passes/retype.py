@@ -9,6 +9,7 @@ from typing import Any
 import tvm
 from tvm import relay
 
+from workbench.analysis.subprograms import check_dtype, check_given
 from workbench.dialects.relay.passes.nodes import located
 from workbench.dialects.relay.passes.rewriting import with_types
 
@@ -26,11 +27,23 @@ class ChangeDtype:
     nodes: Sequence[int] = ()
     "inputs and constants by their node ids in the module's graph, which alone change; empty for all, and the attributes"
 
+    def __post_init__(self) -> None:
+        """Refuse data types that numpy cannot convert.
+
+        Raises
+        ------
+        PipelineError
+            One is not a type of numbers.
+        """
+        check_dtype(self.dtype)
+        check_dtype(self.to)
+
     def transform_module(self, module: tvm.IRModule, _: tvm.transform.PassContext) -> tvm.IRModule:
-        """Run on a module."""
+        """Run on a module; raises IllegalEdit if a node is not an input or a constant."""
         if not self.nodes:
             return with_types(module, self._type, self._constant, self._attribute)
         at = located(relay.transform.InferType()(module))
+        check_given(at.graph, self.nodes)
         chosen = [at.expressions[node] for node in self.nodes]
         return with_types(
             at.module,
