@@ -103,6 +103,7 @@ def test_outputs_agree_and_kernels_are_aligned(dialect: str, other: str, found: 
     assert [side.status for side in pair.sides] == ["ok", "ok"], str(found)
     assert [check.same for check in pair.checks] == [True] * 3, str(found)
     checked(pair)
+    assert pair.exact >= 0.95
     table = found.table
     (gemm,) = (row for row in table.to_dict("records") if "first.Gemm" in row["sources"])
     assert "first.Relu" in gemm["sources"]
@@ -293,6 +294,7 @@ def test_seven_models(dialect: str, other: str, name: str, tell: Any):
     found = wb.compare_compilers(MODELS[name](), budget=2, suggest=True)
     tell(f"{name} in {time.monotonic() - begun:.0f} s\n{found}")
     (pair,) = found.pairs
+    tell(f"{name}: {pair.exact:.1%} of the operations are aligned exactly")
     if name == "LSTM":
         assert pair.right.message.startswith("TVM cannot") or "LSTM" in pair.right.message
         assert pair.left.status == "ok"

@@ -8,7 +8,7 @@ from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from workbench.analysis.alignment import LEFT, RIGHT
+from workbench.analysis.alignment import LEFT, RIGHT, align
 from workbench.debugging.compilers.differences import Difference
 from workbench.debugging.compilers.outputs import OutputCheck
 from workbench.debugging.compilers.side import CompilerSide
@@ -65,6 +65,12 @@ class CompilerPair:
             )
         return visible("\n".join(lines))
 
+    @cached_property
+    def exact(self) -> float:
+        """The part of both builds' operations, of 1, in kernels that compute the same nodes; 0 if a side has no kernels."""
+        left, right = self.left.optimized, self.right.optimized
+        return 0.0 if left is None or right is None else align(left, right).exact
+
     @property
     def _built(self) -> tuple[CompilerSide, ...]:
         return tuple(side for side in self.sides if side.passes)
@@ -75,6 +81,7 @@ class CompilerPair:
             "sides": [{**side.row(), "message": side.message, "pipeline": side.pipeline} for side in self.sides],
             "checks": [{"same": check.same, "sentence": str(check)} for check in self.checks],
             "part": self.part,
+            "exact": self.exact,
             "races": [_race_data(race) for race in (self.race, *self.tried) if race is not None],
             "unraced": self.unraced,
             "kernels": [{**vars(row), "relation": self.relation(row), "us_lost": row.us_lost} for row in self.rows],
