@@ -124,17 +124,19 @@ def test_the_race_and_the_text(dialect: str, other: str, found: CompilerComparis
     assert race.low <= race.ratio <= race.high
     assert len(race.samples_a) == len(race.samples_b) >= 10
     assert "two processes" in race.method
-    (bound,) = pair.tried
-    assert (bound.a, bound.wrong) == (pair.right.title, ())
-    assert bound.b == f"{pair.right.title} with BindParams"
+    assert [race.a for race in pair.tried] == [pair.right.title] * 2
+    assert [race.b for race in pair.tried] == [
+        f"{pair.right.title} {how}" for how in ("with BindParams", "without FuseOps")
+    ]
     text = str(found)
-    assert str(race) in text
-    assert str(bound) in text
+    for each in (race, *pair.tried):
+        assert each.wrong == ()
+        assert str(each) in text
     for side in pair.sides:
         assert "at opt level 3, fused kernels; " in side.pipeline
         assert side.fuses
         assert side.pipeline in text
-    assert len(text.splitlines()) < 15
+    assert len(text.splitlines()) < 16
     assert "<table>" in found._repr_html_()
     assert list(found.sides["compiler"]) == list(TITLES.values())
 
@@ -158,9 +160,9 @@ def test_the_node_where_the_imports_part(dialect: str, other: str):
     m = Onnx()
     m.scope = "/block"
     x = m.op("Exp", m.op("Gelu", m.op("Neg", "x"), approximate="tanh"))
-    model = m.model({"x": (FLOAT, [4, 4])}, x)
+    model = m.model({"x": (FLOAT, ["n", 4])}, x)
     model.opset_import[0].version = 20
-    (pair,) = wb.compare_compilers(model, budget=0.1, per_kernel=False).pairs
+    (pair,) = wb.compare_compilers(model, {"x": (4, 4)}, budget=0.1, per_kernel=False).pairs
     assert [check.same for check in pair.checks] == [False, False, True]
     assert pair.part == "the imported programs part at the node block.Gelu, before any pass"
     assert pair.part in str(pair)
@@ -224,6 +226,8 @@ def test_a_missing_environment(dialect: str, other: str, path: Path, monkeypatch
     assert lost.status == "failed"
     assert "/nowhere/python cannot be started: No such file or directory; check the path" in lost.message
     assert side_of(pair, dialect).status == "ok"
+    (pair,) = wb.compare_compilers(path, budget=0, environments={other: sys.executable}).pairs
+    assert f"runs a TVM with {dialect}, not {other}; give another Python" in side_of(pair, other).message
     monkeypatch.setattr(finding, "_pythons", lambda: iter(()))
     with pytest.raises(SetupError, match="none of 0 other Python environments here has a TVM with nothing"):
         finding.find("nothing")
@@ -243,6 +247,13 @@ def test_a_missing_environment(dialect: str, other: str, path: Path, monkeypatch
 def test_a_bad_file(dialect: str, tmp_path: Path, make: Callable[[Path], Any], said: str):
     with pytest.raises(LoadError, match=said.replace("(", r"\(")):
         wb.compare_compilers(make(tmp_path), budget=0)
+
+
+def test_bad_shapes(dialect: str, other: str, path: Path):
+    with pytest.raises(LoadError, match="has no names; give a dictionary"):
+        wb.compare_compilers(path, [1, 2])  # pyright: ignore[reportArgumentType]
+    with pytest.raises(LoadError, match="there is no input named 'y'"):
+        wb.compare_compilers(path, {"y": (1, 2)})
 
 
 def _garbage(folder: Path) -> Path:

@@ -179,8 +179,8 @@ def migrate(options: argparse.Namespace) -> int:
         timeout=options.timeout,
     )
     files = Files(path)
-    table, sides = found.table.drop(columns="target") if len(found.pairs) == 1 else found.table, found.sides
-    saved = files.csv("kernels", found.table), files.csv("compilers", sides), files.json(found.to_data())
+    table, sides = found.printed.drop(columns="target" if len(found.pairs) == 1 else []), found.sides
+    saved = files.csv("kernels", found.printed), files.csv("compilers", sides), files.json(found.to_data())
     sections = [
         Section("Both compilers", table=rows_of_text(sides), files=saved[1]),
         Section(

@@ -110,7 +110,7 @@ def _warm_up() -> None:
 def _written(workload: Workload, folder: Path) -> Answer:
     dialect = dialect_of(workload)
     has_kernels = any(type(function).__name__ == "PrimFunc" for function in workload.module.functions.values())
-    answer = {"notes": workload.notes, "has_kernels": has_kernels}
+    answer = {"notes": workload.notes, "has_kernels": has_kernels, "dialect": workload.dialect}
     graph = workload.graph
     _ = graph.answers, graph.products  # TVM computes these here, where it may end the process
     (folder / "graph.json").write_text(graph.to_json(), encoding="utf-8")

@@ -60,6 +60,10 @@ class Environment:
         answer = run_limited("model", given, size_of(path), MODEL, progress, self.python)
         if "error" in answer:
             raise from_data(answer["error"])
+        if answer["dialect"] != self.dialect:
+            raise LoadError(
+                f"{self.python} runs a TVM with {answer['dialect']}, not {self.dialect}; give another Python"
+            )
         if not answer["saved"]:
             raise LoadError(f"TVM cannot write the {self.dialect} module that it made of {path.name} to a file")
         graph = Graph.from_json((folder / "graph.json").read_text(encoding="utf-8"))

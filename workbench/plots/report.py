@@ -359,7 +359,7 @@ section {{ min-width: 0; border-top: 1px solid var(--line); padding-top: 12px; }
 section:has(.table) picture {{ display: inline-block; width: min(100%, 720px); }} img {{ width: 100%; max-width: 760px; height: auto; }}
 .table {{ overflow-x: auto; max-height: 520px; overflow-y: auto; }} table {{ border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }}
 th, td {{ text-align: left; padding: 3px 14px 3px 0; border-bottom: 1px solid var(--line); white-space: nowrap; vertical-align: top; }}
-td.long {{ white-space: normal; min-width: 26em; overflow-wrap: anywhere; }}
+td.long {{ white-space: normal; min-width: 36em; overflow-wrap: anywhere; }}
 th {{ position: sticky; top: 0; background: var(--page); color: var(--dim); font-weight: 500; }}
 pre {{ background: var(--raised); padding: 10px 12px; overflow-x: auto; font-size: 13px; border-radius: 4px; }} .files a {{ margin-right: 12px; color: inherit; }}
 </style>

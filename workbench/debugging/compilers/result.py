@@ -39,7 +39,7 @@ class CompilerPair:
     unraced: str = ""
     "the reason for no race, or for the end of the races"
     tried: tuple[Race, ...] = ()
-    "races of the right build against changes of it that may close the gap"
+    "races of the right build against the same with other passes"
     rows: tuple[Difference, ...] = field(default=(), repr=False)
     "the kernels of both, aligned; empty if a side has none"
 
@@ -134,6 +134,13 @@ class CompilerComparison:
         times = dict.fromkeys(("us_left", "us_right", "us_lost"), "float64")
         return frame.astype({**dict.fromkeys(WHOLE, "Int64"), **times})
 
+    @cached_property
+    def printed(self) -> pd.DataFrame:
+        """`table` for a page or a CSV file: names in one text, the reasons last."""
+        table = self.table
+        names = {name: table[name].map(_joined) for name in ("sources", "left", "right")}
+        return table.assign(**names).reindex(columns=[name for name in table.columns if name != "why"] + ["why"])
+
     def to_data(self) -> dict[str, object]:
         """Return plain values, for JSON."""
         return {"model": self.name, "pairs": [pair.to_data() for pair in self.pairs]}
@@ -143,16 +150,15 @@ class CompilerComparison:
         return visible("\n".join(parts))
 
     def _repr_html_(self) -> str:
-        shown = ("sources", "relation", "left", "right", "bytes_left", "bytes_right", "us_lost", "why")
-        rows = [{name: _cell(row[name]) for name in shown} for row in self.table.head(SHOWN).to_dict("records")]
+        shown = ["sources", "relation", "left", "right", "bytes_left", "bytes_right", "us_lost", "why"]
+        first = self.printed[shown].head(SHOWN).astype(object)
+        rows = first.where(first.notna(), None).to_dict("records")
         more = len(self.table) - len(rows)
         tail = html_table(f"and {counted(more, 'row')} more in .table") if more else ""
         lines = "".join(html_table(line) for line in str(self).splitlines())
         return lines + html_table("Kernels aligned by the model's nodes; Relay is left", rows) + tail
 
 
-def _cell(value: object) -> object:
-    """Return a value of the table for a cell: names in one text, nothing for an unknown number."""
-    if isinstance(value, tuple):
-        return ", ".join(str(each).removeprefix("tvmgen_default_") for each in value)
-    return None if value != value else value
+def _joined(names: tuple[str, ...]) -> str:
+    """Return names in one text, without the prefix that Relay gives all its functions."""
+    return ", ".join(name.removeprefix("tvmgen_default_") for name in names)

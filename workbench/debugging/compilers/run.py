@@ -20,7 +20,7 @@ from workbench.debugging.compilers.outputs import (
 from workbench.debugging.compilers.outputs import where_they_part as part_of
 from workbench.debugging.compilers.result import CompilerComparison, CompilerPair
 from workbench.debugging.compilers.side import CONFIG, TITLES, CompilerSide, build_side
-from workbench.debugging.compilers.turns import Runner, race_bound, race_in_turn
+from workbench.debugging.compilers.turns import CHANGES, Runner, race_changed, race_in_turn
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.inputs import index_limits, plain_name
 from workbench.errors import LoadError, UnknownName, WorkbenchError
@@ -66,7 +66,8 @@ def compare_compilers(
     per_kernel
         Whether to time each kernel by itself too, for half of the budget on each side.
     suggest
-        Whether to race Relax's build also against the one whose weights are constants, as Relay's are: `pair.tried`.
+        Whether to race Relax's build also against two others: with weights as constants, as Relay's are, and without FuseOps, as
+        `tvm.compile` builds for a CPU without a pipeline. The races are in `pair.tried`.
     timeout, memory
         Seconds that a build, or a run, may take; bytes that a child process may hold.
 
@@ -97,6 +98,8 @@ def compare_compilers(
     for dialect in pythons:
         if dialect not in TITLES:
             raise UnknownName("compiler", dialect, TITLES)
+    if shapes is not None and not isinstance(shapes, Mapping):
+        raise LoadError(f"shapes={shapes!r:.80} has no names; give a dictionary, shapes={{'x': (1, 128)}}")
     wanted = target_texts(targets)
     with tempfile.TemporaryDirectory() as place, showing_progress(progress, "Comparing compilers") as report:
         limits: JobOptions = {"timeout": timeout, "memory": memory, "progress": report, "cancelled": cancelled}
@@ -250,7 +253,8 @@ class _Comparing:
             pair = replace(pair, race=race_in_turn((runners[0], runners[1]), wrong, self.budget))
             if self.suggest:
                 file = str(outputs_file(runners[1], self.folder))
-                pair = replace(pair, tried=(race_bound(runners[1], file, self.budget),))
+                tried = tuple(race_changed(runners[1], change, file, self.budget) for change in CHANGES)
+                pair = replace(pair, tried=tried)
         except WorkbenchError as error:
             return replace(pair, unraced=str(error))
         return pair

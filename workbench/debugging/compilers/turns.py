@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
+from workbench.debugging.remarks.fusion import FUSE_OPS
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError
 from workbench.measurement.build_and_time import RaceRequest
@@ -50,12 +51,12 @@ class Runner:
             raise MeasureError(f"{self.title}: {error}") from error
 
 
-BOUND = "with BindParams"
-"of Relax's build whose weights are constants"
+CHANGES = (Config("with BindParams", pipeline=BIND), Config("without FuseOps", disabled=(FUSE_OPS,)))
+"of Relax's build: weights as constants, as Relay's are; no fusion, as tvm.compile builds for a CPU without a pipeline"
 
 
-def race_bound(runner: Runner, outputs: str, budget: float) -> Race:
-    """Race a build of Relax against the one whose weights are constants, in one process, as `wb.race` does.
+def race_changed(runner: Runner, change: Config, outputs: str, budget: float) -> Race:
+    """Race a build against the one under another Config, in one process, as `wb.race` does.
 
     Parameters
     ----------
@@ -67,10 +68,10 @@ def race_bound(runner: Runner, outputs: str, budget: float) -> Race:
     MeasureError
         One of them does not build or run.
     """
-    configs = [runner.config.to_data(), Config(pipeline=BIND).to_data()]
+    configs = [runner.config.to_data(), change.to_data()]
     request = RaceRequest(runner.target, configs, budget, runner.seed, outputs)
     found = runner.run("race", runner.workload, asdict(request))
-    return judged(runner.title, f"{runner.title} {BOUND}", found)
+    return judged(runner.title, f"{runner.title} {change.label}", found)
 
 
 def race_in_turn(runners: tuple[Runner, Runner], checks: Sequence[Mapping[str, object]], budget: float) -> Race:
