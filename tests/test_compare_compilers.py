@@ -277,7 +277,10 @@ def test_the_report_of_a_migration(dialect: str, other: str, path: Path, tmp_pat
     assert list(pd.read_csv(tmp_path / "report.compilers.csv")["compiler"]) == list(TITLES.values())
     text = report.read_text()
     assert "<script" not in text
-    assert all(name in text for name in ("report.json", "report.kernels.csv", "first.Gemm", "agree, to"))
+    assert (tmp_path / "report.view.html").stat().st_size > 100_000
+    assert all(
+        name in text for name in ("report.view.html", "report.json", "report.kernels.csv", "first.Gemm", "agree, to")
+    )
     # a side that fails is in the report too, and in the exit status
     missing = ["--environment", f"{other}=/nowhere/python"]
     assert main(["migrate", str(path), "-o", str(report), "--budget", "0", *missing]) == 3

@@ -163,10 +163,11 @@ def _lost(before: Path, after: Path) -> int:
 
 
 def migrate(options: argparse.Namespace) -> int:
-    """Build a model with both compilers, and write the comparison as an HTML file with CSV and JSON next to it."""
+    """Build a model with both compilers, and write the comparison as an HTML file, with CSV, JSON and a live page next to it."""
     from workbench.debugging.compilers.run import compare_compilers
     from workbench.measurement.row import BROKEN
     from workbench.plots.report import Files, Section, page, report_path, rows_of_text
+    from workbench.widgets.graph.compilers import CompilerView
 
     path = report_path(options.output or f"{Path(options.model).stem}.html")
     found = compare_compilers(
@@ -181,8 +182,14 @@ def migrate(options: argparse.Namespace) -> int:
     files = Files(path)
     table, sides = found.printed.drop(columns="target" if len(found.pairs) == 1 else []), found.sides
     saved = files.csv("kernels", found.printed), files.csv("compilers", sides), files.json(found.to_data())
+    views = [
+        CompilerView(pair).save(path.with_name(f"{path.stem}.view{number or ''}.html")).name
+        for number, pair in enumerate(found.pairs)
+        if all(side.optimized is not None for side in pair.sides)
+    ]
     sections = [
         Section("Both compilers", table=rows_of_text(sides), files=saved[1]),
+        *([Section("Side by side", files=tuple(views))] if views else []),
         Section(
             "Kernels by the nodes of the model, Relay left and Relax right", table=rows_of_text(table), files=saved[0]
         ),

@@ -50,6 +50,12 @@ def test_a_reduction_without_a_schedule() -> None:
     assert (found.bytes, found.seconds, found.fix) == (None, None, "wb.tune_schedules(w)")
 
 
+def test_kernels_without_a_schedule_are_one_finding() -> None:
+    (found,) = fallbacks(program(squared, relax.op.nn.softmax, lambda value: relax.op.sum(value, 1)))
+    assert found.message.startswith("3 kernels are compiled without a schedule, because TVM's passes have none for ")
+    assert len(found.nodes) == 3
+
+
 def test_a_kernel_without_a_reduction_is_not_a_fallback() -> None:
     assert fallbacks(program(relax.op.nn.relu)) == []
 

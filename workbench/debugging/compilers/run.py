@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -116,7 +117,7 @@ def compare_compilers(
 def _model_file(model: Any, folder: Path) -> Path:
     """Return the path of the model; a ModelProto is written to a file."""
     if hasattr(model, "SerializeToString") and hasattr(model, "graph"):
-        path = folder / "model.onnx"
+        path = folder / f"{re.sub('[^A-Za-z0-9]+', '_', model.graph.name)[:40] or 'model'}.onnx"
         path.write_bytes(model.SerializeToString())
         return path
     if not isinstance(model, (str, Path)) or Path(model).suffix.lower() != ".onnx":

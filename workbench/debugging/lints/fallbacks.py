@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from workbench.worker.parent import JobOptions, worker
 FALLBACK = "fallback-kernel"
 _NO_GAIN = "no gain is predicted, because TVM has no estimate of a schedule that it has not tried"
 SHOWN = 3
-"lines of a log that a message names"
+"kernels, or lines of a log, that a message names"
 
 
 def fallback_kernels(
@@ -50,16 +50,32 @@ def fallback_kernels(
         ) from error
     graph = Graph.from_data(found["graph"])
     tune = _tune(how, target)
-    for kernel in found["kernels"]:
-        names = tuple(graph.nodes[node].op for node in kernel["nodes"])
-        said = f"{_kernel(kernel, names)}; {_NO_GAIN}"
-        yield Lint(FALLBACK, said, tuple(kernel["nodes"]), names, None, how, how, call=tune)
+    for kernels in _by_fix(found["kernels"]):
+        nodes = tuple(node for kernel in kernels for node in kernel["nodes"])
+        names = tuple(graph.nodes[node].op for node in nodes)
+        yield Lint(FALLBACK, f"{_kernels(kernels, names)}; {_NO_GAIN}", nodes, names, None, how, how, call=tune)
     if records is not None:
         yield from _unused(workload, how, target, str(log), records, found["unused"], limits)
 
 
-def _kernel(kernel: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    operators = ", ".join(dict.fromkeys(names))
+def _by_fix(kernels: Iterable[Mapping[str, Any]]) -> Iterable[list[Mapping[str, Any]]]:
+    """Return the kernels, those together that one search schedules: a CPU's pipeline of Relax schedules none."""
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for kernel in kernels:
+        alone = "" if kernel["cause"] in ("unscheduled", "rule") else kernel["name"]
+        found.setdefault((kernel["cause"], alone), []).append(kernel)
+    return found.values()
+
+
+def _kernels(kernels: Sequence[Mapping[str, Any]], names: tuple[str, ...]) -> str:
+    kernel, operators = kernels[0], ", ".join(dict.fromkeys(names))
+    if len(kernels) > 1:
+        shown = ", ".join(str(each["name"]) for each in kernels[:SHOWN])
+        more = f" and {len(kernels) - SHOWN} more" if len(kernels) > SHOWN else ""
+        return {
+            "unscheduled": f"{len(kernels)} kernels are compiled without a schedule, because TVM's passes have none for {shown}{more}",
+            "rule": f"{len(kernels)} kernels have the schedule of dlight's fallback rule, one thread for a reduction: {shown}{more}",
+        }[kernel["cause"]]
     return {
         "untuned": f"{operators} is compiled as {kernel['name']} with a default configuration, because no tuning record is for it",
         "warned": f"{operators} is compiled as {kernel['name']}, and TVM warns: {kernel['said']}",
