@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import workbench as wb
-from workbench.analysis.alignment import align
 from workbench.debugging.compilers.result import CompilerPair
 from workbench.debugging.compilers.side import CompilerSide
 from workbench.errors import WorkbenchError
@@ -48,7 +47,7 @@ def figures(pair: CompilerPair) -> Iterable[str]:
     if left.optimized is None or right.optimized is None:
         return ("-",) * 5
     both = zip(*(_figures(side) for side in pair.sides), strict=True)
-    return (*(" / ".join(each) for each in both), f"{align(left.optimized, right.optimized).exact:.1%}")
+    return (*(" / ".join(each) for each in both), f"{pair.exact:.1%}")
 
 
 def _figures(side: CompilerSide) -> tuple[str, ...]:
