@@ -48,7 +48,7 @@ def test_a_pass_that_only_python_can_make_is_refused_with_its_reason(bench, page
 
 
 def test_a_pass_that_lacks_an_option_is_added_switched_off_and_says_what_it_needs(bench, dialect, monkeypatch, page):
-    infos = (info for info in wb.passes(dialect) if info.example)
+    infos = (info for info in wb.passes(dialect) if len(info.example) == 1)
     info = next(info for info in infos if any(option.required and option.type == "str" for option in info.options))
     ((field, value),) = info.example.items()
     catalog = bench.session.catalog
