@@ -31,7 +31,7 @@ class OutputCheck:
 
     @property
     def same(self) -> bool | None:
-        """Whether all outputs are within the tolerance of their type; None if they were not compared."""
+        """True if all outputs are within the tolerance of their type; None if they were not compared."""
         return None if self.difference is None else self.difference.same
 
     def __str__(self) -> str:

@@ -42,7 +42,7 @@ CONFIG = Config()
 
 @dataclass(frozen=True)
 class CompilerSide:
-    """What one compiler makes of a model; parts after a failure are None."""
+    """The build of a model by one compiler; parts after a failure are None."""
 
     dialect: str
     target: str
@@ -76,7 +76,7 @@ class CompilerSide:
 
     @property
     def fuses(self) -> bool:
-        """Whether FuseOps changed the program."""
+        """True if FuseOps changed the program."""
         return any(name.partition("{")[0] == FUSE_OPS for name in self.passes)
 
     @property
