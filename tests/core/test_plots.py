@@ -199,7 +199,9 @@ def test_draws_on_the_axes_given_and_sets_no_global_state(plot, ax):
 @pytest.mark.parametrize("plot", DRAWN, ids=lambda plot: plot.__name__)
 def test_long_names_leave_the_bars_room_in_a_tab(plot, sum_us):
     data = DRAWN[plot].head(2).assign(kernels_sum_us=sum_us)
-    to_both(plot, data.assign(**dict.fromkeys(NAMED & {*data}, "x" * 80)), 2, width=NARROW)
+    light, dark, said = to_both(plot, data.assign(**dict.fromkeys(NAMED & {*data}, "x" * 80)), 2, width=NARROW)
+    assert light != dark
+    assert said
 
 
 @pytest.mark.parametrize("plot", DRAWN, ids=lambda plot: plot.__name__)

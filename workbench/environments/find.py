@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from functools import cache
+from glob import escape
 from pathlib import Path
 
 from workbench.environments import SetupError
@@ -32,8 +33,13 @@ def find(dialect: str) -> Path:
 
 
 def _pythons() -> Iterator[Path]:
-    """Yield the Pythons of other environments, each once: registered kernels, then the folders beside this environment."""
-    near = (marker.parent / "bin" / "python" for marker in sorted(Path(sys.prefix).parent.glob("*/pyvenv.cfg")))
+    """Yield the Pythons of other environments, each once: registered kernels, then those beside this one with a name like its name.
+
+    Any other folder beside it, such as one in a folder for downloads, may hold a Python that came from elsewhere: it is not started.
+    """
+    here = Path(sys.prefix)
+    alike = f"{escape(here.name.partition('-')[0])}*/pyvenv.cfg"
+    near = (marker.parent / "bin" / "python" for marker in sorted(here.parent.glob(alike)))
     seen = {Path(sys.executable).resolve().parent, Path(sys.executable).parent}
     for python in (*environments(jupyter_kernels()), *near):
         if python.parent not in seen and python.parent.resolve() not in seen:

@@ -8,7 +8,7 @@ from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from workbench.analysis.alignment import LEFT, RIGHT, align
+from workbench.analysis.alignment import LEFT, RIGHT, Alignment, align
 from workbench.debugging.compilers.differences import Difference
 from workbench.debugging.compilers.outputs import OutputCheck
 from workbench.debugging.compilers.side import CompilerSide
@@ -66,10 +66,15 @@ class CompilerPair:
         return visible("\n".join(lines))
 
     @cached_property
+    def alignment(self) -> Alignment | None:
+        """The kernels of both builds in groups; None if a side has no kernels."""
+        left, right = self.left.optimized, self.right.optimized
+        return None if left is None or right is None else align(left, right)
+
+    @property
     def exact(self) -> float:
         """The part of both builds' operations, of 1, in kernels that compute the same nodes; 0 if a side has no kernels."""
-        left, right = self.left.optimized, self.right.optimized
-        return 0.0 if left is None or right is None else align(left, right).exact
+        return 0.0 if self.alignment is None else self.alignment.exact
 
     @property
     def _built(self) -> tuple[CompilerSide, ...]:
@@ -167,5 +172,9 @@ class CompilerComparison:
 
 
 def _joined(names: tuple[str, ...]) -> str:
-    """Return names in one text, without the prefix that Relay gives all its functions."""
-    return ", ".join(name.removeprefix("tvmgen_default_") for name in names)
+    return ", ".join(map(plain, names))
+
+
+def plain(name: str) -> str:
+    """Return the name of a function without the prefix that Relay gives all its functions."""
+    return name.removeprefix("tvmgen_default_")

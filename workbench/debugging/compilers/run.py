@@ -61,7 +61,7 @@ def compare_compilers(
         Shapes of the inputs that the model leaves open, `{"ids": (1, 128)}`.
     environments
         Dialect -> the Python of its environment. By default this environment has one dialect, and the other one is found among
-        those that `tvm-workbench doctor` lists and in the folders beside this environment.
+        those that `tvm-workbench doctor` lists and in folders beside this environment with a name like its name, as `.venv-relay` beside `.venv`.
     budget
         Seconds of the race; 0 for no race and no times.
     per_kernel

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import traitlets
 
-from workbench.analysis.alignment import ONE, align
+from workbench.analysis.alignment import ONE, Alignment
 from workbench.analysis.kernel_graphs import KernelGraphs, kernel_graphs
-from workbench.analysis.side import Side
 from workbench.debugging.compilers.differences import Difference
-from workbench.debugging.compilers.result import CompilerComparison, CompilerPair
+from workbench.debugging.compilers.result import CompilerComparison, CompilerPair, plain
 from workbench.errors import WorkbenchError
 from workbench.graph.scopes import common_path, modules
 from workbench.measurement.columns import duration, size
@@ -24,8 +23,6 @@ from workbench.widgets.page_types import OverlayState
 from workbench.widgets.payload import DiffPayload, GraphPayload, encode_pair
 from workbench.wording import counted
 
-PREFIX = "tvmgen_default_"
-"of the names of Relay's kernels"
 MOST_NAMES = 4
 "names of the model's nodes, and of kernels, in a line"
 
@@ -78,18 +75,18 @@ class CompilerView(View):
     ) -> None:
         self.pair = _pair(comparison, target)
         "both halves"
-        left, right = self.pair.sides
-        if left.optimized is None or right.optimized is None:
+        alignment = self.pair.alignment
+        if alignment is None:
             reasons = "; ".join(str(side) for side in self.pair.sides if side.optimized is None)
             raise WorkbenchError(f"there are no kernels to compare: {visible(reasons)}")
-        self.kernels = kernel_graphs(align(left.optimized, right.optimized))
+        self.kernels = kernel_graphs(alignment)
         "the graphs of kernels"
         _, encoded = encode_pair(self.kernels.left, self.kernels.right, self.kernels.changes)
         lines = [self._line(each) for each in self.pair.rows if not _alike(each)]
         super().__init__(
             titles=[side.title for side in self.pair.sides],
             blocks=sendable([*_headline(self.pair), *shortened(lines, "differences")]),
-            overlay_state=_times(self.pair, self.kernels),
+            overlay_state=_times(self.pair, alignment, self.kernels),
             **{**encoded, **traits},
         )
 
@@ -103,7 +100,7 @@ class CompilerView(View):
     def _line(self, found: Difference) -> Line:
         titles = [side.title for side in self.pair.sides]
         nodes = [[self.kernels.nodes[at][place] for place in places] for at, places in enumerate(found.kernels)]
-        kernels = [[name.removeprefix(PREFIX) for name in names] for names in (found.left, found.right)]
+        kernels = [list(map(plain, names)) for names in (found.left, found.right)]
         each = list(zip(titles, kernels, strict=True))
         counts = ", ".join(f"{counted(len(names), 'kernel')} in {title}" for title, names in each)
         named = [f"{title}: {_shortened(names)}" for title, names in each if names]
@@ -139,14 +136,14 @@ def _headline(pair: CompilerPair) -> list[Block]:
     return [*(words(text, "strong") for text in said), *(words(text, "small") for text in sides)]
 
 
-def _times(pair: CompilerPair, shown: KernelGraphs) -> OverlayState:
+def _times(pair: CompilerPair, alignment: Alignment, shown: KernelGraphs) -> OverlayState:
     """Return the kernels' own times as colours."""
     sides = []
-    for side, nodes in zip(pair.sides, shown.nodes, strict=True):
-        assert side.optimized is not None
+    for side, units, nodes in zip(
+        pair.sides, (alignment.left.kernels, alignment.right.kernels), shown.nodes, strict=True
+    ):
         assert side.kernels is not None
         calls = {tuple(call["nodes"]): call["index"] for call in side.kernels.rows}
-        units = Side(side.optimized).kernels
         found = {id: side.kernel_us.get(calls.get(units[place].nodes, -1)) for place, id in nodes.items()}
         sides.append(Overlay("time by itself", "µs", {id: us for id, us in found.items() if us is not None}))
     return overlay_state(*sides)

@@ -18,7 +18,7 @@ _INVALID = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, As
 
 
 class _Asked(autotvm.task.ApplyHistoryBest):
-    """TVM's own choice of a record for an operator, which notes what is looked up."""
+    """TVM's own choice of a record for an operator, which records each lookup."""
 
     def __init__(self, records: Sequence[Any]) -> None:
         self.workloads: dict[tuple[Any, ...], None] = {}
