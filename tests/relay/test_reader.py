@@ -370,6 +370,25 @@ def test_depth_does_not_end_the_process(forms):
     assert done.stdout.split() == ["TooDeep", *["ParseError"] * (1 + len(forms))]
 
 
+DEEP_SCALARS = """
+import tvm
+from tvm import relay
+from workbench.dialects.registry import dialect
+
+value, two = relay.var("x", shape=(2,)), relay.const(2.0)
+for _ in range(60_000):
+    value = relay.add(value, two)
+graph = dialect("relay").frontend.graph(tvm.IRModule.from_expr(value), "chain")
+print(len(graph.nodes))
+"""
+
+
+@pytest.mark.long
+def test_deep_chain_that_shares_a_scalar_does_not_end_the_process():
+    done = subprocess.run([sys.executable, "-c", DEEP_SCALARS], capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "60002"), done.stderr[-2000:]
+
+
 def test_20000_lets_read():
     lets = "".join(f"let %v{i + 1} = exp(%v{i});\n" for i in range(20_000))
     graph = graph_text(f"def @main(%v0: Tensor[(2), float32]) {{ {lets} %v20000 }}")

@@ -15,6 +15,8 @@ from workbench.dialects import arrays
 from workbench.dialects.relay.parser.ast import Expr, Module
 
 _PLAIN_NAME = re.compile(r"[\w./:\-]*[\w./\-]")
+_VISITED = 10_000
+"expressions that TVM's recursive visitor is given; on a chain of 60,000 it ends the process"
 _LIKE_A_FIELD = re.compile(r"(.+)\.[0-9]+")
 
 
@@ -147,10 +149,11 @@ def checksum(array: tvm.nd.NDArray) -> str:
 
 def share_scalars(module: tvm.IRModule, parsed: Module) -> None:
     """Make uses of one scalar object references to one Expr, like uses of any other value."""
-    constants = [expr for expr in _expressions(parsed) if expr.kind == "constant"]
+    expressions = [*_expressions(parsed)]
+    constants = [expr for expr in expressions if expr.kind == "constant"]
     printed = Counter((expr.text, expr.type) for expr in constants if _is_scalar(expr))
     uses = sum(not expr.type.startswith("Tensor[") for expr in constants)
-    if max(printed.values(), default=1) > 1 and _scalars(module, parsed) < uses:
+    if max(printed.values(), default=1) > 1 and (len(expressions) > _VISITED or _scalars(module, parsed) < uses):
         _merge(module, parsed)
 
 
