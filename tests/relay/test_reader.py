@@ -385,7 +385,9 @@ print(len(graph.nodes))
 
 @pytest.mark.long
 def test_deep_chain_that_shares_a_scalar_does_not_end_the_process():
-    done = subprocess.run([sys.executable, "-c", DEEP_SCALARS], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", DEEP_SCALARS], capture_output=True, text=True, timeout=300, check=False
+    )
     assert (done.returncode, done.stdout.strip()) == (0, "60002"), done.stderr[-2000:]
 
 
