@@ -2,7 +2,7 @@
 import { changedNodes } from "../graph/neighbours.ts";
 import { Kind } from "../graph/payload.ts";
 import { BOTH, sideOf } from "../graph/picture.ts";
-import { type Box, type Camera, fit, READING_SCALE, type Size, WHOLE_SCALE } from "./camera.ts";
+import { type Box, type Camera, FULL_SCALE, fit, READING_SCALE, type Size, WHOLE_SCALE } from "./camera.ts";
 import { itemsOf } from "./derive.ts";
 import { around, type Scene } from "./scene.ts";
 
@@ -44,7 +44,7 @@ export function framed(scene: Scene, view: Size, item: number): Camera {
     return shown;
   };
   let shown = fitting(READING_SCALE, MOST_NEIGHBOURS);
-  if (shown.length < READABLE) shown = fitting(WHOLE_SCALE, READABLE);
+  if (shown.length < READABLE) shown = fitting(FULL_SCALE, READABLE);
   return inside(scene, view, camera(scene, view, shown));
 }
 
