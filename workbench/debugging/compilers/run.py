@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.debugging.compilers.differences import differences
+from workbench.debugging.compilers.models import Model, model_of
 from workbench.debugging.compilers.outputs import (
     ONNX,
     OutputCheck,
@@ -38,6 +38,7 @@ def compare_compilers(
     shapes: Mapping[str, Sequence[int]] | None = None,
     targets: TargetLike | Iterable[TargetLike] = ("llvm",),
     *,
+    params: Mapping[str, Any] | str | Path | None = None,
     environments: Mapping[str, str | Path] | None = None,
     budget: float = 4.0,
     per_kernel: bool = True,
@@ -48,7 +49,7 @@ def compare_compilers(
     progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> CompilerComparison:
-    """Build an ONNX model with Relay and with Relax, compare kernels, memory and outputs, and race both builds.
+    """Build a model with Relay and with Relax, compare kernels, memory and outputs, and race both builds.
 
     Each compiler runs in child processes of its own Python environment, so this works in either one. Both builds have opt level 3,
     the same target with the same `-mcpu`, the same random inputs and the same number of threads.
@@ -56,9 +57,13 @@ def compare_compilers(
     Parameters
     ----------
     model
-        The path of an ONNX file, or a ModelProto.
+        An ONNX file or ModelProto; a program of `torch.export`, which is written as ONNX; Relay, as text, file, module or Workload; a
+        sample, `"sample:bert{layers=2}"` or a Workload of `wb.samples.load`. Relax builds the translation of a Relay program by
+        `wb.to_relax`. Of a Relax program the Relay side is a failure, since nothing translates it.
     shapes
-        Shapes of the inputs that the model leaves open, `{"ids": (1, 128)}`.
+        Shapes of the inputs that the model leaves open, `{"ids": (1, 128)}`; in Relax values of symbolic dimensions, `{"n": 128}`.
+    params
+        Values of a Relay or Relax program's parameters by name, or a file of them, as in `wb.load`.
     environments
         Dialect -> the Python of its environment. By default this environment has one dialect, and the other one is found among
         those that `tvm-workbench doctor` lists and in folders beside this environment with a name like its name, as `.venv-relay` beside `.venv`.
@@ -104,28 +109,14 @@ def compare_compilers(
     wanted = target_texts(targets)
     with tempfile.TemporaryDirectory() as place, showing_progress(progress, "Comparing compilers") as report:
         limits: JobOptions = {"timeout": timeout, "memory": memory, "progress": report, "cancelled": cancelled}
-        path = _model_file(model, Path(place))
-        comparing = _Comparing(path, dict(shapes or {}), Path(place), seed, budget, per_kernel, suggest, limits)
+        made = model_of(model, params, shapes or {}, Path(place))
+        comparing = _Comparing(made, dict(shapes or {}), Path(place), seed, budget, per_kernel, suggest, limits)
         opened = [comparing.open(dialect, pythons.get(dialect)) for dialect in TITLES]
         errors = {str(each) for each in opened if isinstance(each, WorkbenchError)}
         if all(isinstance(each, WorkbenchError) for each in opened):
             raise LoadError("; ".join(sorted(errors)))
         _share_limits([each.workload for each in opened if isinstance(each, Opened)])
-        return CompilerComparison(path.stem, tuple(comparing.pair(opened, target) for target in wanted))
-
-
-def _model_file(model: Any, folder: Path) -> Path:
-    """Return the path of the model; a ModelProto is written to a file."""
-    if hasattr(model, "SerializeToString") and hasattr(model, "graph"):
-        path = folder / f"{re.sub('[^A-Za-z0-9]+', '_', model.graph.name)[:40] or 'model'}.onnx"
-        path.write_bytes(model.SerializeToString())
-        return path
-    if not isinstance(model, (str, Path)) or Path(model).suffix.lower() != ".onnx":
-        raise LoadError(f"compare_compilers takes the path of an .onnx file or a ModelProto, not {model!r:.80}")
-    path = Path(model).expanduser().absolute()
-    if not path.is_file():
-        raise LoadError(f"{path.name} cannot be read: there is no such file; check the path")
-    return path
+        return CompilerComparison(made.name, tuple(comparing.pair(opened, target) for target in wanted))
 
 
 def _share_limits(workloads: Sequence[Workload]) -> None:
@@ -156,7 +147,7 @@ class Opened:
 class _Comparing:
     """The arguments of a call."""
 
-    path: Path
+    model: Model
     shapes: Mapping[str, Sequence[int]]
     folder: Path
     seed: int
@@ -171,10 +162,7 @@ class _Comparing:
             environment = Environment.of(dialect, python)
             folder = self.folder / dialect
             folder.mkdir()
-            return Opened(
-                environment,
-                environment.load(self.path, self.path.stem, self.shapes, folder, self.limits.get("progress", silent)),
-            )
+            return Opened(environment, self.model.load(environment, folder, self.limits.get("progress", silent)))
         except WorkbenchError as error:
             return error
 
@@ -232,14 +220,15 @@ class _Comparing:
         return Runner(title, opened.environment, opened.workload, target, CONFIG, self.seed, self.limits)
 
     def checks(self, runners: Sequence[Runner], reader: Opened | None) -> tuple[OutputCheck, ...]:
-        """Run each build once and compare the outputs, also with ONNX's reference evaluator."""
+        """Run each build once and compare the outputs; those of an ONNX model also with ONNX's reference evaluator."""
         if reader is None:
             return ()
         found: dict[str, Any] = {
             each.title: _or_reason(lambda each=each: read_outputs(each, self.folder)) for each in runners
         }
-        limits = reader.limits
-        found[ONNX] = _or_reason(lambda: reference_outputs(runners[0], self.path, self.shapes, limits, self.folder))
+        limits, onnx = reader.limits, self.model.onnx
+        if onnx is not None:
+            found[ONNX] = _or_reason(lambda: reference_outputs(runners[0], onnx, self.shapes, limits, self.folder))
         return check_outputs(found)
 
     def raced(self, pair: CompilerPair, runners: Sequence[Runner]) -> CompilerPair:
