@@ -22,9 +22,11 @@ class Environment:
     dialect: str
     python: Path | None
     "None for this process's own Python"
+    role: str = "builds"
+    "of the child process that builds and runs; two sides with one Python have two"
 
     @staticmethod
-    def of(dialect: str, python: Path | None = None) -> Environment:
+    def of(dialect: str, python: Path | None = None, role: str = "builds") -> Environment:
         """Return the environment of a dialect: the given Python, or this one, or the one that is found.
 
         Raises
@@ -34,11 +36,11 @@ class Environment:
         """
         if python is None and installed() != dialect:
             python = find(dialect)
-        return Environment(dialect, python)
+        return Environment(dialect, python, role)
 
-    def worker(self, role: str = "builds") -> Worker:
-        """Return the child process for a role."""
-        return worker(role, self.python)
+    def worker(self, role: str = "") -> Worker:
+        """Return the child process for a role, by default the one that builds and runs."""
+        return worker(role or self.role, self.python)
 
     def load(
         self, path: Path, name: str, inputs: Mapping[str, Sequence[int]], folder: Path, progress: Progress

@@ -1,4 +1,4 @@
-"""`wb.compare_compilers`: one model through Relay and through Relax, each in its own environment."""
+"""`wb.compare_compilers`: one model through two compilers, two versions of one, two configurations or two targets."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from workbench.debugging.compilers.compiler import Compiler, checked, titles
 from workbench.debugging.compilers.differences import differences
 from workbench.debugging.compilers.outputs import (
     ONNX,
@@ -20,11 +21,11 @@ from workbench.debugging.compilers.outputs import (
 )
 from workbench.debugging.compilers.outputs import where_they_part as part_of
 from workbench.debugging.compilers.result import CompilerComparison, CompilerPair
-from workbench.debugging.compilers.side import CONFIG, TITLES, CompilerSide, build_side
+from workbench.debugging.compilers.side import CompilerSide, build_side
 from workbench.debugging.compilers.turns import CHANGES, Runner, race_changed, race_in_turn
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.inputs import index_limits, plain_name
-from workbench.errors import LoadError, UnknownName, WorkbenchError
+from workbench.errors import LoadError, MeasureError, WorkbenchError
 from workbench.measurement.row import OK
 from workbench.pipeline.elsewhere import Environment
 from workbench.target_text import TargetLike, target_texts
@@ -38,7 +39,7 @@ def compare_compilers(
     shapes: Mapping[str, Sequence[int]] | None = None,
     targets: TargetLike | Iterable[TargetLike] = ("llvm",),
     *,
-    environments: Mapping[str, str | Path] | None = None,
+    compilers: Sequence[Compiler] = (Compiler("relay"), Compiler("relax")),
     budget: float = 4.0,
     per_kernel: bool = True,
     suggest: bool = False,
@@ -48,10 +49,11 @@ def compare_compilers(
     progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> CompilerComparison:
-    """Build an ONNX model with Relay and with Relax, compare kernels, memory and outputs, and race both builds.
+    """Build an ONNX model with two compilers, compare kernels, memory and outputs, and race both builds.
 
-    Each compiler runs in child processes of its own Python environment, so this works in either one. Both builds have opt level 3,
-    the same target with the same `-mcpu`, the same random inputs and the same number of threads.
+    The two are Relay and Relax, or the same compiler in two versions, with two configurations or for two targets. Each runs in child
+    processes of its own Python environment. Both builds have the same random inputs and the same number of threads. If a
+    target has no `-mcpu`, both have the one that the older TVM knows this CPU by.
 
     Parameters
     ----------
@@ -59,9 +61,11 @@ def compare_compilers(
         The path of an ONNX file, or a ModelProto.
     shapes
         Shapes of the inputs that the model leaves open, `{"ids": (1, 128)}`.
-    environments
-        Dialect -> the Python of its environment. By default this environment has one dialect, and the other one is found among
-        those that `tvm-workbench doctor` lists and in folders beside this environment with a name like its name, as `.venv-relay` beside `.venv`.
+    targets
+        Of compilers without their own target; one pair for each.
+    compilers
+        Two of `wb.Compiler`, left and right. A dialect that this environment does not have is found among the environments that
+        `tvm-workbench doctor` lists and in folders beside this environment with a name like its name, as `.venv-relay` beside `.venv`.
     budget
         Seconds of the race; 0 for no race and no times.
     per_kernel
@@ -81,8 +85,8 @@ def compare_compilers(
 
     Raises
     ------
-    LoadError
-        Neither compiler reads the model.
+    WorkbenchError
+        An argument is wrong; LoadError if neither compiler reads the model.
 
     Examples
     --------
@@ -94,24 +98,30 @@ def compare_compilers(
     ([1, 1], ['one to one'])
     >>> [check.same for check in found.pairs[0].checks]
     [True, True, True]
+
+    Two configurations of one compiler:
+
+    >>> apart = wb.Compiler("relax", config=wb.Config(disabled=("FuseOps",)))
+    >>> found = wb.compare_compilers(model, compilers=(wb.Compiler("relax"), apart), budget=0)
+    >>> print(found.sides[["compiler", "kernels"]].to_string(index=False))
+              compiler  kernels
+           Relax opt 3        1
+    Relax opt 3 -FuseOps        2
     """
-    pythons = {dialect: Path(python) for dialect, python in (environments or {}).items()}
-    for dialect in pythons:
-        if dialect not in TITLES:
-            raise UnknownName("compiler", dialect, TITLES)
+    both = checked(compilers)
     if shapes is not None and not isinstance(shapes, Mapping):
         raise LoadError(f"shapes={shapes!r:.80} has no names; give a dictionary, shapes={{'x': (1, 128)}}")
-    wanted = target_texts(targets)
+    wanted = target_texts(targets) if any(each.target is None for each in both) else ("",)
     with tempfile.TemporaryDirectory() as place, showing_progress(progress, "Comparing compilers") as report:
         limits: JobOptions = {"timeout": timeout, "memory": memory, "progress": report, "cancelled": cancelled}
         path = _model_file(model, Path(place))
-        comparing = _Comparing(path, dict(shapes or {}), Path(place), seed, budget, per_kernel, suggest, limits)
-        opened = [comparing.open(dialect, pythons.get(dialect)) for dialect in TITLES]
+        comparing = _Comparing(path, dict(shapes or {}), seed, budget, per_kernel, suggest, limits)
+        opened = comparing.opened(both, Path(place))
         errors = {str(each) for each in opened if isinstance(each, WorkbenchError)}
         if all(isinstance(each, WorkbenchError) for each in opened):
             raise LoadError("; ".join(sorted(errors)))
         _share_limits([each.workload for each in opened if isinstance(each, Opened)])
-        return CompilerComparison(path.stem, tuple(comparing.pair(opened, target) for target in wanted))
+        return CompilerComparison(path.stem, tuple(comparing.pair(both, opened, target) for target in wanted))
 
 
 def _model_file(model: Any, folder: Path) -> Path:
@@ -145,6 +155,8 @@ class Opened:
 
     environment: Environment
     workload: Workload
+    folder: Path
+    "for files of this side"
 
     @property
     def limits(self) -> Mapping[str, int]:
@@ -158,66 +170,83 @@ class _Comparing:
 
     path: Path
     shapes: Mapping[str, Sequence[int]]
-    folder: Path
     seed: int
     budget: float
     per_kernel: bool
     suggest: bool
     limits: JobOptions
 
-    def open(self, dialect: str, python: Path | None) -> Opened | WorkbenchError:
+    def opened(self, compilers: Sequence[Compiler], folder: Path) -> list[Opened | WorkbenchError]:
+        """Convert the model for each compiler; two that have one Python run in two processes."""
+        found: list[Opened | WorkbenchError] = []
+        for at, compiler in enumerate(compilers):
+            own = folder / str(at)
+            own.mkdir()
+            first = compilers[0]
+            same = at and (compiler.dialect, compiler.python) == (first.dialect, first.python)
+            role = "other builds" if same else "builds"
+            found.append(self.open(compiler, role, own))
+        return found
+
+    def open(self, compiler: Compiler, role: str, folder: Path) -> Opened | WorkbenchError:
         """Find the environment and convert the model; an error is a result."""
         try:
-            environment = Environment.of(dialect, python)
-            folder = self.folder / dialect
-            folder.mkdir()
-            return Opened(
-                environment,
-                environment.load(self.path, self.path.stem, self.shapes, folder, self.limits.get("progress", silent)),
-            )
+            python = None if compiler.python is None else Path(compiler.python)
+            environment = Environment.of(compiler.dialect, python, role)
+            report = self.limits.get("progress", silent)
+            return Opened(environment, environment.load(self.path, self.path.stem, self.shapes, folder, report), folder)
         except WorkbenchError as error:
             return error
 
-    def pair(self, opened: Sequence[Opened | WorkbenchError], target: str) -> CompilerPair:
+    def pair(
+        self, compilers: Sequence[Compiler], opened: Sequence[Opened | WorkbenchError], target: str
+    ) -> CompilerPair:
         """Return both halves for a target."""
-        sides = [CompilerSide(dialect, target) for dialect in TITLES]
-        for at, (side, each) in enumerate(zip(sides, opened, strict=True)):
-            sides[at] = (
-                side.failed(each) if isinstance(each, WorkbenchError) else replace(side, graph=each.workload.graph)
-            )
-        sides = self.with_common_target(sides, opened)
+        sides = self.started(compilers, opened, target)
         sides = [self.built(side, each) for side, each in zip(sides, opened, strict=True)]
         built = [
             (side, each)
             for side, each in zip(sides, opened, strict=True)
             if isinstance(each, Opened) and side.status == OK
         ]
-        runners = [self.runner(each, side.target) for side, each in built]
+        runners = [self.runner(side, each) for side, each in built]
         checks = self.checks(runners, built[0][1] if built else None)
         pair = CompilerPair(sides[0], sides[1], checks)
         if len(runners) == 2 and any(check.same is False for check in checks):
-            pair = replace(pair, part=part_of(runners, self.folder))
+            pair = replace(pair, part=part_of(runners))
         if all(side.optimized is not None for side in sides):
             pair = replace(pair, rows=differences(*pair.sides))
         return self.raced(pair, runners)
 
-    def with_common_target(
-        self, sides: Sequence[CompilerSide], opened: Sequence[Opened | WorkbenchError]
+    def started(
+        self, compilers: Sequence[Compiler], opened: Sequence[Opened | WorkbenchError], target: str
     ) -> list[CompilerSide]:
-        """Return the sides with the target in full, as the first compiler's LLVM knows this CPU.
+        """Return the sides with their titles, the versions of TVM and the targets in full.
 
-        Relay's LLVM is older, and Relax's knows its names. A side whose process does not answer has failed.
+        Sides with one target have it as the older TVM knows this CPU: a newer LLVM knows its names too.
         """
-        sides = list(sides)
+        sides = [CompilerSide(compiler, str(compiler.target or target)) for compiler in compilers]
+        given = [side.target for side in sides]
         for at, (side, each) in enumerate(zip(sides, opened, strict=True)):
-            if isinstance(each, Opened):
-                try:
-                    child = each.environment.worker()
-                    full = str(child.run("resolve_target", each.workload, {"target": side.target}, **self.limits))
-                    return [replace(other, target=full) for other in sides]
-                except WorkbenchError as error:
-                    sides[at] = side.failed(error)
-        return sides
+            sides[at] = side.failed(each) if isinstance(each, WorkbenchError) else self.asked(side, each)
+        named = titles(compilers, [side.tvm for side in sides], given)
+        oldest_first = sorted(zip(given, sides, strict=True), key=lambda each: _version(each[1].tvm), reverse=True)
+        full = {text: side.target for text, side in oldest_first}
+        return [
+            replace(side, compiler=replace(side.compiler, title=title), target=full[text])
+            for side, title, text in zip(sides, named, given, strict=True)
+        ]
+
+    def asked(self, side: CompilerSide, opened: Opened) -> CompilerSide:
+        """Return a side with what its process knows; one that refuses the configuration or does not answer has failed."""
+        side = replace(side, graph=opened.workload.graph)
+        arguments = {"target": side.target, "config": side.config.to_data()}
+        try:
+            found = opened.environment.worker().run("side", opened.workload, arguments, **self.limits)
+        except WorkbenchError as error:
+            return side.failed(error)
+        side = replace(side, tvm=found["tvm"], target=found["target"])
+        return side.failed(MeasureError(found["refused"])) if found["refused"] else side
 
     def built(self, side: CompilerSide, opened: Opened | WorkbenchError) -> CompilerSide:
         """Return the half of one compiler with its build, unless it has failed before."""
@@ -226,20 +255,18 @@ class _Comparing:
         seconds = self.budget / 2 if self.per_kernel else 0.0
         return build_side(side, opened.workload, opened.environment, seconds, self.seed, self.limits)
 
-    def runner(self, opened: Opened, target: str) -> Runner:
+    def runner(self, side: CompilerSide, opened: Opened) -> Runner:
         """Return what runs a side's build."""
-        title = TITLES[opened.environment.dialect]
-        return Runner(title, opened.environment, opened.workload, target, CONFIG, self.seed, self.limits)
+        environment, workload, folder = opened.environment, opened.workload, opened.folder
+        return Runner(side.title, environment, workload, folder, side.target, side.config, self.seed, self.limits)
 
     def checks(self, runners: Sequence[Runner], reader: Opened | None) -> tuple[OutputCheck, ...]:
         """Run each build once and compare the outputs, also with ONNX's reference evaluator."""
         if reader is None:
             return ()
-        found: dict[str, Any] = {
-            each.title: _or_reason(lambda each=each: read_outputs(each, self.folder)) for each in runners
-        }
+        found: dict[str, Any] = {each.title: _or_reason(lambda each=each: read_outputs(each)) for each in runners}
         limits = reader.limits
-        found[ONNX] = _or_reason(lambda: reference_outputs(runners[0], self.path, self.shapes, limits, self.folder))
+        found[ONNX] = _or_reason(lambda: reference_outputs(runners[0], self.path, self.shapes, limits))
         return check_outputs(found)
 
     def raced(self, pair: CompilerPair, runners: Sequence[Runner]) -> CompilerPair:
@@ -253,12 +280,17 @@ class _Comparing:
         try:
             pair = replace(pair, race=race_in_turn((runners[0], runners[1]), wrong, self.budget))
             if self.suggest:
-                file = str(outputs_file(runners[1], self.folder))
+                file = str(outputs_file(runners[1]))
                 tried = tuple(race_changed(runners[1], change, file, self.budget) for change in CHANGES)
                 pair = replace(pair, tried=tried)
         except WorkbenchError as error:
             return replace(pair, unraced=str(error))
         return pair
+
+
+def _version(text: str) -> tuple[int, ...]:
+    """Return a version of TVM to compare; an unknown one is the newest."""
+    return tuple(map(int, re.findall(r"\d+", text)[:3])) or (1 << 30,)
 
 
 def _or_reason(work: Callable[[], Any]) -> Any:
