@@ -72,7 +72,7 @@ relax-old: $(relax_old_made)  ## make the environments of the smoke tests on apa
 $(relax_old_made): | $(main_made)
 	@echo "[relax] installing $(tvm) into $(@D)"
 	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install -q --no-input -e '.[remote]' $(tvm) 'hypothesis>=6.100' 'pytest>=8'
+	$(@D)/bin/python -m pip install -q --no-input -e '.[onnx,remote]' $(tvm) 'hypothesis>=6.100' 'pytest>=8'
 	rm -f $(@D)/.made-*
 	touch $@
 

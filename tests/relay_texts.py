@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+FILE = "plain.relay"
 PLAIN = """\
 def @main(%x: Tensor[(2, 3), float32], %w: Tensor[(4, 3), float32]) {
   %0 = nn.dense(%x, %w, units=None);

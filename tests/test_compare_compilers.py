@@ -19,8 +19,9 @@ import pytest
 
 import workbench as wb
 from workbench.cli import main
+from workbench.debugging.compilers.compiler import NAMES
 from workbench.debugging.compilers.result import CompilerComparison, CompilerPair
-from workbench.debugging.compilers.side import TITLES, CompilerSide
+from workbench.debugging.compilers.side import CompilerSide
 from workbench.environments import SetupError
 from workbench.environments import find as finding
 from workbench.errors import LoadError, UnknownName
@@ -35,7 +36,7 @@ from onnx_models import FLOAT, Onnx, convolutions
 @pytest.fixture
 def other(dialect: str) -> str:
     """The dialect of the other environment; the test is skipped if there is none."""
-    (found,) = {*TITLES} - {dialect}
+    (found,) = {*NAMES} - {dialect}
     try:
         Environment.of(found)
     except SetupError as error:
@@ -67,6 +68,11 @@ def found(path: Path) -> CompilerComparison:
 
 def side_of(pair: CompilerPair, dialect: str) -> CompilerSide:
     return next(side for side in pair.sides if side.dialect == dialect)
+
+
+def pythons(dialect: str, python: str) -> list[wb.Compiler]:
+    """Both compilers, one with the Python of its environment."""
+    return [wb.Compiler(each, python if each == dialect else None) for each in NAMES]
 
 
 def checked(pair: CompilerPair) -> None:
@@ -121,7 +127,7 @@ def test_the_race_and_the_text(dialect: str, other: str, found: CompilerComparis
     pair = found.pairs[0]
     race = pair.race
     assert race is not None
-    assert (race.a, race.b) == (pair.left.title, pair.right.title) == tuple(TITLES.values())
+    assert (race.a, race.b) == (pair.left.title, pair.right.title) == tuple(NAMES.values())
     assert race.low <= race.ratio <= race.high
     assert len(race.samples_a) == len(race.samples_b) >= 10
     assert "two processes" in race.method
@@ -139,7 +145,7 @@ def test_the_race_and_the_text(dialect: str, other: str, found: CompilerComparis
         assert side.pipeline in text
     assert len(text.splitlines()) < 16
     assert "<table>" in found._repr_html_()
-    assert list(found.sides["compiler"]) == list(TITLES.values())
+    assert list(found.sides["compiler"]) == list(NAMES.values())
 
 
 def test_a_small_convolution_net(dialect: str, other: str):
@@ -222,18 +228,16 @@ def test_the_other_half_is_whole(dialect: str, other: str, path: Path, number: i
 
 
 def test_a_missing_environment(dialect: str, other: str, path: Path, monkeypatch: pytest.MonkeyPatch):
-    (pair,) = wb.compare_compilers(path, budget=0, environments={other: "/nowhere/python"}).pairs
+    (pair,) = wb.compare_compilers(path, budget=0, compilers=pythons(other, "/nowhere/python")).pairs
     lost = side_of(pair, other)
     assert lost.status == "failed"
     assert "/nowhere/python cannot be started: No such file or directory; check the path" in lost.message
     assert side_of(pair, dialect).status == "ok"
-    (pair,) = wb.compare_compilers(path, budget=0, environments={other: sys.executable}).pairs
+    (pair,) = wb.compare_compilers(path, budget=0, compilers=pythons(other, sys.executable)).pairs
     assert f"runs a TVM with {dialect}, not {other}; give another Python" in side_of(pair, other).message
     monkeypatch.setattr(finding, "_pythons", lambda: iter(()))
     with pytest.raises(SetupError, match="none of 0 other Python environments here has a TVM with nothing"):
         finding.find("nothing")
-    with pytest.raises(UnknownName, match="no compiler named 'tflite'"):
-        wb.compare_compilers(path, environments={"tflite": "python"})
 
 
 @pytest.mark.parametrize(
@@ -274,7 +278,7 @@ def test_the_report_of_a_migration(dialect: str, other: str, path: Path, tmp_pat
     kernels = pd.read_csv(tmp_path / "report.kernels.csv")
     assert len(kernels) == len(pair["kernels"])
     assert kernels["bytes_right"].sum() == pair["sides"][1]["bytes"]
-    assert list(pd.read_csv(tmp_path / "report.compilers.csv")["compiler"]) == list(TITLES.values())
+    assert list(pd.read_csv(tmp_path / "report.compilers.csv")["compiler"]) == list(NAMES.values())
     text = report.read_text()
     assert "<script" not in text
     assert (tmp_path / "report.view.html").stat().st_size > 100_000
@@ -282,12 +286,10 @@ def test_the_report_of_a_migration(dialect: str, other: str, path: Path, tmp_pat
         name in text for name in ("report.view.html", "report.json", "report.kernels.csv", "first.Gemm", "agree, to")
     )
     # a side that fails is in the report too, and in the exit status
-    missing = ["--environment", f"{other}=/nowhere/python"]
+    missing = [f"--{other}", "/nowhere/python"]
     assert main(["migrate", str(path), "-o", str(report), "--budget", "0", *missing]) == 3
     assert "/nowhere/python cannot be started" in report.read_text()
     assert main(["migrate", str(path), "-o", "report.txt"]) == 1
-    assert main(["migrate", str(path), "-o", str(report), "--environment", "python"]) == 1
-    assert "write it as DIALECT=PYTHON" in capsys.readouterr().err
 
 
 @pytest.mark.long

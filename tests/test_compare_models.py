@@ -63,7 +63,7 @@ def kinds(path: Path) -> dict[str, Callable[[], Any]]:
 
 @pytest.mark.parametrize("kind", ["text", "file", "workload"])
 def test_a_relay_program_with_params(dialect: str, kind: str, tmp_path: Path):
-    pair = compared(kinds(tmp_path / "plain.relay")[kind](), params=WEIGHTS)
+    pair = compared(kinds(tmp_path / texts.FILE)[kind](), params=WEIGHTS)
     agree(pair)
     assert "'nn.dense#2'" in str([row.sources for row in pair.rows])
 
@@ -168,7 +168,7 @@ def test_the_report_of_a_sample(dialect: str, tmp_path: Path, capsys: Any):
     report = tmp_path / "report.html"
     assert main(["migrate", "sample:chain", "-o", str(report), "--budget", "0"]) == 0
     assert "tvm-workbench migrate sample:chain -o report.html" in report.read_text()
-    path = tmp_path / "plain.relay"
+    path = tmp_path / texts.FILE
     path.write_text(texts.OPEN)
     assert main(["migrate", str(path), "--input", "x=2,3", "-o", str(report), "--budget", "0"]) == 0
     assert main(["migrate", "sample:none", "-o", str(report)]) == 1

@@ -9,6 +9,7 @@ from workbench.analysis.fusion.assertions import assert_fused as assert_fused
 from workbench.analysis.fusion.assertions import assert_kernels as assert_kernels
 from workbench.analysis.regions import regions as regions
 from workbench.debugging.bisect.search import bisect as bisect
+from workbench.debugging.compilers.compiler import Compiler as Compiler
 from workbench.debugging.compilers.run import compare_compilers as compare_compilers
 from workbench.debugging.kernel_errors.found import kernel_errors as kernel_errors
 from workbench.debugging.lints.collect import lint as lint

@@ -282,13 +282,8 @@ def _add_migrate(commands: Commands) -> None:
     _add_inputs(parser)
     _add_params(parser)
     parser.add_argument("--target", action="append", help="as TVM writes it; can be repeated (default: llvm)")
-    parser.add_argument(
-        "--environment",
-        action="append",
-        default=[],
-        metavar="DIALECT=PYTHON",
-        help="the Python of an environment, relay=/path/to/bin/python; can be repeated",
-    )
+    parser.add_argument("--relay", metavar="PYTHON", help="the Python of Relay's environment (default: it is found)")
+    parser.add_argument("--relax", metavar="PYTHON", help="the Python of Relax's environment (default: it is found)")
     parser.add_argument("--budget", type=float, default=4.0, metavar="SECONDS", help="of a race (default: 4)")
     parser.add_argument(
         "--timeout", type=float, default=TIMEOUT, metavar="SECONDS", help=f"for each build (default: {TIMEOUT:g})"

@@ -165,6 +165,7 @@ def _lost(before: Path, after: Path) -> int:
 
 def migrate(options: argparse.Namespace) -> int:
     """Build a model with both compilers, and write the comparison as an HTML file, with CSV, JSON and a live page next to it."""
+    from workbench.debugging.compilers.compiler import Compiler
     from workbench.debugging.compilers.run import compare_compilers
     from workbench.measurement.row import BROKEN
     from workbench.plots.report import Files, Section, page, report_path, rows_of_text
@@ -176,7 +177,7 @@ def migrate(options: argparse.Namespace) -> int:
         _shapes(options.inputs),
         options.target or ("llvm",),
         params=options.params,
-        environments=dict(_environment(text) for text in options.environment),
+        compilers=(Compiler("relay", options.relay), Compiler("relax", options.relax)),
         budget=options.budget,
         suggest=True,
         timeout=options.timeout,
@@ -202,13 +203,6 @@ def migrate(options: argparse.Namespace) -> int:
     print_line(found)
     print_line(f"written: {path}")
     return PASS_FAILED if sides["status"].isin(BROKEN).any() else 0
-
-
-def _environment(text: str) -> tuple[str, str]:
-    dialect, equals, python = text.partition("=")
-    if not equals or not python:
-        raise WorkbenchError(f"{text!r} is not an environment; write it as DIALECT=PYTHON, relay=/path/to/bin/python")
-    return dialect, python
 
 
 def export(options: argparse.Namespace) -> int:

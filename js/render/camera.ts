@@ -14,6 +14,8 @@ const MIN_SCALE = 0.0001;
 export const MAX_SCALE = 4;
 /** A part of a graph is first shown no smaller than this. */
 export const READING_SCALE = 0.8;
+/** From this scale on, boxes show all that they have (frame.ts). */
+export const FULL_SCALE = 0.66;
 /** All of a graph is shown at once down to this scale, at which boxes still have their operator's name (frame.ts). */
 export const WHOLE_SCALE = 0.5;
 

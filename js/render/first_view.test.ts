@@ -122,6 +122,33 @@ for (const [name, view] of [
     assert.ok(stage.camera.scale >= READING_SCALE);
   });
 
+test("a comparison of narrow panes opens where a change can be read in both", async () => {
+  // As LegalizeOps of Relax does it: the topmost change is a shape that goes, far to the right of its reader.
+  const wide = "backbone.stage.block.convolution.bias";
+  const made = (op: string, shapes: boolean): NodeSpec[] => {
+    const nodes: NodeSpec[] = [{ label: "x", kind: "param" }];
+    for (let i = 0, last = 0; i < 40; i++) {
+      const bias = nodes.push({ label: wide, kind: "param" }) - 1;
+      if (shapes) nodes.push({ label: "shape([1, 16, 1, 1])", kind: "shape" });
+      nodes.push({ label: op, inputs: shapes ? [bias, nodes.length - 1] : [bias] });
+      nodes.push({ label: "conv2d", inputs: [last] });
+      last = nodes.push({ label: "add", inputs: [nodes.length - 1, nodes.length - 2] }) - 1;
+    }
+    return nodes;
+  };
+  const [a, b] = [made("reshape", true), made("reshape1", false)];
+  const mark = (node: NodeSpec) => (node.kind === "shape" ? "removed" : node.kind === "param" ? "kept" : "changed");
+  const kept = a.flatMap((node, i) => (node.kind === "shape" ? [] : [i]));
+  const pairs = b.map((_, i): [number, number] => [kept[i], i]);
+  const stage = await opened(compare(graph(a), graph(b), diff(a.map(mark), b.map(mark), pairs)), {
+    width: 290,
+    height: 520,
+  });
+  const both = seen(stage).filter((i) => stage.scene?.visible.side[i] === 3);
+  assert.ok(both.length >= 3, `${both.length} of ${seen(stage).length} items in view are in both panes`);
+  assert.ok(stage.camera.scale >= WHOLE_SCALE);
+});
+
 test("in a comparison, layers without a change are closed and those with one are open", async () => {
   const [nodes, groups] = layered(8, 12);
   const changed = nodes.map((node, i) => (i === 40 ? { ...node, label: "tanh" } : node));

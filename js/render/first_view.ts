@@ -2,14 +2,18 @@
 import { changedNodes } from "../graph/neighbours.ts";
 import { Kind } from "../graph/payload.ts";
 import { BOTH, sideOf } from "../graph/picture.ts";
-import { type Box, type Camera, fit, READING_SCALE, type Size, WHOLE_SCALE } from "./camera.ts";
+import { type Box, type Camera, FULL_SCALE, fit, READING_SCALE, type Size, WHOLE_SCALE } from "./camera.ts";
 import { itemsOf } from "./derive.ts";
 import { around, type Scene } from "./scene.ts";
 
-/** Items in view that make a beginning: a lone input beside an empty area is not one. */
+/** Items in view that make a good beginning: a lone input beside an empty area is not one. */
 const ENOUGH = 6;
 /** Places where a beginning is looked for. */
 const MOST_STARTS = 200;
+/** Changes that are tried as the first one to show, and items in view that make one readable, its own among them. */
+const MOST_CHANGES = 24;
+const READABLE = 4;
+const MOST_NEIGHBOURS = 50;
 const MARGIN = 24;
 
 export function extent(scene: Scene): Box {
@@ -23,18 +27,24 @@ export function fitsWhole(scene: Scene, view: Size): boolean {
 
 export function openingCamera(scene: Scene, view: Size): Camera {
   if (fitsWhole(scene, view)) return fit(extent(scene), view, 1, MARGIN);
-  const change = firstChange(scene);
+  const change = firstChange(scene, view);
   return change >= 0 ? framed(scene, view, change) : beginning(scene, view);
 }
 
-/** An item with as many of its neighbours as fit at a readable scale. */
+/** An item with as many of its neighbours as fit at a readable scale, or smaller where too few do. */
 export function framed(scene: Scene, view: Size, item: number): Camera {
   const { source, target } = scene.visible;
   const distance = (i: number) => Math.hypot(scene.x[i] - scene.x[item], scene.y[i] - scene.y[item]);
   const others = scene.edgesOf(item).map((e) => (source[e] === item ? target[e] : source[e]));
-  const shown = [item];
-  for (const other of others.sort((a, b) => distance(a) - distance(b)))
-    if (camera(scene, view, [...shown, other]).scale >= READING_SCALE) shown.push(other);
+  const near = others.sort((a, b) => distance(a) - distance(b)).slice(0, MOST_NEIGHBOURS);
+  const fitting = (scale: number, most: number) => {
+    const shown = [item];
+    for (const other of near)
+      if (shown.length < most && camera(scene, view, [...shown, other]).scale >= scale) shown.push(other);
+    return shown;
+  };
+  let shown = fitting(READING_SCALE, MOST_NEIGHBOURS);
+  if (shown.length < READABLE) shown = fitting(FULL_SCALE, READABLE);
   return inside(scene, view, camera(scene, view, shown));
 }
 
@@ -42,8 +52,8 @@ function camera(scene: Scene, view: Size, items: readonly number[]): Camera {
   return fit(around(scene, items) ?? extent(scene), view, 1, MARGIN);
 }
 
-/** The first changed item along the flow, or the first one in a changed group; -1 where nothing changed. */
-export function firstChange(scene: Scene): number {
+/** Of the first changed items along the flow, the first that can be read in both panes; -1 where nothing changed. */
+export function firstChange(scene: Scene, view: Size): number {
   const { picture, collapsedGroup, open, parent, count } = scene.visible;
   if (!picture.compares) return -1;
   let changed = itemsOf(scene, changedNodes(picture));
@@ -54,7 +64,21 @@ export function firstChange(scene: Scene): number {
     );
   }
   const along = scene.turned ? scene.x : scene.y;
-  return changed.reduce((best, i) => (best < 0 || along[i] < along[best] ? i : best), -1);
+  let best = { item: -1, seen: -1 };
+  for (const item of changed.sort((a, b) => along[a] - along[b]).slice(0, MOST_CHANGES)) {
+    const seen = inBothPanes(scene, view, framed(scene, view, item));
+    if (seen > best.seen) best = { item, seen };
+    if (seen >= READABLE) break;
+  }
+  return best.item;
+}
+
+/** The number of items that are wholly in view in the pane with fewer of them, less where they are drawn smaller. */
+function inBothPanes(scene: Scene, view: Size, camera: Camera): number {
+  const seen = [0, 0];
+  for (let i = 0; i < scene.visible.count; i++)
+    if (shows(scene, view, camera, i)) for (const s of [0, 1]) seen[s] += (scene.visible.side[i] >> s) & 1;
+  return Math.min(...seen) * camera.scale;
 }
 
 /** Whether a camera shows a whole item, large enough to read its name. */

@@ -1,5 +1,5 @@
 /** One pane's picture at one moment, and the arithmetic from the world to its pixels. */
-import { type Camera, type Size } from "./camera.ts";
+import { type Camera, FULL_SCALE, type Size } from "./camera.ts";
 import { type Look } from "./look.ts";
 import { type Earlier } from "./motion.ts";
 import { type Scene } from "./scene.ts";
@@ -25,7 +25,7 @@ export interface Frame {
 export type Detail = "box" | "name" | "full";
 
 export function detail(scale: number): Detail {
-  return scale >= 0.66 ? "full" : scale >= 0.24 ? "name" : "box";
+  return scale >= FULL_SCALE ? "full" : scale >= 0.24 ? "name" : "box";
 }
 
 /** Screen position of a world point; in double precision, since a deep graph is millions of pixels high. */

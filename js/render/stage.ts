@@ -238,7 +238,7 @@ export class Stage {
 
   /** The view after a toggle: it moves only as far as the first change, and only where no change is in view. */
   private keptView(scene: Scene, held: Camera): Camera {
-    const change = firstChange(scene);
+    const change = firstChange(scene, this.view);
     if (change < 0 || shows(scene, this.view, held, change)) return held;
     const changed = itemsOf(scene, changedNodes(scene.visible.picture));
     return changed.some((i) => shows(scene, this.view, held, i)) ? held : framed(scene, this.view, change);

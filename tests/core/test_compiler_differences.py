@@ -8,6 +8,7 @@ from typing import Any
 from workbench.analysis.fusion import explain_fusion
 from workbench.analysis.fusion.kernel_graph import kernel_graph
 from workbench.analysis.units import units
+from workbench.debugging.compilers.compiler import Compiler
 from workbench.debugging.compilers.differences import Difference, differences
 from workbench.debugging.compilers.result import CompilerComparison, CompilerPair
 from workbench.debugging.compilers.side import CompilerSide
@@ -49,7 +50,7 @@ def side(dialect: str, ops: Sequence[Op], us: Sequence[float] = (), **more: Any)
     kernels = Kernels(tuple(rows), "llvm", Config(), 1.0)
     timed = dict(enumerate(us))
     return CompilerSide(
-        dialect,
+        Compiler(dialect),
         "llvm",
         kernels=kernels,
         optimized=optimized,

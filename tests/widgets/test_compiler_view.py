@@ -8,6 +8,7 @@ import hostile
 import pytest
 
 import workbench as wb
+from workbench.debugging.compilers.compiler import Compiler
 from workbench.debugging.compilers.differences import Difference
 from workbench.debugging.compilers.result import CompilerComparison, CompilerPair
 from workbench.debugging.compilers.side import CompilerSide
@@ -32,7 +33,9 @@ def program(*kernels: tuple[str, str], dialect: str = "relay") -> Graph:
 def side(graph: Graph, times: list[float]) -> CompilerSide:
     calls = tuple({"index": place, "nodes": [place + 1]} for place in range(len(graph.nodes) - 1))
     kernels = Kernels(calls, "llvm", Config(), 0.0, answer={"graph": graph.to_data()})
-    return CompilerSide(graph.dialect, "llvm", kernels=kernels, optimized=graph, kernel_us=dict(enumerate(times)))
+    return CompilerSide(
+        Compiler(graph.dialect), "llvm", kernels=kernels, optimized=graph, kernel_us=dict(enumerate(times))
+    )
 
 
 def pair(times: bool = True) -> CompilerPair:
@@ -96,7 +99,7 @@ def test_a_comparison_has_its_first_target_or_the_one_that_is_asked_for():
 
 
 def test_a_side_without_kernels_and_another_value_are_refused_with_a_sentence():
-    lost = replace(pair(), right=CompilerSide("relax", "llvm", status="crashed", message="its process ended"))
+    lost = replace(pair(), right=CompilerSide(Compiler("relax"), "llvm", status="crashed", message="its process ended"))
     with pytest.raises(WorkbenchError, match=r"no kernels to compare: Relax: .*its process ended"):
         wb.CompilerView(lost)
     with pytest.raises(WorkbenchError, match=r"takes a comparison, not Graph: wb\.CompilerView\(wb\.compare_compilers"):

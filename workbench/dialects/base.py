@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.dialects import registry
-from workbench.errors import LoadError, WorkbenchError
+from workbench.errors import LoadError, WorkbenchError, instead
 from workbench.graph.after import After
 from workbench.graph.model import Graph
 from workbench.wording import counted
@@ -160,7 +160,7 @@ def workload_of(source: object, asked: str) -> Workload:
         The source is not a Workload.
     """
     if not isinstance(source, Workload):
-        raise WorkbenchError(f"{asked} takes a Workload, not {type(source).__name__}; wb.load makes one of a module")
+        raise WorkbenchError(f"{asked} takes a Workload, not {type(source).__name__}; {instead(source)}")
     return source
 
 

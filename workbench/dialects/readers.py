@@ -19,7 +19,7 @@ from workbench.dialects.importers.files import READERS as IMPORTED_READERS
 from workbench.dialects.importers.files import SUFFIXES as IMPORTED
 from workbench.dialects.importers.files import converted
 from workbench.dialects.registry import WHERE, dialect_here, installed
-from workbench.errors import LoadError, ParseError, reason
+from workbench.errors import LoadError, ParseError, instead, reason
 
 Params = Mapping[str, Any] | Iterable[tuple[str, Any]]
 "name -> array, or pairs as relax.frontend.nn's export_tvm gives them"
@@ -143,8 +143,10 @@ class Module:
             workload = dialect_here().frontend.load(source.given, source.params, source.name or "main")
             if workload is not None:
                 return workload
+        if type(source.given).__name__ == "Trace":
+            raise LoadError(f"a Trace is not a program; {instead(source.given)}")
         raise LoadError(
-            f"a {type(source.given).__name__} is not something to load; give an IRModule, a Function, (module, params), text, or a path ending in {', '.join(SUFFIXES)}"
+            f"wb.load takes an IRModule, a Function, (module, params), text, or a path ending in {', '.join(SUFFIXES)}, not {type(source.given).__name__}"
         )
 
 

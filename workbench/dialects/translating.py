@@ -48,7 +48,7 @@ def to_relax(source: Workload | Graph, params: Mapping[str, Any] | None = None) 
         raise LoadError(f"{name} is {graph.dialect} already; to_relax takes Relay")
     if registry.installed() != "relax":
         raise LoadError(
-            "there is no Relax here: save the text with `module.astext()` and load it with wb.load in the main environment's kernel"
+            "to_relax needs TVM with Relax: save the text of this program (`w.text()`), and wb.load the file in an environment with Relax"
         )
     from workbench.dialects.relax.from_relay import translate
 

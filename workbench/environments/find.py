@@ -28,7 +28,7 @@ def find(dialect: str) -> Path:
             return python
     raise SetupError(
         f"none of {len(asked)} other Python environments here has a TVM with {dialect}; `tvm-workbench doctor` lists them; "
-        f"make one, or give its Python with environments={{{dialect!r}: path}}"
+        f"make one, or give its Python, wb.Compiler({dialect!r}, python=path)"
     )
 
 

@@ -28,6 +28,7 @@ from workbench.measurement.remote.executor import COUNTED, LIBRARY
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
+from workbench.pipeline.step import Step
 from workbench.target_text import target_fields, with_option
 from workbench.worker.child import Progress
 from workbench.worker.host import mcpu
@@ -195,8 +196,13 @@ def _tuned(config: Config) -> int:
 
 def program_of(workload: Workload, config: Config, progress: Progress) -> Workload:
     """Return the program to compile: the workload itself, or the result of the configuration's pipeline."""
+    return pipeline_run(workload, config, progress)[0]
+
+
+def pipeline_run(workload: Workload, config: Config, progress: Progress) -> tuple[Workload, Sequence[Step]]:
+    """Return the program to compile, and the steps of the configuration's pipeline that made it."""
     if not config.pipeline:
-        return workload
+        return workload, ()
     runner, pipeline = runner_of(workload), Pipeline.parse(config.pipeline)
 
     def report(done: int) -> None:
@@ -208,7 +214,7 @@ def program_of(workload: Workload, config: Config, progress: Progress) -> Worklo
     trace = runner.run(pipeline, config.opt_level, progress=report)
     if trace.failed is not None:
         raise MeasureError(f"{trace.failed.name} failed: {trace.failed.error}")
-    return runner.workload_of(trace.end)
+    return runner.workload_of(trace.end), trace.steps
 
 
 def runner_of(workload: Workload) -> Runner:

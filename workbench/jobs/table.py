@@ -53,6 +53,7 @@ JOBS: Mapping[str, Callable[..., object]] = {
     "tasks": schedules.tasks,
     "step": schedules.step,
     # wb.compare_compilers
+    "side": turns.side,
     "prepare": turns.prepare,
     "turn": turns.turn,
     "onnx_outputs": turns.onnx_outputs,

@@ -12,7 +12,9 @@ from workbench.dialects.base import Workload
 from workbench.dialects.facets import Dialect
 from workbench.dialects.registry import dialect
 from workbench.errors import MeasureError, last_line
-from workbench.jobs.build import built_here, compiler_of, resolved_target
+from workbench.jobs.build import built_here, compiler_of, pipeline_run, resolved_target
+from workbench.pipeline.config import Config
+from workbench.pipeline.step import Step
 from workbench.wording import counted
 from workbench.worker.child import Progress
 
@@ -32,7 +34,7 @@ _traces: OrderedDict[str, list[IRModule]] = OrderedDict()
 def trace_build(
     workload: Workload, *, target: str, config: Mapping[str, object], whole: bool, progress: Progress
 ) -> dict[str, object]:
-    """Run the compiler's own pipeline and record the input and the result of each pass.
+    """Run the compiler's own pipeline, after that of the configuration, and record the input and the result of each pass.
 
     Parameters
     ----------
@@ -41,25 +43,29 @@ def trace_build(
     """
     from workbench.dialects.compiler.capture import Capture
 
-    target = resolved_target(workload, target)
+    target, chosen = resolved_target(workload, target), Config.of(config)
     capture = Capture(is_shown)
     compiler = compiler_of(workload)
+    program, steps = pipeline_run(workload, chosen, progress)
     progress("Compiling" if whole else "Optimizing")
     error = ""
     try:
-        (compiler.compiled if whole else compiler.optimized)(workload, target, config, instruments=[capture])
+        run = compiler.compiled if whole else compiler.optimized
+        run(program, target, chosen.context().to_data(), instruments=[capture])
     except Exception as failure:
         error = last_line(failure)
         if not capture.events:
             raise
     progress("Comparing")
     record = Record(dialect(workload.dialect), workload.module)
-    steps = record.steps(capture.events, error)
+    for step in steps:
+        record.add(step)
+    rows = record.steps(capture.events, error)
     name = uuid4().hex
     _traces[name] = record.modules
     if len(_traces) > KEPT:
         _traces.popitem(last=False)
-    return {"trace": name, "target": target, "steps": steps, "states": len(record.modules)}
+    return {"trace": name, "target": target, "steps": rows, "states": len(record.modules)}
 
 
 def state(workload: Workload, *, trace: str, place: int, progress: Progress) -> dict[str, object]:
@@ -130,7 +136,7 @@ class Record:
         "passes that have started and not ended: their number, their event, and their row if they are shown"
 
     def steps(self, events: list[Event], error: str) -> list[dict[str, object]]:
-        """Return one row for each shown pass, in the order in which they start."""
+        """Return one row for each step and each shown pass, in the order in which they start."""
         self.given(events[0].before)
         for number, event in enumerate(events):
             while self.open and self.open[-1][0] != event.parent:
@@ -144,12 +150,20 @@ class Record:
             row.update(after=row["before"], status="same")
         return self.rows
 
+    def add(self, step: Step) -> None:
+        """Add a step of a pipeline."""
+        row = self.row(step.name, step.seconds)
+        if step.changed:
+            assert step.state_after.module is not None
+            self.modules.append(step.state_after.module)
+        row.update(after=len(self.modules) - 1, status=step.status)
+
     def given(self, module: IRModule) -> None:
         """Add a step if the compiler bound parameters before the first pass."""
         if not self.is_newest(module):
             row = self.row("bind_params_by_name", 0.0)
             self.modules.append(module)
-            row.update(after=1, status="changed")
+            row.update(after=len(self.modules) - 1, status="changed")
 
     def begin(self, number: int, event: Event) -> None:
         row = self.row(event.name, event.seconds) if is_shown(event.name) else None

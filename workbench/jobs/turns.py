@@ -1,9 +1,11 @@
-"""Jobs of a race between child processes: load a build, run it when its turn comes; and the outputs of ONNX's own evaluator."""
+"""Jobs of a comparison of compilers: facts of a side; load a build, run it when its turn comes; and the outputs of ONNX's own evaluator."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import tvm
 
 from workbench.dialects import arrays
 from workbench.dialects.base import Workload
@@ -11,13 +13,25 @@ from workbench.dialects.compiler.inputs import plain_name, random_values
 from workbench.dialects.facets import Running
 from workbench.dialects.importers.converting import needed, shapes
 from workbench.dialects.importers.onnx_model import input_names, onnx_package, read
-from workbench.errors import MeasureError, last_line
-from workbench.jobs.build import compiled
+from workbench.errors import MeasureError, WorkbenchError, last_line
+from workbench.jobs.build import compiled, resolved_target
 from workbench.jobs.run_build import run_conditions
+from workbench.pipeline.config import Config, check_config
 from workbench.worker.child import Progress
 
 _loaded: dict[int, Running] = {}
 "by the place in a round of the race"
+
+
+def side(workload: Workload, *, target: str, config: Mapping[str, object], progress: Progress) -> dict[str, str]:
+    """Return the version of TVM, the target in full, and why this TVM refuses the configuration; empty if it does not."""
+    progress("Looking at the machine")
+    refused = ""
+    try:
+        check_config(workload, Config.of(config))
+    except WorkbenchError as error:
+        refused = str(error)
+    return {"tvm": str(tvm.__version__), "target": resolved_target(workload, target), "refused": refused}
 
 
 def prepare(
@@ -50,10 +64,10 @@ def prepare(
 def turn(*, place: int, number: int, progress: Progress) -> float:
     """Run a loaded build and return the mean seconds of a run.
 
-    A first run is not timed: another process had the caches and the cores.
+    The first runs are not timed: another process had the caches and the cores.
     """
     del progress
-    _loaded[place].run(1)
+    _loaded[place].run(max(1, number // 5))
     return _loaded[place].run(number)
 
 

@@ -35,9 +35,11 @@ class Environment:
     dialect: str
     python: Path | None
     "None for this process's own Python"
+    role: str = "builds"
+    "of the child process that builds and runs; two sides with one Python have two"
 
     @staticmethod
-    def of(dialect: str, python: Path | None = None) -> Environment:
+    def of(dialect: str, python: Path | None = None, role: str = "builds") -> Environment:
         """Return the environment of a dialect: the given Python, or this one, or the one that is found.
 
         Raises
@@ -47,11 +49,11 @@ class Environment:
         """
         if python is None and installed() != dialect:
             python = find(dialect)
-        return Environment(dialect, python)
+        return Environment(dialect, python, role)
 
-    def worker(self, role: str = "builds") -> Worker:
-        """Return the child process for a role."""
-        return worker(role, self.python)
+    def worker(self, role: str = "") -> Worker:
+        """Return the child process for a role, by default the one that builds and runs."""
+        return worker(role or self.role, self.python)
 
     def load(self, recipe: Recipe, name: str, folder: Path, progress: Progress) -> Workload:
         """Make a program in the child process, and return its graph as a Workload that the child can build.

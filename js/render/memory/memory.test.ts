@@ -131,6 +131,16 @@ test("the picture has names, sizes and the peak as text, and no markup of a name
   assert.match(svg, />3 kernel_3</);
 });
 
+test("of a name that does not fit, the layers are left out", () => {
+  const texts = (steps: number) => {
+    const pen = new SvgPen();
+    paintMemory(pen, 1, chainFrame(steps, "encoder.layer.0.attention.add"));
+    return pen.take();
+  };
+  assert.match(texts(2), />encoder\.layer\.0\.attention\.add0</);
+  assert.match(texts(12), />add0</);
+});
+
 test("narrow blocks are drawn together, and apart where the window is near", () => {
   const drawn = (start: number, end: number) => {
     const pen = new SvgPen();

@@ -84,6 +84,9 @@ function paintRow(pen: Pen, frame: MemoryFrame, row: number): void {
   flush();
 }
 
+/** The layers in a tensor's name, which are left out where the whole name does not fit. */
+const LAYERS = /^.*\.(?=[^.]*[A-Za-z])/;
+
 function paintBlock(pen: Pen, frame: MemoryFrame, place: Place, box: Box): void {
   const { plan, theme, cursor, hovered } = frame;
   const { born, dies, role, name_s } = plan.tensor;
@@ -98,7 +101,10 @@ function paintBlock(pen: Pen, frame: MemoryFrame, place: Place, box: Box): void 
   if (same(hovered, place)) outline(pen, theme.dim, 1, box);
   if (same(cursor, place)) outline(pen, theme.ink, 2, box);
   pen.fillStyle = theme.ink;
-  if (width > 24) write(pen, frame, plan.strings[name_s[t]], x + 4, y + height / 2, width - 8);
+  if (width <= 24) return;
+  const name = oneLine(plan.strings[name_s[t]]);
+  const words = frame.ruler.width(name, SIZE) <= width - 8 ? name : name.replace(LAYERS, "");
+  write(pen, frame, words, x + 4, y + height / 2, width - 8);
 }
 
 function isSelected({ plan, selected }: MemoryFrame, place: Place): boolean {

@@ -136,31 +136,41 @@ def _why(group: Aligned, sides: tuple[_Half, _Half], sources: frozenset[str]) ->
             if sources
             else f"a pass of {half.title} added this; no node of the model does it"
         )
-    said: list[str] = []
-    for half, places, moves in zip(sides, (group.left, group.right), group.moves, strict=True):
-        said += _replaced(half, places)
-        said += _fallbacks(half, places)
-        said += _mover_reasons(half, moves)
+    found = [
+        [*_replaced(half, places), *_fallbacks(half, places), *_mover_reasons(half, moves)]
+        for half, places, moves in zip(sides, (group.left, group.right), group.moves, strict=True)
+    ]
+    # a fact about both sides is not a reason for a difference
+    said = [
+        half.title.join(fact)
+        for half, facts, other in zip(sides, found, found[::-1], strict=True)
+        for fact in facts
+        if fact not in other
+    ]
     for at in {SPLIT: (1,), MERGED: (0,), MANY: (0, 1)}.get(kind, ()):
         said += _boundary_reasons(sides[at], sides[1 - at], sources)
     return " ".join(said)
 
 
-def _replaced(half: _Half, places: Places) -> Iterator[str]:
+Fact = tuple[str, str]
+"the parts of a sentence before and after the title of its side"
+
+
+def _replaced(half: _Half, places: Places) -> Iterator[Fact]:
     """Yield a sentence for each dominant operator that a pass put in the place of the imported one."""
     for op in dict.fromkeys(str(call["op"]) for call in half.calls(places)):
         if op in half.made_by:
-            yield f"{half.made_by[op]} of {half.title} put {op} in the place of the model's operator."
+            yield f"{half.made_by[op]} of ", f" put {op} in the place of the model's operator."
 
 
-def _fallbacks(half: _Half, places: Places) -> Iterator[str]:
+def _fallbacks(half: _Half, places: Places) -> Iterator[Fact]:
     """Yield a sentence for each kernel that the compiler has no schedule for."""
     for name in dict.fromkeys(str(call["function"]) for call in half.calls(places)):
         if name in half.fallbacks:
-            yield f"{half.title} compiles {name} {half.fallbacks[name]}."
+            yield "", f" compiles {name} {half.fallbacks[name]}."
 
 
-def _mover_reasons(half: _Half, moves: Places) -> Iterator[str]:
+def _mover_reasons(half: _Half, moves: Places) -> Iterator[Fact]:
     """Yield the reason why each kind of kernel that only moves data is a kernel of its own."""
     nodes, seen = half.kernels.graph.nodes, set[str]()
     for place in moves:
@@ -171,7 +181,7 @@ def _mover_reasons(half: _Half, moves: Places) -> Iterator[str]:
         if op not in seen:
             seen.add(op)
             reason = half.reason(op, half.kernels.sources[place])
-            yield f"{half.title} moves data in a kernel of its own: {reason or op + '.'}"
+            yield "", f" moves data in a kernel of its own: {reason or op + '.'}"
 
 
 def _boundary_reasons(split: _Half, fused: _Half, sources: frozenset[str]) -> Iterator[str]:

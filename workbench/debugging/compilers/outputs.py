@@ -46,20 +46,20 @@ class OutputCheck:
         )
 
 
-def outputs_file(runner: Runner, folder: Path) -> Path:
+def outputs_file(runner: Runner) -> Path:
     """Return the file with the outputs of a build."""
-    return folder / f"{runner.environment.dialect}.npz"
+    return runner.folder / "outputs.npz"
 
 
-def read_outputs(runner: Runner, folder: Path) -> list[np.ndarray]:
+def read_outputs(runner: Runner) -> list[np.ndarray]:
     """Run a build once and return its outputs; raises MeasureError if it does not run."""
-    path = outputs_file(runner, folder)
+    path = outputs_file(runner)
     runner.prepare(outputs=str(path))
     return list(arrays.load(path).values())
 
 
 def reference_outputs(
-    runner: Runner, path: Path, inputs: Mapping[str, Sequence[int]], limits: Mapping[str, int], folder: Path
+    runner: Runner, path: Path, inputs: Mapping[str, Sequence[int]], limits: Mapping[str, int]
 ) -> list[np.ndarray]:
     """Return the outputs of ONNX's reference evaluator, which runs in a child process of the runner's environment.
 
@@ -68,7 +68,7 @@ def reference_outputs(
     MeasureError
         The evaluator fails, or does not end in time.
     """
-    file = folder / "onnx.npz"
+    file = runner.folder / "onnx.npz"
     arguments = {"path": str(path), "inputs": list(inputs.items()), "limits": limits, "seed": runner.seed}
     runner.environment.worker("loads").run("onnx_outputs", None, {**arguments, "outputs": str(file)}, **runner.limits)
     return list(arrays.load(file).values())
@@ -96,10 +96,10 @@ def _checked(first: str, second: str, found: Mapping[str, list[np.ndarray] | str
         return OutputCheck(first, second, reason=str(error))
 
 
-def where_they_part(runners: Sequence[Runner], folder: Path) -> str:
+def where_they_part(runners: Sequence[Runner]) -> str:
     """Return one sentence: the first node of the model whose values differ between the imported programs."""
     try:
-        ours, theirs = (_values(runner, folder) for runner in runners)
+        ours, theirs = (_values(runner) for runner in runners)
     except WorkbenchError as error:
         return f"the nodes were not compared: {error}"
     common = [name for name in ours if name in theirs and ours[name].shape == theirs[name].shape]
@@ -112,9 +112,9 @@ def where_they_part(runners: Sequence[Runner], folder: Path) -> str:
     )
 
 
-def _values(runner: Runner, folder: Path) -> dict[str, np.ndarray]:
+def _values(runner: Runner) -> dict[str, np.ndarray]:
     """Return the value of each node of the model in the imported program, in order."""
-    path = folder / f"{runner.environment.dialect}-nodes.npz"
+    path = runner.folder / "nodes.npz"
     asked = {"config": AS_IT_STANDS.to_data(), "seed": runner.seed, "path": str(path), "kept": None, "nodes": True}
     runner.environment.worker().run("values", runner.workload, asked, **runner.limits)
     graph, found = runner.workload.graph, dict[str, "np.ndarray"]()

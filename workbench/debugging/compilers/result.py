@@ -1,4 +1,4 @@
-"""A CompilerComparison: both compilers' halves of a model, their race, their outputs, and the table of differences."""
+"""A CompilerComparison: both halves of a model, their race, their outputs, and the table of differences."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ WHOLE = ("bytes_left", "bytes_right")
 
 @dataclass(frozen=True)
 class CompilerPair:
-    """The model in both compilers for one target; Relay is left, Relax right."""
+    """The model in both compilers, in the order in which they were given."""
 
     left: CompilerSide
     right: CompilerSide
     checks: tuple[OutputCheck, ...] = ()
-    "of the outputs: each compiler against the other and against ONNX's reference evaluator"
+    "of the outputs: each side against the other and against ONNX's reference evaluator"
     part: str = ""
     "a sentence about the first node that differs, if outputs differ"
     race: Race | None = None
@@ -47,6 +47,16 @@ class CompilerPair:
     def sides(self) -> tuple[CompilerSide, CompilerSide]:
         """Both halves."""
         return self.left, self.right
+
+    @property
+    def title(self) -> str:
+        """The titles of both sides."""
+        return f"{self.left.title} and {self.right.title}"
+
+    @property
+    def target(self) -> str:
+        """The target, or both if they differ."""
+        return " and ".join(dict.fromkeys((self.left.target, self.right.target)))
 
     def __str__(self) -> str:
         lines = [
@@ -93,7 +103,7 @@ class CompilerPair:
         }
 
     def relation(self, row: Difference) -> str:
-        """Return the relation of a row in words, with the compiler's name for kernels of one side."""
+        """Return the relation of a row in words, with the title of the side for kernels of one side."""
         return {LEFT: f"only {self.left.title}", RIGHT: f"only {self.right.title}"}.get(row.relation, row.relation)
 
 
@@ -117,11 +127,16 @@ class CompilerComparison:
         for pair in self.pairs:
             if target in (pair.left.target, pair.right.target) or pair.left.target.startswith(f"{target} "):
                 return pair
-        raise UnknownName("target of this comparison", target, [pair.left.target for pair in self.pairs])
+        raise UnknownName("target of this comparison", target, [pair.target for pair in self.pairs])
+
+    @property
+    def title(self) -> str:
+        """The titles of both sides."""
+        return self.pairs[0].title
 
     @cached_property
     def sides(self) -> pd.DataFrame:
-        """One row for each compiler and target: status, kernels, bytes, peak memory, compile time."""
+        """One row for each side and target: status, kernels, bytes, peak memory, compile time."""
         import pandas as pd
 
         rows = [side.row() for pair in self.pairs for side in pair.sides]
@@ -138,7 +153,7 @@ class CompilerComparison:
 
         names = ["target", *(each.name for each in fields(Difference) if each.repr), "us_lost"]
         rows = [
-            {"target": pair.left.target, **vars(row), "relation": pair.relation(row), "us_lost": row.us_lost}
+            {"target": pair.target, **vars(row), "relation": pair.relation(row), "us_lost": row.us_lost}
             for pair in self.pairs
             for row in pair.rows
         ]
@@ -158,7 +173,7 @@ class CompilerComparison:
         return {"model": self.name, "pairs": [pair.to_data() for pair in self.pairs]}
 
     def __str__(self) -> str:
-        parts = [f"{self.name}, Relay and Relax", *map(str, self.pairs)]
+        parts = [f"{self.name}, {self.title}", *map(str, self.pairs)]
         return visible("\n".join(parts))
 
     def _repr_html_(self) -> str:
@@ -168,7 +183,7 @@ class CompilerComparison:
         more = len(self.table) - len(rows)
         tail = html_table(f"and {counted(more, 'row')} more in .table") if more else ""
         lines = "".join(html_table(line) for line in str(self).splitlines())
-        return lines + html_table("Kernels aligned by the model's nodes; Relay is left", rows) + tail
+        return lines + html_table(f"Kernels aligned by the model's nodes, left and right: {self.title}", rows) + tail
 
 
 def _joined(names: tuple[str, ...]) -> str:

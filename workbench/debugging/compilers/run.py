@@ -1,13 +1,15 @@
-"""`wb.compare_compilers`: one model through Relay and through Relax, each in its own environment."""
+"""`wb.compare_compilers`: one model through two compilers, two versions of one, two configurations or two targets."""
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from workbench.debugging.compilers.compiler import Compiler, checked, titles
 from workbench.debugging.compilers.differences import differences
 from workbench.debugging.compilers.models import Model, model_of
 from workbench.debugging.compilers.outputs import (
@@ -20,11 +22,11 @@ from workbench.debugging.compilers.outputs import (
 )
 from workbench.debugging.compilers.outputs import where_they_part as part_of
 from workbench.debugging.compilers.result import CompilerComparison, CompilerPair
-from workbench.debugging.compilers.side import CONFIG, TITLES, CompilerSide, build_side
+from workbench.debugging.compilers.side import CompilerSide, build_side
 from workbench.debugging.compilers.turns import CHANGES, Runner, race_changed, race_in_turn
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.inputs import index_limits, plain_name
-from workbench.errors import LoadError, UnknownName, WorkbenchError
+from workbench.errors import LoadError, MeasureError, WorkbenchError
 from workbench.measurement.row import OK
 from workbench.pipeline.elsewhere import Environment
 from workbench.target_text import TargetLike, target_texts
@@ -39,7 +41,7 @@ def compare_compilers(
     targets: TargetLike | Iterable[TargetLike] = ("llvm",),
     *,
     params: Mapping[str, Any] | str | Path | None = None,
-    environments: Mapping[str, str | Path] | None = None,
+    compilers: Sequence[Compiler] = (Compiler("relay"), Compiler("relax")),
     budget: float = 4.0,
     per_kernel: bool = True,
     suggest: bool = False,
@@ -49,10 +51,11 @@ def compare_compilers(
     progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> CompilerComparison:
-    """Build a model with Relay and with Relax, compare kernels, memory and outputs, and race both builds.
+    """Build a model with two compilers, compare kernels, memory and outputs, and race both builds.
 
-    Each compiler runs in child processes of its own Python environment, so this works in either one. Both builds have opt level 3,
-    the same target with the same `-mcpu`, the same random inputs and the same number of threads.
+    The two are Relay and Relax, or the same compiler in two versions, with two configurations or for two targets. Each runs in child
+    processes of its own Python environment. Both builds have the same random inputs and the same number of threads. If a
+    target has no `-mcpu`, both have the one that the older TVM knows this CPU by.
 
     Parameters
     ----------
@@ -64,9 +67,11 @@ def compare_compilers(
         Shapes of the inputs that the model leaves open, `{"ids": (1, 128)}`; in Relax values of symbolic dimensions, `{"n": 128}`.
     params
         Values of a Relay or Relax program's parameters by name, or a file of them, as in `wb.load`.
-    environments
-        Dialect -> the Python of its environment. By default this environment has one dialect, and the other one is found among
-        those that `tvm-workbench doctor` lists and in folders beside this environment with a name like its name, as `.venv-relay` beside `.venv`.
+    targets
+        Of compilers without their own target; one pair for each.
+    compilers
+        Two of `wb.Compiler`, left and right. A dialect that this environment does not have is found among the environments that
+        `tvm-workbench doctor` lists and in folders beside this environment with a name like its name, as `.venv-relay` beside `.venv`.
     budget
         Seconds of the race; 0 for no race and no times.
     per_kernel
@@ -86,8 +91,8 @@ def compare_compilers(
 
     Raises
     ------
-    LoadError
-        Neither compiler reads the model.
+    WorkbenchError
+        An argument is wrong; LoadError if neither compiler reads the model.
 
     Examples
     --------
@@ -99,24 +104,30 @@ def compare_compilers(
     ([1, 1], ['one to one'])
     >>> [check.same for check in found.pairs[0].checks]
     [True, True, True]
+
+    Two configurations of one compiler:
+
+    >>> apart = wb.Compiler("relax", config=wb.Config(disabled=("FuseOps",)))
+    >>> found = wb.compare_compilers(model, compilers=(wb.Compiler("relax"), apart), budget=0)
+    >>> print(found.sides[["compiler", "kernels"]].to_string(index=False))
+              compiler  kernels
+           Relax opt 3        1
+    Relax opt 3 -FuseOps        2
     """
-    pythons = {dialect: Path(python) for dialect, python in (environments or {}).items()}
-    for dialect in pythons:
-        if dialect not in TITLES:
-            raise UnknownName("compiler", dialect, TITLES)
+    both = checked(compilers)
     if shapes is not None and not isinstance(shapes, Mapping):
         raise LoadError(f"shapes={shapes!r:.80} has no names; give a dictionary, shapes={{'x': (1, 128)}}")
-    wanted = target_texts(targets)
+    wanted = target_texts(targets) if any(each.target is None for each in both) else ("",)
     with tempfile.TemporaryDirectory() as place, showing_progress(progress, "Comparing compilers") as report:
         limits: JobOptions = {"timeout": timeout, "memory": memory, "progress": report, "cancelled": cancelled}
         made = model_of(model, params, shapes or {}, Path(place))
-        comparing = _Comparing(made, dict(shapes or {}), Path(place), seed, budget, per_kernel, suggest, limits)
-        opened = [comparing.open(dialect, pythons.get(dialect)) for dialect in TITLES]
+        comparing = _Comparing(made, dict(shapes or {}), seed, budget, per_kernel, suggest, limits)
+        opened = comparing.opened(both, Path(place))
         errors = {str(each) for each in opened if isinstance(each, WorkbenchError)}
         if all(isinstance(each, WorkbenchError) for each in opened):
             raise LoadError("; ".join(sorted(errors)))
         _share_limits([each.workload for each in opened if isinstance(each, Opened)])
-        return CompilerComparison(made.name, tuple(comparing.pair(opened, target) for target in wanted))
+        return CompilerComparison(made.name, tuple(comparing.pair(both, opened, target) for target in wanted))
 
 
 def _share_limits(workloads: Sequence[Workload]) -> None:
@@ -136,6 +147,8 @@ class Opened:
 
     environment: Environment
     workload: Workload
+    folder: Path
+    "for files of this side"
 
     @property
     def limits(self) -> Mapping[str, int]:
@@ -149,63 +162,86 @@ class _Comparing:
 
     model: Model
     shapes: Mapping[str, Sequence[int]]
-    folder: Path
     seed: int
     budget: float
     per_kernel: bool
     suggest: bool
     limits: JobOptions
 
-    def open(self, dialect: str, python: Path | None) -> Opened | WorkbenchError:
-        """Find the environment and convert the model; an error is a result."""
+    def opened(self, compilers: Sequence[Compiler], folder: Path) -> list[Opened | WorkbenchError]:
+        """Load the model in each compiler; two that have one Python run in two processes.
+
+        Relay is first, because Relax translates what it read.
+        """
+        found: dict[int, Opened | WorkbenchError] = {}
+        for at, compiler in sorted(enumerate(compilers), key=lambda each: each[1].dialect != "relay"):
+            own = folder / str(at)
+            own.mkdir()
+            first = compilers[0]
+            same = at and (compiler.dialect, compiler.python) == (first.dialect, first.python)
+            role = "other builds" if same else "builds"
+            found[at] = self.open(compiler, role, own)
+        return [found[at] for at in range(len(compilers))]
+
+    def open(self, compiler: Compiler, role: str, folder: Path) -> Opened | WorkbenchError:
+        """Find the environment and load the model; an error is a result."""
         try:
-            environment = Environment.of(dialect, python)
-            folder = self.folder / dialect
-            folder.mkdir()
-            return Opened(environment, self.model.load(environment, folder, self.limits.get("progress", silent)))
+            python = None if compiler.python is None else Path(compiler.python)
+            environment = Environment.of(compiler.dialect, python, role)
+            report = self.limits.get("progress", silent)
+            return Opened(environment, self.model.load(environment, folder, report), folder)
         except WorkbenchError as error:
             return error
 
-    def pair(self, opened: Sequence[Opened | WorkbenchError], target: str) -> CompilerPair:
+    def pair(
+        self, compilers: Sequence[Compiler], opened: Sequence[Opened | WorkbenchError], target: str
+    ) -> CompilerPair:
         """Return both halves for a target."""
-        sides = [CompilerSide(dialect, target) for dialect in TITLES]
-        for at, (side, each) in enumerate(zip(sides, opened, strict=True)):
-            sides[at] = (
-                side.failed(each) if isinstance(each, WorkbenchError) else replace(side, graph=each.workload.graph)
-            )
-        sides = self.with_common_target(sides, opened)
+        sides = self.started(compilers, opened, target)
         sides = [self.built(side, each) for side, each in zip(sides, opened, strict=True)]
         built = [
             (side, each)
             for side, each in zip(sides, opened, strict=True)
             if isinstance(each, Opened) and side.status == OK
         ]
-        runners = [self.runner(each, side.target) for side, each in built]
+        runners = [self.runner(side, each) for side, each in built]
         checks = self.checks(runners, built[0][1] if built else None)
         pair = CompilerPair(sides[0], sides[1], checks)
         if len(runners) == 2 and any(check.same is False for check in checks):
-            pair = replace(pair, part=part_of(runners, self.folder))
+            pair = replace(pair, part=part_of(runners))
         if all(side.optimized is not None for side in sides):
             pair = replace(pair, rows=differences(*pair.sides))
         return self.raced(pair, runners)
 
-    def with_common_target(
-        self, sides: Sequence[CompilerSide], opened: Sequence[Opened | WorkbenchError]
+    def started(
+        self, compilers: Sequence[Compiler], opened: Sequence[Opened | WorkbenchError], target: str
     ) -> list[CompilerSide]:
-        """Return the sides with the target in full, as the first compiler's LLVM knows this CPU.
+        """Return the sides with their titles, the versions of TVM and the targets in full.
 
-        Relay's LLVM is older, and Relax's knows its names. A side whose process does not answer has failed.
+        Sides with one target have it as the older TVM knows this CPU: a newer LLVM knows its names too.
         """
-        sides = list(sides)
+        sides = [CompilerSide(compiler, str(compiler.target or target)) for compiler in compilers]
+        given = [side.target for side in sides]
         for at, (side, each) in enumerate(zip(sides, opened, strict=True)):
-            if isinstance(each, Opened):
-                try:
-                    child = each.environment.worker()
-                    full = str(child.run("resolve_target", each.workload, {"target": side.target}, **self.limits))
-                    return [replace(other, target=full) for other in sides]
-                except WorkbenchError as error:
-                    sides[at] = side.failed(error)
-        return sides
+            sides[at] = side.failed(each) if isinstance(each, WorkbenchError) else self.asked(side, each)
+        named = titles(compilers, [side.tvm for side in sides], given)
+        oldest_first = sorted(zip(given, sides, strict=True), key=lambda each: _version(each[1].tvm), reverse=True)
+        full = {text: side.target for text, side in oldest_first}
+        return [
+            replace(side, compiler=replace(side.compiler, title=title), target=full[text])
+            for side, title, text in zip(sides, named, given, strict=True)
+        ]
+
+    def asked(self, side: CompilerSide, opened: Opened) -> CompilerSide:
+        """Return a side with what its process knows; one that refuses the configuration or does not answer has failed."""
+        side = replace(side, graph=opened.workload.graph)
+        arguments = {"target": side.target, "config": side.config.to_data()}
+        try:
+            found = opened.environment.worker().run("side", opened.workload, arguments, **self.limits)
+        except WorkbenchError as error:
+            return side.failed(error)
+        side = replace(side, tvm=found["tvm"], target=found["target"])
+        return side.failed(MeasureError(found["refused"])) if found["refused"] else side
 
     def built(self, side: CompilerSide, opened: Opened | WorkbenchError) -> CompilerSide:
         """Return the half of one compiler with its build, unless it has failed before."""
@@ -214,21 +250,19 @@ class _Comparing:
         seconds = self.budget / 2 if self.per_kernel else 0.0
         return build_side(side, opened.workload, opened.environment, seconds, self.seed, self.limits)
 
-    def runner(self, opened: Opened, target: str) -> Runner:
+    def runner(self, side: CompilerSide, opened: Opened) -> Runner:
         """Return what runs a side's build."""
-        title = TITLES[opened.environment.dialect]
-        return Runner(title, opened.environment, opened.workload, target, CONFIG, self.seed, self.limits)
+        environment, workload, folder = opened.environment, opened.workload, opened.folder
+        return Runner(side.title, environment, workload, folder, side.target, side.config, self.seed, self.limits)
 
     def checks(self, runners: Sequence[Runner], reader: Opened | None) -> tuple[OutputCheck, ...]:
         """Run each build once and compare the outputs; those of an ONNX model also with ONNX's reference evaluator."""
         if reader is None:
             return ()
-        found: dict[str, Any] = {
-            each.title: _or_reason(lambda each=each: read_outputs(each, self.folder)) for each in runners
-        }
+        found: dict[str, Any] = {each.title: _or_reason(lambda each=each: read_outputs(each)) for each in runners}
         limits, onnx = reader.limits, self.model.onnx
         if onnx is not None:
-            found[ONNX] = _or_reason(lambda: reference_outputs(runners[0], onnx, self.shapes, limits, self.folder))
+            found[ONNX] = _or_reason(lambda: reference_outputs(runners[0], onnx, self.shapes, limits))
         return check_outputs(found)
 
     def raced(self, pair: CompilerPair, runners: Sequence[Runner]) -> CompilerPair:
@@ -242,12 +276,17 @@ class _Comparing:
         try:
             pair = replace(pair, race=race_in_turn((runners[0], runners[1]), wrong, self.budget))
             if self.suggest:
-                file = str(outputs_file(runners[1], self.folder))
+                file = str(outputs_file(runners[1]))
                 tried = tuple(race_changed(runners[1], change, file, self.budget) for change in CHANGES)
                 pair = replace(pair, tried=tried)
         except WorkbenchError as error:
             return replace(pair, unraced=str(error))
         return pair
+
+
+def _version(text: str) -> tuple[int, ...]:
+    """Return a version of TVM to compare; an unknown one is the newest."""
+    return tuple(map(int, re.findall(r"\d+", text)[:3])) or (1 << 30,)
 
 
 def _or_reason(work: Callable[[], Any]) -> Any:

@@ -1,4 +1,4 @@
-"""One compiler's half of a comparison: import, build, memory plan, passes and times of kernels."""
+"""One half of a comparison: import, build, memory plan, passes and times of kernels."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 from workbench.analysis.cost import canonical
 from workbench.analysis.fusion import FusionReport
+from workbench.debugging.compilers.compiler import Compiler
 from workbench.debugging.remarks.fusion import FUSE_OPS, report_of
-from workbench.debugging.remarks.steps import pass_of
+from workbench.debugging.remarks.steps import pass_of, ran
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
@@ -22,31 +23,29 @@ from workbench.pipeline.build import traced
 from workbench.pipeline.config import Config
 from workbench.pipeline.elsewhere import Environment
 from workbench.pipeline.sources import sourced, sourced_kernels
-from workbench.pipeline.step import Step
+from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import Trace
+from workbench.wording import counted
 from workbench.worker.cuda import CudaFacts, why_not
 from workbench.worker.parent import JobOptions, Worker
 
-TITLES = {"relay": "Relay", "relax": "Relax"}
 PIPELINES = {"relay": "relay.build", "relax": "relax.get_default_pipeline(target)"}
 "the pipeline that a build of the workbench runs"
-WEIGHTS = {
-    "relay": "weights are constants",
-    "relax": "no pass of it schedules a kernel; weights are arguments, so operators on weights alone run each time",
-}
+WEIGHTS = "weights are arguments, so operators on weights alone run each time"
 BARE = "tvm.compile(module, target) without a pipeline fuses for a GPU only"
 FALLBACKS = {"unscheduled": "without a schedule", "rule": "by the fallback rule of dlight"}
-CONFIG = Config()
-"opt level 3"
 
 
 @dataclass(frozen=True)
 class CompilerSide:
     """The build of a model by one compiler; parts after a failure are None."""
 
-    dialect: str
+    compiler: Compiler
+    "as given, with its title"
     target: str
     "as the build used it"
+    tvm: str = ""
+    "the version of TVM; empty if its process did not answer"
     status: str = OK
     message: str = ""
     "of a status other than `ok`"
@@ -70,21 +69,39 @@ class CompilerSide:
     "how the kernels were timed"
 
     @property
+    def dialect(self) -> str:
+        """The dialect of the compiler."""
+        return self.compiler.dialect
+
+    @property
     def title(self) -> str:
-        """The compiler's name."""
-        return TITLES[self.dialect]
+        """The name of the side, which differs from the other one's."""
+        return self.compiler.title or self.compiler.name
+
+    @property
+    def config(self) -> Config:
+        """The settings of the build."""
+        return self.compiler.config
 
     @property
     def fuses(self) -> bool:
-        """True if FuseOps changed the program."""
-        return any(name.partition("{")[0] == FUSE_OPS for name in self.passes)
+        """True if a kernel has several operators."""
+        graph, calls = self.optimized, () if self.kernels is None else self.kernels.rows
+        return graph is not None and any(
+            sum(graph.nodes[id].kind == "op" for id in call["nodes"]) > 1 for call in calls
+        )
 
     @property
     def pipeline(self) -> str:
-        """The pipeline that ran, in words, and what it does with weights."""
-        fused = "fused kernels" if self.fuses else "no fused kernels"
-        said = [f"{PIPELINES[self.dialect]} at opt level {CONFIG.opt_level}, {fused}", WEIGHTS[self.dialect]]
-        if self.dialect == "relax" and device_of(self.target) == "cpu":
+        """The pipeline that ran, in words, and what the build does with weights and schedules."""
+        said = [f"{_pipeline(self.config, self.dialect)}, {'fused kernels' if self.fuses else 'no fused kernels'}"]
+        if self.fallbacks:
+            said.append(
+                f"{counted(len(self.fallbacks), 'function')} with a reduction compiled without a schedule of its own"
+            )
+        roles = {tensor.role for tensor in self.memory.tensors} if self.memory is not None else ()
+        said += [WEIGHTS] if "parameter" in roles else ["weights are constants"] if "constant" in roles else []
+        if self.dialect == "relax" and not self.config.pipeline and device_of(self.target) == "cpu":
             said.append(BARE)
         return "; ".join(said)
 
@@ -97,6 +114,8 @@ class CompilerSide:
         found, plan = self.kernels, self.memory
         return {
             "compiler": self.title,
+            "tvm": self.tvm,
+            "config": self.config.whole,
             "target": self.target,
             "status": self.status,
             "operators": None if self.graph is None else len(self.graph.ops),
@@ -129,25 +148,25 @@ def build_side(
     budget
         Seconds of timing the kernels one by one; 0 for not timing them.
     """
-    child, asked = environment.worker(), {"target": side.target, "config": CONFIG.to_data()}
+    config = side.config
+    child, asked = environment.worker(), {"target": side.target, "config": config.to_data()}
     try:
-        built = from_result(child.run("kernels", workload, asked, **limits), CONFIG)
+        built = from_result(child.run("kernels", workload, asked, **limits), config)
         side = replace(side, kernels=built)
         side = replace(side, memory=MemoryPlan.from_data(child.run("memory", workload, asked, **limits)))
-        trace = traced(workload, CONFIG, side.target, child, limits=limits)
-        fused = next((step for step in reversed(trace.steps) if pass_of(step) == FUSE_OPS and not step.error), None)
+        trace = traced(workload, config, side.target, child, limits=limits)
         side = replace(
             side,
             optimized=sourced_kernels(trace, built.graph),
             passes=tuple(step.name for step in trace.steps if step.changed),
             made_by=_made_by(trace),
             fallbacks=_fallbacks(workload, asked, child, limits),
-            fusion=None if fused is None else _decisions(trace, fused),
+            fusion=_decisions(trace, config),
         )
         if missing := _no_device(workload, side.target, environment, limits):
             return replace(side, status=NOT_MEASURED, message=missing)
         if budget:
-            request = TimeRequest(side.target, CONFIG.to_data(), budget, seed, None, True)
+            request = TimeRequest(side.target, config.to_data(), budget, seed, None, True)
             timed = child.run("run", workload, asdict(request), **limits)
             times = {row["index"]: row["median_us"] for row in timed["per_kernel"] if row["index"] is not None}
             side = replace(side, kernel_us=times, method=timed["kernel_method"])
@@ -156,9 +175,33 @@ def build_side(
     return side
 
 
-def _decisions(trace: Trace, step: Step) -> FusionReport:
-    """Return the decisions of FuseOps on its graph, with the model's nodes that each node computes."""
-    return replace(report_of(trace, step), graph=sourced(trace, step.state_before))
+def _pipeline(config: Config, dialect: str) -> str:
+    """Return the passes of a configuration in words."""
+    level = f"{PIPELINES[dialect]} at opt level {config.opt_level}"
+    if config.pipeline:
+        level = f"the pipeline {config.pipeline} at opt level {config.opt_level}, its result compiled as it is"
+    said = [
+        level,
+        *(f"without {name}" for name in config.context().disabled if not config.pipeline),
+        *(f"with {name}" for name in config.required if not config.pipeline),
+        *(f"{name}={value}" for name, value in config.options.items()),
+        *(["with a database of schedules"] if config.schedules else []),
+    ]
+    return ", ".join(said)
+
+
+def _decisions(trace: Trace, config: Config) -> FusionReport | None:
+    """Return the decisions of FuseOps on its graph, with the model's nodes that each node computes; None if it did not run.
+
+    They are those of the configuration's own pipeline if FuseOps is in it: the build does not fuse its kernels again.
+    """
+    own = len(Pipeline.parse(config.pipeline)) if config.pipeline else 0
+    for level, steps in ((config.opt_level, trace.steps[:own]), (config.context().opt_level, trace.steps[own:])):
+        for step in reversed(steps):
+            if pass_of(step) == FUSE_OPS and ran(step):
+                report = report_of(replace(trace, opt_level=level), step)
+                return replace(report, graph=sourced(trace, step.state_before))
+    return None
 
 
 def _fallbacks(workload: Workload, asked: Mapping[str, object], child: Worker, limits: JobOptions) -> dict[str, str]:

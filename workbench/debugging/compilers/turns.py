@@ -1,10 +1,11 @@
-"""The race of two builds in two processes, on the same inputs and threads, in turn."""
+"""The race of two builds in processes of their own, on the same inputs and threads, in turn."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from workbench.debugging.remarks.fusion import FUSE_OPS
@@ -12,13 +13,15 @@ from workbench.dialects.base import Workload
 from workbench.errors import MeasureError
 from workbench.measurement.build_and_time import RaceRequest
 from workbench.measurement.race import Race, judged
-from workbench.measurement.repeats import TURNS, Run, interleave, turns
+from workbench.measurement.repeats import Run, interleave, turns
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.config import Config
 from workbench.pipeline.elsewhere import Environment
 from workbench.worker.parent import JobOptions
 
-METHOD = "in turn, in two processes, loaded anew for each part of the budget"
+AGAIN = "builds again"
+"the role of the third process"
+METHOD = "in turn, in two processes and the first build in a third one too, loaded anew for each part of the budget"
 
 
 @dataclass(frozen=True)
@@ -28,10 +31,18 @@ class Runner:
     title: str
     environment: Environment
     workload: Workload
+    folder: Path
+    "for the outputs"
     target: str
     config: Config
     seed: int
     limits: JobOptions
+
+    def again(self) -> Runner:
+        """Return the same build in another process."""
+        environment = replace(self.environment, role=AGAIN)
+        environment.worker().adopt(self.workload, self.folder)
+        return replace(self, environment=environment)
 
     def prepare(self, places: Sequence[int] = (), outputs: str = "") -> dict[str, Any]:
         """Load the build for places in a round, write the outputs of a run to a file, and return the conditions."""
@@ -44,7 +55,7 @@ class Runner:
         return self.run("turn", None, {"place": place, "number": number})
 
     def run(self, job: str, workload: Workload | None, arguments: Mapping[str, object]) -> Any:
-        """Run a job in the child process; an error has the compiler's name."""
+        """Run a job in the child process; an error has the side's title."""
         try:
             return self.environment.worker().run(job, workload, arguments, **self.limits)
         except MeasureError as error:
@@ -75,7 +86,10 @@ def race_changed(runner: Runner, change: Config, outputs: str, budget: float) ->
 
 
 def race_in_turn(runners: tuple[Runner, Runner], checks: Sequence[Mapping[str, object]], budget: float) -> Race:
-    """Race two builds; the first one has two turns in each round, as in `wb.race`.
+    """Race two builds; the first one has two turns in each round, as in `wb.race`, in two processes.
+
+    Two processes with one build differ by up to some percent, as by the addresses of its code and its tensors. The A/A of the race
+    has that difference too.
 
     Parameters
     ----------
@@ -87,20 +101,33 @@ def race_in_turn(runners: tuple[Runner, Runner], checks: Sequence[Mapping[str, o
     MeasureError
         One of them ended or failed, or their TVMs use other numbers of threads.
     """
-    conditions: list[dict[str, Any]] = [{}, {}]
+    first, second = runners
+    again = first.again()
+    running = first, second, again
+    conditions: list[dict[str, Any]] = [{} for _ in running]
 
     def load(heat: int) -> list[Run]:
-        order = turns(heat)
-        for at, runner in enumerate(runners):
-            conditions[at] = runner.prepare([place for place in order if TURNS[place] == at])
-        return [partial(runners[TURNS[place]].turn, place) for place in range(len(TURNS))]
+        for place in turns(heat):
+            conditions[place] = running[place].prepare([place])
+        return [partial(runner.turn, place) for place, runner in enumerate(running)]
 
-    times = interleave(load, budget)
+    try:
+        times = interleave(load, budget)
+    finally:
+        again.environment.worker().stop()
     threads = [each["threads"] for each in conditions]
     if threads[0] != threads[1]:
         raise MeasureError(
             f"the two TVMs run {threads[0]} and {threads[1]} threads; set TVM_NUM_THREADS and start again"
         )
     method = f"{METHOD}; {'; '.join(dict.fromkeys(each['method'] for each in conditions))}; {threads[0]} threads"
-    first, second = runners
-    return judged(first.title, second.title, {**times, "checks": checks, "target": first.target, "method": method})
+    return judged(
+        first.title,
+        second.title,
+        {
+            **times,
+            "checks": checks,
+            "target": " and ".join(dict.fromkeys((first.target, second.target))),
+            "method": method,
+        },
+    )

@@ -1,0 +1,50 @@
+"""`wb.compare_compilers` on Relax alone: without FuseOps, and an older version of TVM."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from workbench.environments.doctor import answer, start_probe
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from onnx_models import bert, dense
+
+ROOT = Path(__file__).parents[2]
+OLDER = ROOT / ".venv-relax-0.25/bin/python"
+
+
+def test_without_fuse_ops():
+    apart = wb.Compiler("relax", config=wb.Config(disabled=("FuseOps",)))
+    (pair,) = wb.compare_compilers(dense(), compilers=(wb.Compiler("relax"), apart), budget=0).pairs
+    assert pair.title == "Relax opt 3 and Relax opt 3 -FuseOps"
+    workload = wb.load(dense())
+    for side in pair.sides:
+        assert side.kernels is not None
+        assert side.kernels.rows == wb.kernels(workload, side.target, config=side.config).rows
+    assert [side.fuses for side in pair.sides] == [True, False]
+    assert "at opt level 3, without FuseOps, no fused kernels" in pair.right.pipeline
+    split = next(row for row in pair.rows if row.relation == "split")
+    assert "Relax opt 3 -FuseOps ran no FuseOps." in split.why
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("make", [dense, bert])
+def test_an_older_version(make: Any):
+    if isinstance(found := answer(start_probe(OLDER)), str):
+        pytest.skip(f"needs {OLDER.parts[-3]}, make relax-old: {found}")
+    compilers = wb.Compiler("relax", OLDER), wb.Compiler("relax")
+    (pair,) = wb.compare_compilers(make(), compilers=compilers, budget=0.5).pairs
+    if "onnx is required" in pair.left.message:
+        pytest.skip("this environment has no onnx; make relax-old installs it")
+    assert pair.left.title == "Relax 0.25"
+    assert pair.right.title.startswith("Relax 0.")
+    assert [side.status for side in pair.sides] == ["ok", "ok"], str(pair)
+    assert [check.same for check in pair.checks] == [True] * 3
+    assert pair.left.target == pair.right.target
+    assert pair.race is not None
+    assert pair.rows
