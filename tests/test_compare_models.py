@@ -109,7 +109,7 @@ def test_an_operator_without_a_translation(dialect: str):
     assert whole.status == "ok"
     assert whole.kernels is not None
     assert lost.status == "failed"
-    assert lost.message == "no translation to Relax for 1: nn.lrn (%1); cut those parts off first"
+    assert lost.message.endswith(" for 1: nn.lrn (%1); cut those parts off first")
     assert not pair.rows
 
 

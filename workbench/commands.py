@@ -22,6 +22,7 @@ from workbench.graph.model import Graph
 from workbench.graph.received import Damaged, literal
 from workbench.pipeline.config import Config
 from workbench.pipeline.load import load, load_all
+from workbench.pipeline.sample_text import PREFIX, is_sample
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.step import Step
 from workbench.pipeline.trace import Trace
@@ -171,7 +172,7 @@ def migrate(options: argparse.Namespace) -> int:
     from workbench.plots.report import Files, Section, page, report_path, rows_of_text
     from workbench.widgets.graph.compilers import CompilerView
 
-    path = report_path(options.output or f"{Path(options.model.removeprefix(samples.PREFIX)).stem}.html")
+    path = report_path(options.output or f"{Path(options.model.removeprefix(PREFIX)).stem}.html")
     found = compare_compilers(
         options.model,
         _shapes(options.inputs),
@@ -182,7 +183,7 @@ def migrate(options: argparse.Namespace) -> int:
         suggest=True,
         timeout=options.timeout,
     )
-    files, model = Files(path), options.model if samples.is_text(options.model) else Path(options.model).name
+    files, model = Files(path), options.model if is_sample(options.model) else Path(options.model).name
     table, sides = found.printed.drop(columns="target" if len(found.pairs) == 1 else []), found.sides
     saved = files.csv("kernels", found.printed), files.csv("compilers", sides), files.json(found.to_data())
     views = [
@@ -223,10 +224,10 @@ def export(options: argparse.Namespace) -> int:
 
 
 def _model(source: str, params: Path | None, inputs: list[str]) -> Workload:
-    if samples.is_text(source):
+    if is_sample(source):
         if inputs or params:
             raise LoadError(f"{source} has its shapes and parameters; leave --input and --params out")
-        return samples.parse(source)
+        return samples.load_text(source)
     path, given = Path(source), _shapes(inputs)
     workload = load(path, params, shapes=_sizes(given)) if path.suffix in TEXTS else load(path, params, inputs=given)
     _print_notes(workload.notes)
@@ -267,7 +268,7 @@ def _trace_or_graph(path: str, inputs: list[str]) -> Trace | Graph:
 
 def _load_for_show(path: str, inputs: list[str]) -> Trace | Graph | tuple[Graph, Graph]:
     """Load what `show` draws: both modules of a text with a before and an after."""
-    if samples.is_text(path) or Path(path).suffix not in PASTES:
+    if is_sample(path) or Path(path).suffix not in PASTES:
         return _trace_or_graph(path, inputs)
     if inputs:
         raise LoadError(f"{path} is drawn with the shapes in it; leave --input out")

@@ -96,7 +96,7 @@ class Workload:
     choices: dict[Any, Workload] = field(default_factory=dict, repr=False)
     "workloads chosen from it, so that each is written for the child process once"
     sample: str = field(default="", repr=False)
-    "the sample that it is, as `bert{layers=2}`; empty for another program"
+    "the sample that it is, as `sample:bert{layers=2}`; empty for another program"
     _graph: Graph | None = field(default=None, repr=False)
 
     @property

@@ -114,12 +114,12 @@ def source(
 
 
 def sample(*, text: str, name: str, folder: str, progress: Progress) -> Answer:
-    """Build a sample, `bert{layers=2}`, and write the program into a folder."""
+    """Build a sample, `sample:bert{layers=2}`, and write the program into a folder."""
     progress("Building the sample")
     _warm_up()
 
     def build() -> Answer:
-        made = samples.parse(text)
+        made = samples.load_text(text)
         made.name = name
         return _with_sources(made, Path(folder))
 

@@ -19,11 +19,9 @@ from workbench.dialects.registry import dialect as dialect_named
 from workbench.dialects.registry import installed
 from workbench.errors import LoadError, UnknownName
 from workbench.graph.nodes import DIALECTS
-from workbench.pipeline.spec import PassStep, Pipeline
+from workbench.pipeline.sample_text import parsed, text_of
 from workbench.samples._builder import Builder
 from workbench.samples.models import SAMPLES
-
-PREFIX = "sample:"
 
 
 def names(dialect: str | None = None) -> list[str]:
@@ -57,27 +55,14 @@ def load(name: str, *, dialect: str | None = None, **options: Any) -> Workload:
         raise LoadError(f"the sample {name} cannot be built so: {error}") from None
     workload = dialect_named(where).frontend.load(module, params, name)
     assert workload is not None, "a sample builds an IRModule"
-    workload.sample = PassStep(name, options).text
+    workload.sample = text_of(name, options)
     return workload
 
 
-def is_text(source: object) -> bool:
-    """Return whether this is the text of a sample, `sample:bert` or `sample:bert{layers=2}`."""
-    return isinstance(source, str) and source.startswith(PREFIX)
-
-
-def parse(text: str) -> Workload:
-    """Build the sample of a text, `bert{layers=2}`, with or without `sample:` before it.
-
-    Raises
-    ------
-    UnknownName, WorkbenchError
-        There is no such sample, or the text is not one name with options.
-    """
-    steps = list(Pipeline.parse(text.removeprefix(PREFIX)))
-    if len(steps) != 1:
-        raise LoadError("name one sample, `sample:bert` or `sample:bert{layers=2}`")
-    return load(steps[0].name, **steps[0].options)
+def load_text(text: str) -> Workload:
+    """Build the sample of a text, `sample:bert{layers=2}`; raises what `load` and `parsed` raise."""
+    name, options = parsed(text)
+    return load(name, **options)
 
 
 def _dialect_name(name: str | None) -> str:

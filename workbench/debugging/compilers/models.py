@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from workbench import samples
 from workbench.dialects import arrays, readers
 from workbench.dialects.base import GraphOnly, Workload
 from workbench.dialects.entries import Shapes, choose_entry
@@ -24,6 +23,7 @@ from workbench.dialects.registry import dialect_of
 from workbench.errors import LoadError
 from workbench.pipeline.elsewhere import Environment, Recipe
 from workbench.pipeline.load import MODEL, TEXT, size_of
+from workbench.pipeline.sample_text import is_sample, parsed
 from workbench.worker.parent import Progress
 
 ACCEPTED = (
@@ -78,14 +78,11 @@ def model_of(model: Any, params: Params | str | Path | None, shapes: Shapes, fol
         params = read_params(Path(params))
     elif params is not None:
         params = readers.by_name(params)
-    if isinstance(model, Workload) and model.sample:
-        model = f"{samples.PREFIX}{model.sample}"
-    if samples.is_text(model):
-        return _sample(model, params, shapes)
+    text = model.sample if isinstance(model, Workload) else model
+    if is_sample(text):
+        return _sample(text, params, shapes)
     if hasattr(model, "SerializeToString") and hasattr(model, "graph"):
-        path = folder / f"{re.sub('[^A-Za-z0-9]+', '_', model.graph.name)[:40] or 'model'}.onnx"
-        path.write_bytes(model.SerializeToString())
-        return _onnx(path, params, shapes)
+        return _onnx(_written(model, folder), params, shapes)
     path = readers.as_path(model)
     if path is not None:
         return _file(path.expanduser().absolute(), params, shapes, folder)
@@ -94,6 +91,13 @@ def model_of(model: Any, params: Params | str | Path | None, shapes: Shapes, fol
     if isinstance(model, GraphOnly):
         return _text_of(model, params, shapes, folder)
     return _live(model, params, shapes, folder)
+
+
+def _written(model: Any, folder: Path) -> Path:
+    """Return the path of a ModelProto, which is written to a file."""
+    path = folder / f"{re.sub('[^A-Za-z0-9]+', '_', model.graph.name)[:40] or 'model'}.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path
 
 
 def _onnx(path: Path, params: Params | None, shapes: Shapes) -> Model:
@@ -164,8 +168,7 @@ def _live(model: Any, params: Params | None, shapes: Shapes, folder: Path) -> Mo
 def _sample(text: str, params: Params | None, shapes: Shapes) -> Model:
     if params or shapes:
         raise LoadError(f"{text:.80} has its shapes and parameters; leave params and shapes out")
-    name = re.split("[{,]", text.removeprefix(samples.PREFIX))[0].strip()
-    return Model(name, Recipe("sample", {"text": text}, 0, MODEL))
+    return Model(parsed(text)[0], Recipe("sample", {"text": text}, 0, MODEL))
 
 
 def _size(folder: Path) -> int:
