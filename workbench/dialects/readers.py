@@ -216,6 +216,10 @@ def _as_path(source: Any) -> Path | None:
 
 
 def _file_text(path: Path) -> str:
+    if path.suffix == ".wbtrace":
+        raise LoadError(
+            f"{path.name:.80} is a saved trace, not a program; wb.Trace.open reads it, `tvm-workbench show` draws it"
+        )
     if path.suffix not in SUFFIXES:
         raise LoadError(
             f"{path.name:.80} is of no kind that can be loaded; give a file ending in {', '.join(SUFFIXES)}"
