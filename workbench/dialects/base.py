@@ -95,6 +95,8 @@ class Workload:
     "the workload with every function, if `entry` was chosen from it"
     choices: dict[Any, Workload] = field(default_factory=dict, repr=False)
     "workloads chosen from it, so that each is written for the child process once"
+    sample: str = field(default="", repr=False)
+    "the sample that it is, as `sample:bert{layers=2}`; empty for another program"
     _graph: Graph | None = field(default=None, repr=False)
 
     @property
@@ -184,7 +186,7 @@ class GraphOnly(Workload):
         self.name = graph.name
         self.dialect = graph.dialect
         self.notes = list(notes)
-        self.edits = self.entry = ""
+        self.edits = self.entry = self.sample = ""
         self.shapes = {}
         self.whole = None
         self.choices = {}

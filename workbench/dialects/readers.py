@@ -97,8 +97,8 @@ def _loaded(
         from workbench.dialects.importers.params import read_params
 
         params = read_params(Path(params))
-    given = None if params is None else _by_name(params)
-    thing = Source(source, _as_path(source), given, name, inputs, converter)
+    given = None if params is None else by_name(params)
+    thing = Source(source, as_path(source), given, name, inputs, converter)
     loaded = next(reader for reader in READERS if reader.accepts(thing)).read(thing)
     if external:
         loaded.notes.append(
@@ -107,7 +107,8 @@ def _loaded(
     return loaded
 
 
-def _by_name(params: Params) -> dict[str, Any]:
+def by_name(params: Params) -> dict[str, Any]:
+    """Return parameters by their names; raises LoadError if they have none."""
     try:
         found = dict(params)
     except (TypeError, ValueError):
@@ -126,7 +127,7 @@ class Text:
     def read(self, source: Source) -> Workload:
         _refuse_inputs(source)
         path = source.path
-        text, name = (source.given, "text") if path is None else (_file_text(path), path.stem)
+        text, name = (source.given, "text") if path is None else (file_text(path), path.stem)
         return _read(path, text, source.params, source.name or name, source.converter)[0]
 
 
@@ -167,10 +168,10 @@ def load_all(
 
     Accepts and raises the same as `load`; a source that is not text gives one Workload.
     """
-    params = None if params is None else _by_name(params)
-    path = _as_path(source)
+    params = None if params is None else by_name(params)
+    path = as_path(source)
     if path is not None and path.suffix in PASTES:
-        return _read(path, _file_text(path), params, name or path.stem, converter)
+        return _read(path, file_text(path), params, name or path.stem, converter)
     if path is None and isinstance(source, str):
         return _read(None, source, params, name or "text", converter)
     return [load(source, params, name=name, converter=converter)]
@@ -204,7 +205,7 @@ def _read(
     return [given or workload]
 
 
-def _as_path(source: Any) -> Path | None:
+def as_path(source: Any) -> Path | None:
     """Return the path that `source` names; a string that is empty or has a line break or a bracket is text."""
     if isinstance(source, Path):
         if "\0" in str(source):
@@ -215,7 +216,8 @@ def _as_path(source: Any) -> Path | None:
     return None
 
 
-def _file_text(path: Path) -> str:
+def file_text(path: Path) -> str:
+    """Return the text in a file; raises LoadError if it is not a text of a known kind or cannot be read."""
     if path.suffix == ".wbtrace":
         raise LoadError(
             f"{path.name:.80} is a saved trace, not a program; wb.Trace.open reads it, `tvm-workbench show` draws it"

@@ -63,12 +63,17 @@ def _parts(source: Workload | Graph) -> tuple[Graph, dict[str, Any], str]:
     graph = graph_of(source, "to_relax")
     if isinstance(source, Graph):
         return graph, {}, source.name
-    from workbench.dialects.relay.parser.metadata import constants
-
     found = {name: _array(value) for name, value in source.params.items()}
     if isinstance(source, GraphOnly):
-        found |= constants(source.metadata)
+        found |= values_of_text(source)
     return graph, found, source.name
+
+
+def values_of_text(source: GraphOnly) -> dict[str, Any]:
+    """Return the values of the constants of a Relay text, by their names in it."""
+    from workbench.dialects.relay.parser.metadata import constants
+
+    return constants(source.metadata)
 
 
 def _array(value: Any) -> Any:

@@ -10,6 +10,7 @@ from tvm.relax.frontend.onnx import onnx_frontend
 
 from workbench.dialects.base import Workload
 from workbench.dialects.importers.converting import Converting, Inputs, shapes
+from workbench.dialects.importers.names import dotted
 from workbench.dialects.importers.onnx_model import (
     contradicted,
     input_names,
@@ -68,5 +69,5 @@ class _Importer(onnx_frontend.ONNXGraphImporter):
         path = attrs["tvm_custom"]["name"]
         self.converting.now(op_name, path)
         made = super()._convert_operator(op_name, inputs, attrs, opset)
-        self.origins.came(made, path.split("/"), self.bb)
+        self.origins.came(made, dotted(path.split("/")), self.bb)
         return made
