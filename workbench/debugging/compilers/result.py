@@ -39,7 +39,9 @@ class CompilerPair:
     unraced: str = ""
     "the reason for no race, or for the end of the races"
     tried: tuple[Race, ...] = ()
-    "races of the right build against the same with other passes"
+    "races of the right build against the same with a change"
+    untried: tuple[str, ...] = ()
+    "a sentence for each change without a race"
     rows: tuple[Difference, ...] = field(default=(), repr=False)
     "the kernels of both, aligned; empty if a side has none"
 
@@ -68,6 +70,7 @@ class CompilerPair:
         lines += [self.part] if self.part else []
         lines += [str(race) for race in (self.race, *self.tried) if race is not None]
         lines += [f"not raced: {self.unraced}"] if self.unraced else []
+        lines += self.untried
         many = Counter(self.relation(row) for row in self.rows)
         if many:
             lines.append(
@@ -99,6 +102,7 @@ class CompilerPair:
             "exact": self.exact,
             "races": [_race_data(race) for race in (self.race, *self.tried) if race is not None],
             "unraced": self.unraced,
+            "untried": list(self.untried),
             "kernels": [{**vars(row), "relation": self.relation(row), "us_lost": row.us_lost} for row in self.rows],
         }
 
