@@ -244,7 +244,7 @@ def test_a_missing_environment(dialect: str, other: str, path: Path, monkeypatch
     ("make", "said"),
     [
         (lambda folder: folder / "none.onnx", "none.onnx cannot be read: there is no such file"),
-        (lambda folder: 3, "takes the path of an .onnx file or a ModelProto, not 3"),
+        (lambda folder: 3, "compare_compilers takes an ONNX file or ModelProto"),
         (lambda folder: _garbage(folder), "is not an ONNX model, or is damaged"),
     ],
     ids=["missing", "number", "garbage"],

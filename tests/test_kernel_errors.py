@@ -7,6 +7,7 @@ from functools import cache
 import pytest
 from breadth import breadth
 from planted_errors import bare_stack, stack
+from small_samples import SMALL
 
 import workbench as wb
 from workbench.debugging.kernel_errors.found import KernelErrors
@@ -27,7 +28,7 @@ def kernels_with(found: KernelErrors, layer: int) -> list[int]:
 
 @pytest.mark.parametrize("name", breadth(["parallel_cast", "mlp", "branches", "attention"], "attention"))
 def test_right_build_has_no_errors_of_its_own(name: str, dialect: str) -> None:
-    found = wb.kernel_errors(wb.samples.load(name, dialect=dialect))
+    found = wb.kernel_errors(wb.samples.load(name, dialect=dialect, **SMALL[name]))
     assert found.wrong == ()
     assert len(found.table) == len(found.rows) > 0
     for row in found.rows:
@@ -65,7 +66,7 @@ def test_another_operator_is_named(dialect: str) -> None:
 
 
 def test_values_are_dropped_after_their_last_use(dialect: str) -> None:
-    short, long = (wb.kernel_errors(stack(dialect, layers)) for layers in (4, 24))
+    short, long = (wb.kernel_errors(stack(dialect, layers)) for layers in (2, 12))
     assert long.values > 4 * short.values
     assert long.kept == short.kept <= 4
 

@@ -288,3 +288,17 @@ def test_interrupted_exploration_goes_on(dialect: str) -> None:
     with pytest.raises(KeyboardInterrupt):
         found.run(stop)
     assert len(found.run().rows) == 3
+
+
+@pytest.mark.parametrize("given", [0, "EliminateCommonSubexpr", {"opt_level": 0}, wb.Config(opt_level=0)])
+def test_a_single_configuration_needs_no_list(dialect: str, given: Any) -> None:
+    rows = wb.measure(small(), given, budget=0.02, store=False)
+    assert list(rows["status"]) == ["ok"]
+    assert list(rows["config"]) == [wb.Config.of(given).label]
+
+
+@pytest.mark.parametrize("call", [wb.measure, lambda w, **how: wb.race(w, 0, 3, **how)])
+@pytest.mark.parametrize("name", ["budget", "timeout"])
+def test_seconds_in_words_are_refused(dialect: str, call: Any, name: str) -> None:
+    with pytest.raises(wb.WorkbenchError, match=f"{name} is a number of seconds, not str '1s'"):
+        call(small(), **{name: "1s"})

@@ -134,6 +134,22 @@ def test_inputs_that_do_not_fit_are_told(dialect: str, inputs: Any, error: type[
         wb.load(dense(), inputs=inputs)
 
 
+@pytest.mark.parametrize(("shape", "words"), [((1, 8), "1 x 8"), ((1, 8, 16), "1 x 8 x 16")])
+def test_a_shape_that_the_file_contradicts_is_named(dialect: str, shape: tuple[int, ...], words: str) -> None:
+    m = Onnx()
+    model = m.model({"x": (FLOAT, ["batch", "seq", 32])}, m.linear(m.norm("x", 32), "dense", 32, 64))
+    match = rf"the file declares the input x as batch x seq x 32, and inputs= gives {words}; TVM cannot convert"
+    with pytest.raises(LoadError, match=match):
+        wb.load(model, inputs={"x": shape})
+    assert wb.load(model, inputs={"x": (2, 8, 32)}).notes == []
+
+
+def test_a_program_of_another_shape_than_the_file_has_a_note(dialect: str) -> None:
+    m = Onnx()
+    made = wb.load(m.model({"x": (FLOAT, [4])}, m.op("Relu", "x")), inputs={"x": (8,)})
+    assert made.notes == ["the file declares the input x as 4, and inputs= gives 8"]
+
+
 def test_inputs_of_a_program_with_shapes_are_refused(dialect: str) -> None:
     with pytest.raises(wb.WorkbenchError, match="with shapes="):
         wb.load(wb.samples.load("mlp").text(), inputs={"x": (1, 8)})

@@ -142,14 +142,18 @@ _MODEL = "a .relay, .txt, .json, .py, .onnx or .tflite file, or sample:NAME"
 
 def _add_model_options(parser: argparse.ArgumentParser) -> None:
     _add_inputs(parser)
+    _add_params(parser)
+    parser.add_argument(
+        "--timeout", type=float, default=TIMEOUT, metavar="SECONDS", help=f"for each build (default: {TIMEOUT:g})"
+    )
+
+
+def _add_params(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--params",
         type=Path,
         metavar="FILE",
         help="parameters by name, as numpy.savez or TVM's save_param_dict writes them",
-    )
-    parser.add_argument(
-        "--timeout", type=float, default=TIMEOUT, metavar="SECONDS", help=f"for each build (default: {TIMEOUT:g})"
     )
 
 
@@ -271,11 +275,12 @@ def _add_migrate(commands: Commands) -> None:
     parser = _command(
         commands,
         "migrate",
-        "compare Relay and Relax on an ONNX model, and write an HTML file",
+        "compare Relay and Relax on one model, and write an HTML file",
         "Tables as CSV and all figures as JSON are next to it. Each compiler runs in its own environment, which is found as `doctor` finds it.",
     )
-    parser.add_argument("model", help="an .onnx file")
+    parser.add_argument("model", help="an .onnx file, Relay or TVMScript in a .relay, .txt or .py file, or sample:NAME")
     _add_inputs(parser)
+    _add_params(parser)
     parser.add_argument("--target", action="append", help="as TVM writes it; can be repeated (default: llvm)")
     parser.add_argument("--relay", metavar="PYTHON", help="the Python of Relay's environment (default: it is found)")
     parser.add_argument("--relax", metavar="PYTHON", help="the Python of Relax's environment (default: it is found)")

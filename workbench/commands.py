@@ -6,11 +6,13 @@ cli.py reads the command line; this module imports the package's dependencies.
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench import samples
 from workbench.dialects.base import Workload
 from workbench.dialects.entries import Shapes
 from workbench.dialects.readers import PASTES, TEXTS
@@ -20,6 +22,7 @@ from workbench.graph.model import Graph
 from workbench.graph.received import Damaged, literal
 from workbench.pipeline.config import Config
 from workbench.pipeline.load import load, load_all
+from workbench.pipeline.sample_text import PREFIX, is_sample
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.step import Step
 from workbench.pipeline.trace import Trace
@@ -36,7 +39,6 @@ PASS_FAILED = 3
 "exit status: the command did its work, and one of the passes or configurations failed"
 BAD_FILE, LOST = 2, 3
 "exit statuses of a comparison: a file cannot be read as remarks; a decision of the first file is not in the second"
-SAMPLE = "sample:"
 
 
 def trace(options: argparse.Namespace) -> int:
@@ -170,17 +172,18 @@ def migrate(options: argparse.Namespace) -> int:
     from workbench.plots.report import Files, Section, page, report_path, rows_of_text
     from workbench.widgets.graph.compilers import CompilerView
 
-    path = report_path(options.output or f"{Path(options.model).stem}.html")
+    path = report_path(options.output or f"{Path(options.model.removeprefix(PREFIX)).stem}.html")
     found = compare_compilers(
         options.model,
         _shapes(options.inputs),
         options.target or ("llvm",),
+        params=options.params,
         compilers=(Compiler("relay", options.relay), Compiler("relax", options.relax)),
         budget=options.budget,
         suggest=True,
         timeout=options.timeout,
     )
-    files = Files(path)
+    files, model = Files(path), options.model if is_sample(options.model) else Path(options.model).name
     table, sides = found.printed.drop(columns="target" if len(found.pairs) == 1 else []), found.sides
     saved = files.csv("kernels", found.printed), files.csv("compilers", sides), files.json(found.to_data())
     views = [
@@ -195,7 +198,7 @@ def migrate(options: argparse.Namespace) -> int:
             "Kernels by the nodes of the model, Relay left and Relax right", table=rows_of_text(table), files=saved[0]
         ),
         Section("All figures", files=saved[2]),
-        Section("To make it again", code=f"tvm-workbench migrate {Path(options.model).name} -o {path.name}\n"),
+        Section("To make it again", code=f"tvm-workbench migrate {shlex.quote(model)} -o {path.name}\n"),
     ]
     files.write(path, page(f"{found.name}: from Relay to Relax", str(found).splitlines()[1:], sections))
     print_line(found)
@@ -221,15 +224,10 @@ def export(options: argparse.Namespace) -> int:
 
 
 def _model(source: str, params: Path | None, inputs: list[str]) -> Workload:
-    if source.startswith(SAMPLE):
-        from workbench.samples import load as sample
-
-        steps = list(Pipeline.parse(source.removeprefix(SAMPLE)))
-        if len(steps) != 1:
-            raise LoadError("name one sample, `sample:bert` or `sample:bert{layers=2}`")
+    if is_sample(source):
         if inputs or params:
             raise LoadError(f"{source} has its shapes and parameters; leave --input and --params out")
-        return sample(steps[0].name, **steps[0].options)
+        return samples.load_text(source)
     path, given = Path(source), _shapes(inputs)
     workload = load(path, params, shapes=_sizes(given)) if path.suffix in TEXTS else load(path, params, inputs=given)
     _print_notes(workload.notes)
@@ -270,7 +268,7 @@ def _trace_or_graph(path: str, inputs: list[str]) -> Trace | Graph:
 
 def _load_for_show(path: str, inputs: list[str]) -> Trace | Graph | tuple[Graph, Graph]:
     """Load what `show` draws: both modules of a text with a before and an after."""
-    if path.startswith(SAMPLE) or Path(path).suffix not in PASTES:
+    if is_sample(path) or Path(path).suffix not in PASTES:
         return _trace_or_graph(path, inputs)
     if inputs:
         raise LoadError(f"{path} is drawn with the shapes in it; leave --input out")

@@ -15,6 +15,8 @@ LONGEST = 600
 "characters of a line that is quoted from elsewhere"
 MOST = 1900
 "characters of a message"
+MOST_NAMES = 12
+"names that a message lists"
 
 
 class WorkbenchError(Exception):
@@ -149,12 +151,11 @@ class UnknownName(WorkbenchError):
     """A name that is not in its list; the message suggests the nearest ones."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
-        known = list(known)
-        near = get_close_matches(name, known, n=3, cutoff=0.5)
-        lowered = {k.lower(): k for k in known}
-        if not near and name.lower() in lowered:
-            near = [lowered[name.lower()]]
-        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(sorted(known)[:12])}"
+        known = sorted(known)
+        near = [each for each in known if each.lower() == name.lower()]
+        near = near or get_close_matches(name, known, n=3, cutoff=0.5)
+        more = f" and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known[:MOST_NAMES])}{more}"
         super().__init__(f"there is no {what} named {name!r}; {hint}")
 
 
@@ -171,12 +172,30 @@ class UnknownKeyword(UnknownName, TypeError):
 
 
 class UnknownNode(WorkbenchError):
-    """A node id that a graph does not have."""
+    """A node id that a graph does not have, or another object in place of an id."""
 
     def __init__(self, node: object, count: int) -> None:
-        super().__init__(
-            f"the graph has no node {node!r}: its {count} nodes are numbered from 0; take ids from g.nodes"
-        )
+        if isinstance(node, int):
+            super().__init__(
+                f"the graph has no node {node!r}: its {count} nodes are numbered from 0; take ids from g.nodes"
+            )
+            return
+        id = getattr(node, "id", None)
+        given = f"{type(node).__name__} {node if id is None else id!r}"
+        super().__init__(f"a node is named by its id, not by {given}; take ids from g.nodes, such as g.ops[0].id")
+
+
+def instead(source: object, *, graph: bool = False) -> str:
+    """Return how to get a Workload from another object, or with `graph` a Workload or a Graph."""
+    kind = type(source).__name__
+    if isinstance(source, (str, os.PathLike)):
+        return "wb.load reads a file or a text"
+    if kind == "Trace":
+        last = "trace.end.graph is its last graph, and " if graph else ""
+        return f"{last}wb.load(trace.result) makes a Workload of its last module"
+    if kind == "Graph":
+        return "a graph has no module, so give the Workload that it is of"
+    return "wb.load makes a Workload of a module"
 
 
 def words(error: BaseException) -> str:

@@ -32,6 +32,8 @@ import workbench.widgets.base
 workbench.widgets.base.View._esm = open({str(PROBED)!r}, encoding="utf-8").read()
 """
 "a cell: the views of graphs made after it have `frames` and `places()` on their roots (js/testing/probed.ts)"
+LAB = "import sys; sys.modules['rfc3987_syntax'] = None; from jupyterlab.labapp import main; main()"
+"JupyterLab's program, without the grammar of addresses that tests/conftest.py leaves out too"
 SLOW_MACHINE = "[anywidget] Failed to initialize model."
 "anywidget's error when a model takes 2 s to start; the view is drawn all the same, and a test that needs it waits for it"
 
@@ -77,7 +79,7 @@ def running_lab(folder: Path) -> Iterator[Lab]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     lab = Lab(folder, port, secrets.token_hex(8))
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}"]
+    command = [sys.executable, "-c", LAB, "--no-browser", "--allow-root", f"--port={port}"]
     options = [
         f"--ServerApp.root_dir={folder}",
         f"--IdentityProvider.token={lab.token}",

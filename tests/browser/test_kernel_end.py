@@ -24,7 +24,7 @@ def own(lab: Lab, browser: Browser) -> Iterator[Notebook]:
 
 def test_kernel_that_is_busy_restarted_or_dead(own: Notebook) -> None:
     view = own.show("wb.GraphView(BEFORE)")
-    own.run_cell("import time; time.sleep(10); done = True")
+    own.run_cell("import time; time.sleep(2); done = True")
     assert own.python("done")
     expect(view.part("kernel-ended")).to_have_count(0)
 

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 # a small program is timed in less than a second, before the interrupt could come
 MEASURE = """
 import workbench as wb
-rows = wb.measure(wb.samples.load("bert", layers=1, seq=32), [0, 1, 2, 3], budget=3, check=False)
+rows = wb.measure(wb.samples.load("bert", layers=1, seq=32), [0, 1, 2, 3], budget=1, check=False)
 print("done")
 """
 BEGIN = """

@@ -105,6 +105,15 @@ def test_the_sentence_of_a_race(race: Ratio, sentence: str) -> None:
     assert judge(A, B, race, facts="24 rounds, llvm").sentence.startswith(sentence)
 
 
+def test_a_control_that_overlaps_the_race_is_in_the_sentence() -> None:
+    found = judge(A, B, Ratio(1.184, 1.092, 1.654), [Ratio(1.02, 0.95, 1.1)], facts="10 rounds")
+    assert found.answer == UNKNOWN
+    assert found.sentence == (
+        "no difference shown between opt 2 and opt 3 (time ratio opt 2 / opt 3 = 1.184, 95 % interval 1.092 to 1.654, "
+        "which overlaps 0.950 to 1.100 of a program against itself, 10 rounds)"
+    )
+
+
 def test_long_names_are_written_once() -> None:
     name = "FuseOps, " * 20
     sentence = judge(A, Side(name), Ratio(2.0, 1.9, 2.1)).sentence

@@ -23,7 +23,7 @@ from sourced_graph import fused
 
 TESTS = Path(__file__).parent.parent
 RELAY = TESTS.parent / ".venv-relay" / "bin" / "python"
-SHORT = ("BERT", "LSTM, unrolled")
+SHORT = ("LSTM, unrolled",)
 LOWER = {"Swin": 0.92}
 """Swin: Relay adds the bias of the attention's projection in the kernel that moves the windows back, Relax in the product"""
 

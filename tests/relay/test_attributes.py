@@ -156,7 +156,9 @@ def test_every_attribute_of_every_operator(form: str, every: list[attribute_case
 @pytest.mark.long
 def test_every_attribute_loaded(every: list[attribute_cases.Case], tell: Tell) -> None:
     counts: Counter[str] = Counter()
-    for case in every:
+    # one value of each attribute: the test above reads all values
+    one_of_each = {(case.op, case.attribute): case for case in every}
+    for case in one_of_each.values():
         text = case.module().astext(show_meta_data=False)
         try:
             loaded = wb.load(text)
@@ -169,7 +171,7 @@ def test_every_attribute_loaded(every: list[attribute_cases.Case], tell: Tell) -
         else:
             assert loaded.notes, text
             counts["noted"] += 1
-    tell(f"wb.load of {len(every)} texts: {dict(counts)}")
+    tell(f"wb.load of {len(one_of_each)} texts: {dict(counts)}")
 
 
 def test_attributes_of_a_graph_are_values_of_pythons_own_types() -> None:

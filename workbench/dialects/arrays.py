@@ -130,6 +130,11 @@ def read(folder: Path, make: Callable[[np.ndarray, list[int], str], Any]) -> dic
     }
 
 
+def as_numpy(numbers: np.ndarray, shape: list[int], dtype: str) -> np.ndarray:
+    """Return the array of these bytes, for `read`; raises ValueError if they are not of this shape and type."""
+    return numbers.view(_dtype(dtype)).reshape(shape)
+
+
 def copy_into(address: int, numbers: np.ndarray) -> None:
     """Copy bytes to a tensor's address in this machine's memory."""
     ctypes.memmove(address, numbers.ctypes.data, numbers.nbytes)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.dialects import registry
-from workbench.errors import LoadError, WorkbenchError
+from workbench.errors import LoadError, WorkbenchError, instead
 from workbench.graph.after import After
 from workbench.graph.model import Graph
 from workbench.wording import counted
@@ -95,6 +95,8 @@ class Workload:
     "the workload with every function, if `entry` was chosen from it"
     choices: dict[Any, Workload] = field(default_factory=dict, repr=False)
     "workloads chosen from it, so that each is written for the child process once"
+    sample: str = field(default="", repr=False)
+    "the sample that it is, as `sample:bert{layers=2}`; empty for another program"
     _graph: Graph | None = field(default=None, repr=False)
 
     @property
@@ -158,7 +160,7 @@ def workload_of(source: object, asked: str) -> Workload:
         The source is not a Workload.
     """
     if not isinstance(source, Workload):
-        raise WorkbenchError(f"{asked} takes a Workload, not {type(source).__name__}; wb.load makes one of a module")
+        raise WorkbenchError(f"{asked} takes a Workload, not {type(source).__name__}; {instead(source)}")
     return source
 
 
@@ -184,7 +186,7 @@ class GraphOnly(Workload):
         self.name = graph.name
         self.dialect = graph.dialect
         self.notes = list(notes)
-        self.edits = self.entry = ""
+        self.edits = self.entry = self.sample = ""
         self.shapes = {}
         self.whole = None
         self.choices = {}

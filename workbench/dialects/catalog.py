@@ -45,14 +45,12 @@ class Catalog:
         try:
             return self.constructors[name](**options)
         except (TypeError, ValueError, AttributeError, RuntimeError) as error:  # TVMError is a RuntimeError
-            raise PipelineError(f"{name} cannot be made with {dict(options)}: {self.message(error)}") from None
+            known = {parameter.name for parameter in _options(self.constructors[name])}
+            takes = f"; it takes {', '.join(sorted(known)) or 'no options'}" if set(options) - known else ""
+            raise PipelineError(f"{name} cannot be made with {dict(options)}: {self.message(error)}{takes}") from None
 
     def _describe(self, name: str, constructor: Callable[..., Any]) -> PassInfo:
-        options = tuple(
-            _option(p)
-            for p in inspect.signature(constructor).parameters.values()
-            if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
-        )
+        options = tuple(map(_option, _options(constructor)))
         doc = (inspect.getdoc(constructor) or "").split("\n\n")[0].replace("\n", " ")
         example = self.examples.get(name, {})
         level, requires = _level(constructor, options, example)
@@ -87,6 +85,12 @@ def _level(
     if not is_pass(made):
         return None, ()
     return int(made.info.opt_level), tuple(map(str, made.info.required))
+
+
+def _options(constructor: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return the named parameters of a constructor."""
+    parameters = inspect.signature(constructor).parameters.values()
+    return [each for each in parameters if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)]
 
 
 def _option(parameter: inspect.Parameter) -> Option:

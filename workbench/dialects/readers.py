@@ -19,7 +19,7 @@ from workbench.dialects.importers.files import READERS as IMPORTED_READERS
 from workbench.dialects.importers.files import SUFFIXES as IMPORTED
 from workbench.dialects.importers.files import converted
 from workbench.dialects.registry import WHERE, dialect_here, installed
-from workbench.errors import LoadError, ParseError, reason
+from workbench.errors import LoadError, ParseError, instead, reason
 
 Params = Mapping[str, Any] | Iterable[tuple[str, Any]]
 "name -> array, or pairs as relax.frontend.nn's export_tvm gives them"
@@ -97,8 +97,8 @@ def _loaded(
         from workbench.dialects.importers.params import read_params
 
         params = read_params(Path(params))
-    given = None if params is None else _by_name(params)
-    thing = Source(source, _as_path(source), given, name, inputs, converter)
+    given = None if params is None else by_name(params)
+    thing = Source(source, as_path(source), given, name, inputs, converter)
     loaded = next(reader for reader in READERS if reader.accepts(thing)).read(thing)
     if external:
         loaded.notes.append(
@@ -107,7 +107,8 @@ def _loaded(
     return loaded
 
 
-def _by_name(params: Params) -> dict[str, Any]:
+def by_name(params: Params) -> dict[str, Any]:
+    """Return parameters by their names; raises LoadError if they have none."""
     try:
         found = dict(params)
     except (TypeError, ValueError):
@@ -126,7 +127,7 @@ class Text:
     def read(self, source: Source) -> Workload:
         _refuse_inputs(source)
         path = source.path
-        text, name = (source.given, "text") if path is None else (_file_text(path), path.stem)
+        text, name = (source.given, "text") if path is None else (file_text(path), path.stem)
         return _read(path, text, source.params, source.name or name, source.converter)[0]
 
 
@@ -142,8 +143,10 @@ class Module:
             workload = dialect_here().frontend.load(source.given, source.params, source.name or "main")
             if workload is not None:
                 return workload
+        if type(source.given).__name__ == "Trace":
+            raise LoadError(f"a Trace is not a program; {instead(source.given)}")
         raise LoadError(
-            f"a {type(source.given).__name__} is not something to load; give an IRModule, a Function, (module, params), text, or a path ending in {', '.join(SUFFIXES)}"
+            f"wb.load takes an IRModule, a Function, (module, params), text, or a path ending in {', '.join(SUFFIXES)}, not {type(source.given).__name__}"
         )
 
 
@@ -165,10 +168,10 @@ def load_all(
 
     Accepts and raises the same as `load`; a source that is not text gives one Workload.
     """
-    params = None if params is None else _by_name(params)
-    path = _as_path(source)
+    params = None if params is None else by_name(params)
+    path = as_path(source)
     if path is not None and path.suffix in PASTES:
-        return _read(path, _file_text(path), params, name or path.stem, converter)
+        return _read(path, file_text(path), params, name or path.stem, converter)
     if path is None and isinstance(source, str):
         return _read(None, source, params, name or "text", converter)
     return [load(source, params, name=name, converter=converter)]
@@ -202,7 +205,7 @@ def _read(
     return [given or workload]
 
 
-def _as_path(source: Any) -> Path | None:
+def as_path(source: Any) -> Path | None:
     """Return the path that `source` names; a string that is empty or has a line break or a bracket is text."""
     if isinstance(source, Path):
         if "\0" in str(source):
@@ -213,7 +216,8 @@ def _as_path(source: Any) -> Path | None:
     return None
 
 
-def _file_text(path: Path) -> str:
+def file_text(path: Path) -> str:
+    """Return the text in a file; raises LoadError if it is not a text of a known kind or cannot be read."""
     if path.suffix not in SUFFIXES:
         raise LoadError(
             f"{path.name:.80} is of no kind that can be loaded; give a file ending in {', '.join(SUFFIXES)}"

@@ -48,7 +48,7 @@ def to_relax(source: Workload | Graph, params: Mapping[str, Any] | None = None) 
         raise LoadError(f"{name} is {graph.dialect} already; to_relax takes Relay")
     if registry.installed() != "relax":
         raise LoadError(
-            "there is no Relax here: save the text with `module.astext()` and load it with wb.load in the main environment's kernel"
+            "to_relax needs TVM with Relax: save the text of this program (`w.text()`), and wb.load the file in an environment with Relax"
         )
     from workbench.dialects.relax.from_relay import translate
 
@@ -63,12 +63,17 @@ def _parts(source: Workload | Graph) -> tuple[Graph, dict[str, Any], str]:
     graph = graph_of(source, "to_relax")
     if isinstance(source, Graph):
         return graph, {}, source.name
-    from workbench.dialects.relay.parser.metadata import constants
-
     found = {name: _array(value) for name, value in source.params.items()}
     if isinstance(source, GraphOnly):
-        found |= constants(source.metadata)
+        found |= values_of_text(source)
     return graph, found, source.name
+
+
+def values_of_text(source: GraphOnly) -> dict[str, Any]:
+    """Return the values of the constants of a Relay text, by their names in it."""
+    from workbench.dialects.relay.parser.metadata import constants
+
+    return constants(source.metadata)
 
 
 def _array(value: Any) -> Any:

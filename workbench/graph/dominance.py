@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import SupportsIndex
 
 from workbench.errors import UnknownNode
 from workbench.graph.ancestors import Ancestors
@@ -85,7 +86,8 @@ def known_node(graph: Graph, node: int) -> int:
     UnknownNode
         It does not.
     """
-    if not 0 <= node < len(graph.nodes):
+    # the id is the user's, so it may be an object of any type
+    if not isinstance(node, SupportsIndex) or not 0 <= node < len(graph.nodes):
         raise UnknownNode(node, len(graph.nodes))
     return node
 

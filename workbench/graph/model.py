@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from workbench.errors import WorkbenchError
+from workbench.errors import WorkbenchError, instead
 from workbench.graph.nodes import Answers, CallableTuple, Edge, Group, Node, Products, warn_of_call
 from workbench.terminal import visible
 from workbench.wording import counted
@@ -225,7 +225,7 @@ def graph_of(source: Graph | HasGraph, asked: str) -> Graph:
     graph = source if isinstance(source, Graph) else getattr(source, "graph", None)
     if not isinstance(graph, Graph):
         raise WorkbenchError(
-            f"{asked} takes a Workload or a Graph, not {type(source).__name__}; wb.load makes a Workload of a module"
+            f"{asked} takes a Workload or a Graph, not {type(source).__name__}; {instead(source, graph=True)}"
         )
     return graph
 

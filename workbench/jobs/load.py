@@ -19,10 +19,15 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.dialects.base import Workload
+from workbench import samples
+from workbench.dialects import arrays, programs, readers
+from workbench.dialects.base import GraphOnly, Workload
+from workbench.dialects.entries import choose_entry
 from workbench.dialects.importers.files import importer
+from workbench.dialects.importers.names import with_sources
 from workbench.dialects.readers import HERE
 from workbench.dialects.registry import dialect_here, dialect_of
+from workbench.dialects.translating import to_relax, values_of_text
 from workbench.errors import LoadError, WorkbenchError, sentence, to_data
 from workbench.worker.child import Progress
 from workbench.worker.limits import ran_out
@@ -32,6 +37,7 @@ _SMALL = {
     "relay": "fn (%x: Tensor[(4), float32]) { nn.relu(%x) }",
     "relax": "@R.function\ndef main(x: R.Tensor((4,), 'float32')) -> R.Tensor((4,), 'float32'):\n    return R.nn.relu(x)\n",
 }
+NO_SIZES = "without Relay's environment nothing writes sizes into a Relay text; write them in the text, or give that environment"
 NO_MEMORY = "TVM needs more memory to read this than its size allows; read it with TVM yourself and load the module"
 STACK = 6 << 20
 "bytes of stack; the notebook has 8 MiB, so a source that survives here also survives there"
@@ -75,6 +81,79 @@ def model(
     return _in_fork(convert)
 
 
+def source(
+    *,
+    text: str,
+    params: str,
+    shapes: Sequence[tuple[str, int | Sequence[int]]],
+    name: str,
+    folder: str,
+    progress: Progress,
+) -> Answer:
+    """Read Relay text or TVMScript, and write the program into a folder; Relax translates a Relay text.
+
+    Parameters
+    ----------
+    params
+        The folder of the parameters, which `arrays.write` wrote.
+    """
+    progress("Loading")
+    _warm_up()
+
+    def read() -> Answer:
+        given = arrays.read(Path(params), arrays.as_numpy)
+        made = readers.load(text, given, name=name)
+        if not isinstance(made, GraphOnly):
+            return _with_sources(choose_entry(made, None, dict(shapes)), Path(folder))
+        if shapes:
+            raise LoadError(NO_SIZES)
+        translation = to_relax(with_sources(made.graph), {**values_of_text(made), **given})
+        return _written(translation, Path(folder))
+
+    return _in_fork(read)
+
+
+def sample(*, text: str, name: str, folder: str, progress: Progress) -> Answer:
+    """Build a sample, `sample:bert{layers=2}`, and write the program into a folder."""
+    progress("Building the sample")
+    _warm_up()
+
+    def build() -> Answer:
+        made = samples.load_text(text)
+        made.name = name
+        return _with_sources(made, Path(folder))
+
+    return _in_fork(build)
+
+
+def saved(
+    *, given: str, shapes: Sequence[tuple[str, int | Sequence[int]]], name: str, folder: str, progress: Progress
+) -> Answer:
+    """Read the program that another process of this dialect wrote, and write it into a folder."""
+    progress("Loading")
+    _warm_up()
+
+    def read() -> Answer:
+        made = dialect_here().frontend.restore(Path(given))
+        made.name, made.shapes = name, dict(shapes)
+        return _with_sources(made, Path(folder))
+
+    return _in_fork(read)
+
+
+def translated(*, given: str, name: str, folder: str, progress: Progress) -> Answer:
+    """Translate the Relay program in a folder to Relax, and write it into another folder."""
+    progress("Translating")
+    _warm_up()
+
+    def translate() -> Answer:
+        made = to_relax(programs.read_graph(Path(given)), programs.read_values(Path(given)))
+        made.name = name
+        return _written(made, Path(folder))
+
+    return _in_fork(translate)
+
+
 def check_relay(*, text: str, types: Mapping[str, tuple[Sequence[int], str]], progress: Progress) -> Answer:
     """Make the module of each reading of a Relay text. The notebook repeats TVM's refusals by itself."""
     from workbench.dialects.relay.frontend import module_of_reading
@@ -113,12 +192,20 @@ def _written(workload: Workload, folder: Path) -> Answer:
     answer = {"notes": workload.notes, "has_kernels": has_kernels, "dialect": workload.dialect}
     graph = workload.graph
     _ = graph.answers, graph.products  # TVM computes these here, where it may end the process
-    (folder / "graph.json").write_text(graph.to_json(), encoding="utf-8")
+    programs.write_graph(graph, folder)
     try:
         dialect.frontend.dump(workload, folder)
     except Exception:  # noqa: BLE001  TVM cannot save every module; the notebook makes it again
         return {**answer, "saved": False}
     return {**answer, "saved": True}
+
+
+def _with_sources(workload: Workload, folder: Path) -> Answer:
+    """Write a program with a source for each operator, and the values that a translation of it needs."""
+    dialect_of(workload).frontend.check_types(workload.module)
+    answer = _written(workload, folder)
+    programs.add_sources(workload, folder)
+    return {**answer, "shapes": dict(workload.shapes)}
 
 
 def _in_fork(work: Callable[[], Answer]) -> Answer:

@@ -57,6 +57,10 @@ JOBS: Mapping[str, Callable[..., object]] = {
     "prepare": turns.prepare,
     "turn": turns.turn,
     "onnx_outputs": turns.onnx_outputs,
+    "source": load.source,
+    "sample": load.sample,
+    "saved": load.saved,
+    "translated": load.translated,
     # wb.lint
     "lookups": schedules.lookups,
     "fallbacks": schedules.fallbacks,

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError, NoDevice, WorkbenchError
@@ -75,6 +75,11 @@ class MeasureOptions:
     "where to borrow the device; None to run here"
     role: str = "builds"
     "of the child process that does the work"
+
+    def __post_init__(self) -> None:
+        for name, given in (("budget", self.budget), ("timeout", self.timeout)):
+            if not isinstance(given, SupportsFloat):
+                raise MeasureError(f"{name} is a number of seconds, not {type(given).__name__} {given!r}")
 
     @property
     def of_a_job(self) -> JobOptions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -54,7 +54,7 @@ def measure(
     Parameters
     ----------
     configs
-        Opt levels, pipelines or their text, dicts of Config's fields, or Configs.
+        Opt levels, pipelines or their text, dicts of Config's fields, or Configs; a single one needs no list.
     targets
         In TVM's syntax; plain `llvm` gets this host's `-mcpu`, plain `cuda` this GPU's `-arch`.
     entry, shapes
@@ -153,7 +153,9 @@ def _interrupted(row: Row) -> Row:
 
 
 def _listed(configs: Iterable[Any]) -> list[tuple[Config, Pipeline | None]]:
-    """Return each configuration, with the pipeline itself if only this notebook can run it."""
+    """Return each configuration, with the pipeline itself if only this notebook can run it; a single one is a list of one."""
+    if isinstance(configs, (str, Mapping, Pipeline)) or not isinstance(configs, Iterable):
+        configs = [configs]
     return [
         (Config.of(config), config if isinstance(config, Pipeline) and any(step.run for step in config) else None)
         for config in configs

@@ -145,7 +145,8 @@ def judge(
     loud = next((each for each in controls if is_noisy(each)), None)
     if loud is not None:
         return Outcome(UNKNOWN, NOISE, noise_sentence(loud, again))
-    answer = race.answer if not any(_overlap(race, each) for each in controls) else UNKNOWN
+    near = next((each for each in controls if _overlap(race, each)), None)
+    answer = race.answer if near is None else UNKNOWN
     if answer == UNKNOWN:
         # a smaller one may come from the addresses of the two builds
         small = race.answer == UNKNOWN and not race.low <= 1 <= race.high
@@ -156,7 +157,15 @@ def judge(
     # the sentence has each long pipeline once
     brief = max(len(a.name), len(b.name)) <= NAME_LENGTH
     names = f"{a.name} / {b.name} = " if brief else "of the first to the second " if answer == UNKNOWN else ""
-    details = ", ".join(part for part in (f"time ratio {names}{race.ratio:.3f}", interval(race), facts) if part)
+    # the interval alone would claim a difference
+    control = (
+        ""
+        if near is None or race.answer == UNKNOWN
+        else f"which overlaps {near.low:.3f} to {near.high:.3f} of a program against itself"
+    )
+    details = ", ".join(
+        part for part in (f"time ratio {names}{race.ratio:.3f}", interval(race), control, facts) if part
+    )
     return Outcome(answer, RACED, f"{claim} ({details})")
 
 

@@ -86,8 +86,9 @@ def traced(
     arguments = {"target": target, "config": config.to_data(), "whole": whole}
     answer = child.run("trace_build", workload, arguments, **(limits or {}))
     states = [_state(workload, answer["trace"], place, child) for place in range(answer["states"])]
-    if start is not None:
-        states[0] = start
+    first = states[0]
+    # the graph that the child makes has no sources that were added to the workload's
+    states[0] = start or State(None, lambda: workload.graph, lambda: first.text, first.kept)
     steps = tuple(
         Step(
             row["name"],

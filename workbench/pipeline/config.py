@@ -186,7 +186,7 @@ def check_config(workload: Workload, config: Config) -> None:
     catalog = {info.name: info for info in dialect_of(workload).passes.catalog()}
     for name in (*config.disabled, *config.required):
         if name not in catalog and name not in _INNER and not name.startswith(("tir.", "tirx.", "s_tir.")):
-            raise UnknownName(f"{workload.dialect} pass", name, [*catalog, *_INNER])
+            raise UnknownName(f"{workload.dialect.capitalize()} pass", name, [*catalog, *_INNER])
     for name in config.disabled:
         if name in catalog and catalog[name].locked:
             raise MeasureError(f"{name} cannot be switched off: {catalog[name].locked}")

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.dialects.base import GraphOnly, Workload
+from workbench.dialects.programs import read_graph
 from workbench.dialects.registry import installed
 from workbench.environments.find import find
 from workbench.errors import LoadError, from_data
-from workbench.graph.model import Graph
-from workbench.pipeline.load import MODEL, run_limited, size_of
+from workbench.pipeline.load import Allowance, run_limited
 from workbench.worker.parent import Progress, Worker, worker
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A job of `jobs/load.py` that makes a program, and its limits."""
+
+    job: str
+    arguments: Mapping[str, object]
+    size: int
+    "bytes of the source"
+    allowance: Allowance
+    trusted: bool = False
+    "the kernels in the program are the user's own"
 
 
 @dataclass(frozen=True)
@@ -42,10 +55,8 @@ class Environment:
         """Return the child process for a role, by default the one that builds and runs."""
         return worker(role or self.role, self.python)
 
-    def load(
-        self, path: Path, name: str, inputs: Mapping[str, Sequence[int]], folder: Path, progress: Progress
-    ) -> Workload:
-        """Convert an ONNX file in the child process, and return its graph as a Workload that the child can build.
+    def load(self, recipe: Recipe, name: str, folder: Path, progress: Progress) -> Workload:
+        """Make a program in the child process, and return its graph as a Workload that the child can build.
 
         Parameters
         ----------
@@ -57,9 +68,8 @@ class Environment:
         LoadError
             The compiler does not read the model, or its process ended or passed its limits.
         """
-        arguments: dict[str, object] = {"format": "onnx", "inputs": list(inputs.items()), "path": str(path)}
-        given = {**arguments, "name": name, "folder": str(folder)}
-        answer = run_limited("model", given, size_of(path), MODEL, progress, self.python)
+        given = {**recipe.arguments, "name": name, "folder": str(folder)}
+        answer = run_limited(recipe.job, given, recipe.size, recipe.allowance, progress, self.python)
         if "error" in answer:
             raise from_data(answer["error"])
         if answer["dialect"] != self.dialect:
@@ -67,9 +77,11 @@ class Environment:
                 f"{self.python} runs a TVM with {answer['dialect']}, not {self.dialect}; give another Python"
             )
         if not answer["saved"]:
-            raise LoadError(f"TVM cannot write the {self.dialect} module that it made of {path.name} to a file")
-        graph = Graph.from_json((folder / "graph.json").read_text(encoding="utf-8"))
-        made = GraphOnly(graph, "only a child process has this program; load the model with wb.load", answer["notes"])
-        made.trusted = not answer["has_kernels"]
+            raise LoadError(f"TVM cannot write the {self.dialect} module that it made of {name} to a file")
+        made = GraphOnly(
+            read_graph(folder), "only a child process has this program; load the model with wb.load", answer["notes"]
+        )
+        made.trusted = recipe.trusted or not answer["has_kernels"]
+        made.shapes = answer.get("shapes", {})
         self.worker().adopt(made, folder)
         return made

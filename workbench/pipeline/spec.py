@@ -59,6 +59,8 @@ class Pipeline:
     """
 
     def __init__(self, steps: Iterable[object] = ()) -> None:
+        if not isinstance(steps, Iterable):
+            raise PipelineError(f"a pipeline is a text or a list of passes, not {type(steps).__name__}")
         self.steps: tuple[PassStep, ...] = tuple(made for step in steps for made in _steps_of(step))
 
     @classmethod

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import WorkbenchError
+from workbench.errors import UnknownName, WorkbenchError
 from workbench.graph.compose import compose
 from workbench.graph.diff import GraphDiff, diff
 from workbench.pipeline.step import State, Step
@@ -105,8 +105,8 @@ class Trace:
 
         return lineage(self, self.step(step).state_before if side == "before" else self.step(step).state_after, node)
 
-    def step(self, step: int | Step) -> Step:
-        """Return a step by its place, a negative one from the end.
+    def step(self, step: int | str | Step) -> Step:
+        """Return a step by its place, a negative one from the end, or the first one of a pass by its name.
 
         Raises
         ------
@@ -115,6 +115,11 @@ class Trace:
         """
         if isinstance(step, Step):
             return step
+        if isinstance(step, str):
+            found = next((each for each in self.steps if each.name == step), None)
+            if found is None:
+                raise UnknownName("pass in this trace", step, dict.fromkeys(each.name for each in self.steps))
+            return found
         if not -len(self.steps) <= step < len(self.steps):
             raise WorkbenchError(f"there is no step {step}; this trace has {len(self.steps)}")
         return self.steps[step]
@@ -161,7 +166,17 @@ class Trace:
         return code(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write the trace to a file, by convention `.wbtrace`, with the graphs and texts of all states but no modules."""
+        """Write the trace to a file, by convention `.wbtrace`, with the graphs and texts of all states but no modules.
+
+        Raises
+        ------
+        WorkbenchError
+            The suffix is that of a page or a picture, or the file cannot be written.
+        """
+        if Path(path).suffix.lower() in (".html", ".svg", ".pdf", ".png"):
+            raise WorkbenchError(
+                f"a trace is saved as .wbtrace, not as {Path(path).name!r}; wb.PassStepper(trace).save writes a page"
+            )
         from workbench.pipeline.trace_file import save
 
         return save(self, path)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from workbench.colours import LIGHT, Theme
+from workbench.errors import WorkbenchError
 from workbench.measurement.columns import byte_unit, figures, size
 from workbench.measurement.memory.plan import MemoryPlan
 from workbench.measurement.memory.rows import Row, rows_of
@@ -32,6 +33,10 @@ def memory(plan: MemoryPlan, ax: Axes | None = None, *, theme: Theme = LIGHT) ->
     plan
         The result of `wb.memory`.
     """
+    if not isinstance(plan, MemoryPlan):
+        raise WorkbenchError(
+            f"memory takes a memory plan, not {type(plan).__name__}: wb.plots.memory(wb.memory(workload))"
+        )
     ax = axes(ax, BARS)
     rows = rows_of(plan)
     if not plan.steps or not rows:

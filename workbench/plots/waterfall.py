@@ -49,6 +49,10 @@ def peak_by_pass(
     MeasureError
         The trace has no modules, because it was opened from a file; or it is of the compiler's own build.
     """
+    if not isinstance(trace, Trace):
+        raise MeasureError(
+            f"peak_by_pass takes a trace, not {type(trace).__name__}: wb.plots.peak_by_pass(wb.trace(workload, passes))"
+        )
     if trace.workload is None or trace.build:
         raise MeasureError("the memory after each pass needs a trace of wb.trace, made in this session")
     ran = Pipeline.parse(",".join(step.name for step in trace.steps if step.status not in NOT_RUN))

@@ -211,6 +211,10 @@ def _missing(graph: Graph, ops: Sequence[str]) -> str:
     known = {node.op for node in graph.ops}
     absent = [op for op in ops if op not in known]
     if absent:
-        return f"{' -> '.join(ops)} is not one kernel: the graph has no operator {', '.join(absent)}."
+        near = [
+            name for name in sorted(known) if any(name.endswith(f".{op}") or op.endswith(f".{name}") for op in absent)
+        ]
+        hint = f"; it has {', '.join(near)}" if near else ""
+        return f"{' -> '.join(ops)} is not one kernel: the graph has no operator {', '.join(absent)}{hint}."
     length = max((len(chain) for chain in _chains(graph, ops)), default=0)
     return f"{' -> '.join(ops)} is not one kernel: no {ops[length - 1]} at that place is used by a {ops[length]}."

@@ -11,6 +11,7 @@ from typing import Any
 
 from workbench.debugging.compilers.compiler import Compiler, checked, titles
 from workbench.debugging.compilers.differences import differences
+from workbench.debugging.compilers.models import Model, model_of
 from workbench.debugging.compilers.outputs import (
     ONNX,
     OutputCheck,
@@ -41,6 +42,7 @@ def compare_compilers(
     shapes: Mapping[str, Sequence[int]] | None = None,
     targets: TargetLike | Iterable[TargetLike] = ("llvm",),
     *,
+    params: Mapping[str, Any] | str | Path | None = None,
     compilers: Sequence[Compiler] = (Compiler("relay"), Compiler("relax")),
     budget: float = 4.0,
     per_kernel: bool = True,
@@ -51,7 +53,7 @@ def compare_compilers(
     progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> CompilerComparison:
-    """Build an ONNX model with two compilers, compare kernels, memory and outputs, and race both builds.
+    """Build a model with two compilers, compare kernels, memory and outputs, and race both builds.
 
     The two are Relay and Relax, or the same compiler in two versions, with two configurations or for two targets. Each runs in child
     processes of its own Python environment. Both builds have the same random inputs and the same number of threads. If a
@@ -60,9 +62,13 @@ def compare_compilers(
     Parameters
     ----------
     model
-        The path of an ONNX file, or a ModelProto.
+        An ONNX file or ModelProto; a program of `torch.export`, which is written as ONNX; Relay, as text, file, module or Workload; a
+        sample, `"sample:bert{layers=2}"` or a Workload of `wb.samples.load`. Relax builds the translation of a Relay program by
+        `wb.to_relax`. Of a Relax program the Relay side is a failure, since nothing translates it.
     shapes
-        Shapes of the inputs that the model leaves open, `{"ids": (1, 128)}`.
+        Shapes of the inputs that the model leaves open, `{"ids": (1, 128)}`; in Relax values of symbolic dimensions, `{"n": 128}`.
+    params
+        Values of a Relay or Relax program's parameters by name, or a file of them, as in `wb.load`.
     targets
         Of compilers without their own target; one pair for each.
     compilers
@@ -118,28 +124,14 @@ def compare_compilers(
     wanted = target_texts(targets) if any(each.target is None for each in both) else ("",)
     with tempfile.TemporaryDirectory() as place, showing_progress(progress, "Comparing compilers") as report:
         limits: JobOptions = {"timeout": timeout, "memory": memory, "progress": report, "cancelled": cancelled}
-        path = _model_file(model, Path(place))
-        comparing = _Comparing(path, dict(shapes or {}), seed, budget, per_kernel, suggest, limits)
+        made = model_of(model, params, shapes or {}, Path(place))
+        comparing = _Comparing(made, dict(shapes or {}), seed, budget, per_kernel, suggest, limits)
         opened = comparing.opened(both, Path(place))
         errors = {str(each) for each in opened if isinstance(each, WorkbenchError)}
         if all(isinstance(each, WorkbenchError) for each in opened):
             raise LoadError("; ".join(sorted(errors)))
         _share_limits([each.workload for each in opened if isinstance(each, Opened)])
-        return CompilerComparison(path.stem, tuple(comparing.pair(both, opened, target) for target in wanted))
-
-
-def _model_file(model: Any, folder: Path) -> Path:
-    """Return the path of the model; a ModelProto is written to a file."""
-    if hasattr(model, "SerializeToString") and hasattr(model, "graph"):
-        path = folder / f"{re.sub('[^A-Za-z0-9]+', '_', model.graph.name)[:40] or 'model'}.onnx"
-        path.write_bytes(model.SerializeToString())
-        return path
-    if not isinstance(model, (str, Path)) or Path(model).suffix.lower() != ".onnx":
-        raise LoadError(f"compare_compilers takes the path of an .onnx file or a ModelProto, not {model!r:.80}")
-    path = Path(model).expanduser().absolute()
-    if not path.is_file():
-        raise LoadError(f"{path.name} cannot be read: there is no such file; check the path")
-    return path
+        return CompilerComparison(made.name, tuple(comparing.pair(both, opened, target) for target in wanted))
 
 
 def _share_limits(workloads: Sequence[Workload]) -> None:
@@ -172,7 +164,7 @@ class Opened:
 class _Comparing:
     """The arguments of a call."""
 
-    path: Path
+    model: Model
     shapes: Mapping[str, Sequence[int]]
     seed: int
     budget: float
@@ -181,24 +173,27 @@ class _Comparing:
     limits: JobOptions
 
     def opened(self, compilers: Sequence[Compiler], folder: Path) -> list[Opened | WorkbenchError]:
-        """Convert the model for each compiler; two that have one Python run in two processes."""
-        found: list[Opened | WorkbenchError] = []
-        for at, compiler in enumerate(compilers):
+        """Load the model in each compiler; two that have one Python run in two processes.
+
+        Relay is first, because Relax translates what it read.
+        """
+        found: dict[int, Opened | WorkbenchError] = {}
+        for at, compiler in sorted(enumerate(compilers), key=lambda each: each[1].dialect != "relay"):
             own = folder / str(at)
             own.mkdir()
             first = compilers[0]
             same = at and (compiler.dialect, compiler.python) == (first.dialect, first.python)
             role = "other builds" if same else "builds"
-            found.append(self.open(compiler, role, own))
-        return found
+            found[at] = self.open(compiler, role, own)
+        return [found[at] for at in range(len(compilers))]
 
     def open(self, compiler: Compiler, role: str, folder: Path) -> Opened | WorkbenchError:
-        """Find the environment and convert the model; an error is a result."""
+        """Find the environment and load the model; an error is a result."""
         try:
             python = None if compiler.python is None else Path(compiler.python)
             environment = Environment.of(compiler.dialect, python, role)
             report = self.limits.get("progress", silent)
-            return Opened(environment, environment.load(self.path, self.path.stem, self.shapes, folder, report), folder)
+            return Opened(environment, self.model.load(environment, folder, report), folder)
         except WorkbenchError as error:
             return error
 
@@ -265,12 +260,13 @@ class _Comparing:
         return Runner(side.title, environment, workload, folder, side.target, side.config, self.seed, self.limits)
 
     def checks(self, runners: Sequence[Runner], reader: Opened | None) -> tuple[OutputCheck, ...]:
-        """Run each build once and compare the outputs, also with ONNX's reference evaluator."""
+        """Run each build once and compare the outputs; those of an ONNX model also with ONNX's reference evaluator."""
         if reader is None:
             return ()
         found: dict[str, Any] = {each.title: _or_reason(lambda each=each: read_outputs(each)) for each in runners}
-        limits = reader.limits
-        found[ONNX] = _or_reason(lambda: reference_outputs(runners[0], self.path, self.shapes, limits))
+        limits, onnx = reader.limits, self.model.onnx
+        if onnx is not None:
+            found[ONNX] = _or_reason(lambda: reference_outputs(runners[0], onnx, self.shapes, limits))
         return check_outputs(found)
 
     def raced(self, pair: CompilerPair, runners: Sequence[Runner]) -> CompilerPair:

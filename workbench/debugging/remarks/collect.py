@@ -12,7 +12,7 @@ from workbench.debugging.remarks.remark import ANALYSIS, MISSED, Remark
 from workbench.debugging.remarks.result import Remarks
 from workbench.debugging.remarks.steps import pass_of, ran
 from workbench.dialects.base import Workload
-from workbench.errors import Cancelled, WorkbenchError
+from workbench.errors import Cancelled, WorkbenchError, instead
 from workbench.pipeline.build import trace_build
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import trace
@@ -70,9 +70,7 @@ def remarks(
     if isinstance(source, Trace) and config is not None:
         raise WorkbenchError("a trace has its passes already; leave config out, or give remarks the workload")
     if not isinstance(source, (Trace, Workload)):
-        raise WorkbenchError(
-            f"remarks takes a Workload or a Trace, not {type(source).__name__}; wb.load makes a Workload of a module"
-        )
+        raise WorkbenchError(f"remarks takes a Workload or a Trace, not {type(source).__name__}; {instead(source)}")
     how = Config.of({} if config is None else config)
     with showing_progress(progress, f"Collecting the remarks of {source.name}") as report:
         made = source if isinstance(source, Trace) else trace_of(source, target, how, timeout, report, cancelled)

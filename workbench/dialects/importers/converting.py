@@ -27,6 +27,8 @@ class Converting:
 
     def __init__(self) -> None:
         self.operator = self.node = ""
+        self.contradicted = ""
+        "the shapes of inputs= that differ from those of the model, which are the likely cause of an error"
         self.warnings: list[str] = []
         "the warnings, each once, when the block has ended"
         self._open = contextlib.ExitStack()
@@ -53,8 +55,11 @@ class Converting:
         self.warnings = list(dict.fromkeys(filter(None, lines)))
         if isinstance(error, Exception) and not isinstance(error, WorkbenchError):
             at = f"{self.operator[:LONGEST]} (node {self.node[:LONGEST]!r})" if self.operator else "the model"
+            failed = f"TVM cannot convert {at}: {last_line(error)}"
+            if self.contradicted:
+                raise Unconverted(f"{self.contradicted}; {failed}") from None
             raise Unconverted(
-                f"TVM cannot convert {at}: {last_line(error)}; replace it in the model, or give the shapes of the inputs with inputs="
+                f"{failed}; replace it in the model, or give the shapes of the inputs with inputs="
             ) from None
 
 

@@ -2,16 +2,23 @@
 
 TVM's Relay importers keep a node's path as a span, `/layers.0/q/MatMul`. Relax keeps names of variables, which are dotted,
 `layers.0.q.MatMul`, and underscored in printed text. So the dotted name is the node's name on both sides
-(`Node.source`), and two nodes never have names that print alike.
+(`Node.source`), and two nodes never have names that print alike. An operator of a program that was not imported gets a name
+with its id, `nn.conv2d#3`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from workbench.graph.model import Graph
+from workbench.graph.scopes import modules
 
 _INSIDE_A_PART = re.compile(r"\.(?![0-9]+(?:\.|$))|[^A-Za-z0-9_.]")
 _NUMBERED = re.compile(r"\.[0-9]+\Z")
+_ID = "#"
+"before the id of an operator that was not imported; no path has it"
 _IMPORTED = ":0:0"
 "at the end of a span that an importer made: a path in place of a source file"
 
@@ -59,6 +66,31 @@ def node_of_span(span: str) -> str:
     ('layer.0.q.MatMul', '')
     """
     return dotted(span.removesuffix(_IMPORTED).split("/")) if span.endswith(_IMPORTED) else ""
+
+
+def with_sources(graph: Graph) -> Graph:
+    """Return the graph with a source for each operator: where it has none, its name with its id.
+
+    >>> from workbench.graph.model import GraphBuilder
+    >>> b = GraphBuilder("one", "relay")
+    >>> node = b.node("op", "nn.relu", (b.node("param", "x"),))
+    >>> [node.source for node in with_sources(b.build()).nodes]
+    [(), ('nn.relu#1',)]
+    """
+    nodes = (
+        replace(node, source=(f"{node.op}{_ID}{node.id}",)) if node.kind == "op" and not node.source else node
+        for node in graph.nodes
+    )
+    return replace(graph, nodes=tuple(nodes))
+
+
+def scope_of(name: str) -> str:
+    """Return the layer path in a variable's name.
+
+    >>> scope_of("layers.0.q.MatMul.3"), scope_of("nn.conv2d#3")
+    ('layers.0/q/MatMul', '')
+    """
+    return "" if _ID in name else "/".join(modules(name)[:-1])
 
 
 class Names:

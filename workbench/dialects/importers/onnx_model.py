@@ -7,7 +7,7 @@ the node's metadata. Both become the name, because TVM's converters keep only th
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -242,6 +242,22 @@ def unknown_dimensions(model: Any, shapes: Mapping[str, Any]) -> list[str]:
                 f"wb.load(..., inputs={{{value.name!r}: (1, ...)}}), or `--input {quote(f'{value.name}=1,...')}` in a shell, fixes its shape"
             )
     return notes
+
+
+def contradicted(model: Any, shapes: Mapping[str, Sequence[int]]) -> str:
+    """Return the given shapes that differ from those in the file, as a sentence; empty if there are none."""
+    found = []
+    for value in model.graph.input:
+        kind = value.type.tensor_type
+        if value.name not in shapes or not kind.HasField("shape"):
+            continue
+        given, dims = shapes[value.name], kind.shape.dim
+        if len(given) != len(dims) or any(d.dim_value not in (0, size) for d, size in zip(dims, given, strict=True)):
+            declared = " x ".join(str(d.dim_value or d.dim_param or "?") for d in dims) or "a scalar"
+            found.append(
+                f"the file declares the input {value.name} as {declared}, and inputs= gives {' x '.join(map(str, given))}"
+            )
+    return "; ".join(found)
 
 
 def opset(model: Any) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from workbench.dialects.importers.names import node_of
+from workbench.dialects.importers.names import node_of, scope_of
 from workbench.dialects.nesting import drive
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.answers import Drawn
@@ -22,7 +22,6 @@ from workbench.dialects.relax.attributes import call_attributes, checksum, const
 from workbench.dialects.relax.compat import identity, type_of
 from workbench.dialects.relax.expressions import CALLERS, callee_name, operands_of, sort_of, type_text
 from workbench.graph.model import Graph, GraphBuilder
-from workbench.graph.scopes import modules
 
 IN_PLACE = ("Primitive", "Composite", "Codegen")
 "A function with one of these attributes is a kernel or an offloaded region, and is drawn where it is called."
@@ -334,7 +333,7 @@ class _Walk:
 
     def add(self, env: _Env, kind: str, op: str, inputs: Any, type: Any, name: str = "", **fields: Any) -> int:
         if "." in name:  # an importer's: names that users write have no dots, and printed text has underscores for them
-            fields["scope"] = "/".join(modules(name)[:-1])
+            fields["scope"] = scope_of(name)
             if not env.shared:
                 fields["source"] = (node_of(name),)
             name = name.replace(".", "_")

@@ -26,7 +26,13 @@ from workbench.dialects.relay.objects import lacks_types, module_of, operands_fi
 from workbench.dialects.relay.operators import registered_pattern
 from workbench.dialects.relay.parser import parse
 from workbench.dialects.relay.paste.reading import METADATA, Reading, read_all, text_only
-from workbench.dialects.relay.printer import constant_digests, parameter_names, print_module, share_scalars
+from workbench.dialects.relay.printer import (
+    constant_digests,
+    constant_values,
+    parameter_names,
+    print_module,
+    share_scalars,
+)
 from workbench.dialects.relay.saved import checked, with_checked_metadata
 from workbench.dialects.relay.saved import dump as dump
 from workbench.dialects.relay.saved import restore as restore
@@ -136,6 +142,11 @@ def graph(module: tvm.IRModule, name: str) -> Graph:
     share_scalars(module, parsed)
     digests = constant_digests(module, parsed) if "meta[relay.Constant]" in printed.text else {}
     return build_graph(parsed, name, registered_pattern, digests, {**printed.names, **parameter_names(printed, parsed)})
+
+
+def constants(module: tvm.IRModule) -> dict[str, tvm.nd.NDArray]:
+    """Return the values of constants by their names in the graph, `meta[relay.Constant][0]`."""
+    return constant_values(module, parse(print_module(module).text))
 
 
 def same(first: tvm.IRModule, second: tvm.IRModule) -> bool:

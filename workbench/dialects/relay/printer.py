@@ -97,12 +97,17 @@ def parameter_names(printed: Printed, parsed: Module) -> dict[str, str]:
 
 
 def constant_digests(module: tvm.IRModule, parsed: Module) -> dict[str, str]:
-    """Return a checksum of each tensor constant that the text names, keyed by that name.
+    """Return a checksum of each tensor constant that the text names, keyed by that name."""
+    return {name: checksum(value) for name, value in constant_values(module, parsed).items()}
+
+
+def constant_values(module: tvm.IRModule, parsed: Module) -> dict[str, tvm.nd.NDArray]:
+    """Return the value of each tensor constant that the text names, keyed by that name.
 
     TVM numbers constants in the order in which its printer visits them, which no visitor of TVM's follows; so the
     module and its text are walked together, without recursion. Scalars are printed in place and have no number.
     """
-    found: dict[str, str] = {}
+    found: dict[str, tvm.nd.NDArray] = {}
     seen: set[Expr] = set()
     stack = [(function, module[name]) for name, function in parsed.functions.items()]
     while stack:
@@ -112,7 +117,7 @@ def constant_digests(module: tvm.IRModule, parsed: Module) -> dict[str, str]:
         seen.add(said)
         if said.kind == "constant":
             if said.text.startswith("meta["):
-                found[said.text] = checksum(meant.data)
+                found[said.text] = meant.data
         else:
             stack.extend(zip(said.args, parts(meant), strict=True))
     return found

@@ -22,7 +22,7 @@ from workbench.measurement.boundaries.peak import peak_changes
 from workbench.measurement.boundaries.trial import Limits
 from workbench.measurement.row import column, device_of
 from workbench.target_text import TargetLike, target_text
-from workbench.terminal import html_table
+from workbench.terminal import html_table, visible
 from workbench.wording import counted
 from workbench.worker.parent import Progress, never
 from workbench.worker.progress import showing_progress
@@ -151,11 +151,22 @@ class BoundaryCosts:
             raise MeasureError("a graph alone cannot be run; give boundary_costs the workload")
         return self.workload
 
+    def __repr__(self) -> str:
+        return f"BoundaryCosts({counted(len(self.rows), 'boundary')} for {self.target!r})"
+
+    def __str__(self) -> str:
+        """Return the dearest boundaries, a line each."""
+        lines = (f"  {' -> '.join(map(' + '.join, row.boundary.operators))}: {cells(row)[0]}" for row in self.dearest())
+        return visible("\n".join((self._title, *lines)))
+
+    @property
+    def _title(self) -> str:
+        return f"{counted(len(self.rows), 'boundary')}, the dearest first"
+
     def _repr_html_(self) -> str:
         rows = ([*map(" + ".join, row.boundary.operators), *cells(row)] for row in self.dearest())
         names = ("producer", "consumer", *CELLS)
-        title = f"{counted(len(self.rows), 'boundary')}, the dearest first"
-        return html_table(title, [dict(zip(names, row, strict=True)) for row in rows])
+        return html_table(self._title, [dict(zip(names, row, strict=True)) for row in rows])
 
 
 def boundary_costs(

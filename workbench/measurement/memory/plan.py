@@ -202,14 +202,20 @@ class MemoryPlan:
             Graph.from_data(data["graph"]),
         )
 
-    def _repr_html_(self) -> str:
+    def __repr__(self) -> str:
+        return f"MemoryPlan({self._title})"
+
+    @property
+    def _title(self) -> str:
         sizes = (
             f"{self.peak_bytes:,} bytes at the peak, {self.planned_bytes:,} planned, {self.lower_bound_bytes:,} needed"
         )
-        title = f"{counted(len(self.tensors), 'tensor')} in {counted(len(self.storages), 'storage')} for {self.target}: {sizes}"
+        return f"{counted(len(self.tensors), 'tensor')} in {counted(len(self.storages), 'storage')} for {self.target}: {sizes}"
+
+    def _repr_html_(self) -> str:
         names = ("name", "role", "shape", "dtype", "bytes", "born", "dies", "storage")
         rows = ({name: getattr(tensor, name) for name in names} for tensor in self.tensors)
-        return html_table(". ".join((title, *self.notes)), rows)
+        return html_table(". ".join((self._title, *self.notes)), rows)
 
 
 _FIELDS = tuple(PlannedTensor.__dataclass_fields__)

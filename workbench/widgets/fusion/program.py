@@ -16,6 +16,7 @@ from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
 from workbench.errors import WorkbenchError
 from workbench.graph.diff import diff
+from workbench.graph.dominance import known_node
 from workbench.graph.model import Edge, Graph
 from workbench.measurement.build_and_time import MeasureOptions
 from workbench.measurement.measure import measure_one
@@ -115,7 +116,7 @@ class Fused:
 
     def edge(self, source: int, target: int) -> Edge | None:
         """Return the edge by which a value goes from one node to another, directly or through tuples; None without one."""
-        for index, at in enumerate(self.graph.inputs[target]):
+        for index, at in enumerate(self.graph.inputs[known_node(self.graph, target)]):
             if self._carries(at, source):
                 return Edge(at, target, index, self.graph.nodes[at].type)
         return None

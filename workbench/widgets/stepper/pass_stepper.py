@@ -81,7 +81,7 @@ class PassStepper(View):
     def __init__(self, trace: Trace, **traits: object) -> None:
         if not isinstance(trace, Trace):
             raise WorkbenchError(
-                f"a {type(trace).__name__} has no steps; give a trace: wb.PassStepper(wb.trace_build(workload))"
+                f"PassStepper takes a trace, not {type(trace).__name__}; give a trace: wb.PassStepper(wb.trace_build(workload))"
             )
         self.trace = trace
         self._states = States(trace)

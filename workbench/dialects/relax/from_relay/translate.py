@@ -13,6 +13,7 @@ from workbench.analysis.tensors import tensor
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.from_relay import elementwise, neural, reductions, shapes
 from workbench.dialects.relax.from_relay.call import Call
+from workbench.dialects.relax.importers.origins import Origins
 from workbench.errors import LoadError, first_line
 from workbench.graph.model import Graph, Node
 
@@ -49,7 +50,7 @@ def translate(graph: Graph, arrays: Mapping[str, np.ndarray]) -> tuple[tvm.IRMod
     Returns
     -------
     tuple
-        The module; the arrays of its parameters that have one; the assumptions. A constant without a known value
+        The module, whose variables have the sources of the graph's nodes as names; the arrays of its parameters that have one; the assumptions. A constant without a known value
         becomes a parameter.
 
     Raises
@@ -73,6 +74,7 @@ class _Translation:
         self.weights: list[relax.Var] = []
         self.params: dict[str, np.ndarray] = {}
         self.notes: list[str] = []
+        self.origins = Origins()
 
     def made(self) -> tuple[tvm.IRModule, dict[str, np.ndarray], list[str]]:
         for node in self.graph.nodes:
@@ -83,11 +85,19 @@ class _Translation:
                 for node in self.graph.nodes:
                     if node.id not in self.values:
                         self.values[node.id] = self.bound(node)
+                        self.trace(node)
                 result = self.block.emit_output(self.result())
             self.block.emit_func_output(result, [*self.inputs, *self.weights])
         if any(group.kind in ("primitive", "composite", "external") for group in self.graph.groups):
             self.notes.append("kernels and regions of the Relay graph were taken apart: Relax makes its own")
-        return self.block.get(), self.params, self.notes
+        return self.origins.named(self.block.get()), self.params, self.notes
+
+    def trace(self, node: Node) -> None:
+        """Record that the new bindings compute this node; a field of a tuple is of the node that makes the tuple."""
+        made = node
+        while made.kind == "get_item" and not made.source:
+            made = self.graph.nodes[self.graph.inputs[made.id][0]]
+        self.origins.came(self.values[node.id], next(iter(made.source), ""), self.block)
 
     def result(self) -> relax.Expr:
         outputs = [self.values[id] for id in self.graph.outputs]

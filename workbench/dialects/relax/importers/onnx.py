@@ -10,7 +10,9 @@ from tvm.relax.frontend.onnx import onnx_frontend
 
 from workbench.dialects.base import Workload
 from workbench.dialects.importers.converting import Converting, Inputs, shapes
+from workbench.dialects.importers.names import dotted
 from workbench.dialects.importers.onnx_model import (
+    contradicted,
     input_names,
     newest_version,
     one_convert_map,
@@ -44,11 +46,13 @@ def workload(model: Any, name: str, inputs: Inputs) -> Workload:
     given = shapes(inputs, input_names(model))
     model = prepared(model, supported(), given)
     importer = _Importer(given)
+    importer.converting.contradicted = other = contradicted(model, given)
     with one_convert_map(onnx_frontend), importer.converting:
         module = importer.from_onnx(model.graph, opset(model))
     module, params = relax.frontend.detach_params(importer.origins.named(module))
     made = load(module, params, name)
     assert made is not None, "it is an IRModule"
+    made.notes += [other] if other else []
     made.notes += too_new(opset(model), _newest()) + unknown_dimensions(model, given) + importer.converting.warnings
     return made
 
@@ -68,5 +72,5 @@ class _Importer(onnx_frontend.ONNXGraphImporter):
         if isinstance(made, relax.Expr):
             # TVM 0.25 and 0.26 do this next, and make another expression, which would have no name
             made = self.bb.normalize(made)
-        self.origins.came(made, path.split("/"), self.bb)
+        self.origins.came(made, dotted(path.split("/")), self.bb)
         return made

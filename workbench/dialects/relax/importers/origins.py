@@ -7,13 +7,12 @@ generated code write as underscores.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import tvm
 from tvm import relax
 
-from workbench.dialects.importers.names import binding_names, dotted
+from workbench.dialects.importers.names import binding_names
 from workbench.dialects.relax.compat import identity, name_of, type_of
 from workbench.dialects.relax.expressions import operands_of
 
@@ -26,9 +25,8 @@ class Origins:
         self.kept: list[Any] = []
         "the expressions, kept alive so that no other takes the address of one"
 
-    def came(self, value: Any, path: Sequence[str], builder: relax.BlockBuilder) -> None:
-        """Record that `value`, and the bindings made since the last call, belong to the node at this path."""
-        name = dotted(path)
+    def came(self, value: Any, name: str, builder: relax.BlockBuilder) -> None:
+        """Record that `value`, and the bindings made since the last call, belong to the node of this dotted name."""
         waiting = [value]
         while waiting:
             current = waiting.pop()

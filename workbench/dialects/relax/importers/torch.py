@@ -8,6 +8,7 @@ from tvm import relax
 
 from workbench.dialects.base import Workload
 from workbench.dialects.importers.converting import Converting, Inputs, needed, refuse
+from workbench.dialects.importers.names import dotted
 from workbench.dialects.importers.torch_model import evaluating, examples, kind_of
 from workbench.dialects.relax.frontend import load
 from workbench.dialects.relax.importers.origins import Origins
@@ -66,7 +67,7 @@ class _Values(dict):  # type: ignore[type-arg]
         if node.op == "call_function":
             # the last converted node; a failure comes after it
             self.converting.now(f"what follows {node.target.__name__}", "/".join(_path(node)))
-            self.origins.came(value, _path(node), self.importer.block_builder)
+            self.origins.came(value, dotted(_path(node)), self.importer.block_builder)
 
 
 def _path(node: Any) -> list[str]:

@@ -11,6 +11,7 @@ from tvm.relay.frontend import onnx as onnx_frontend
 from workbench.dialects.base import Workload
 from workbench.dialects.importers.converting import Converting, Inputs, shapes
 from workbench.dialects.importers.onnx_model import (
+    contradicted,
     input_names,
     newest_version,
     nodes,
@@ -47,10 +48,12 @@ def workload(model: Any, name: str, inputs: Inputs) -> Workload:
     axes_as_attributes(model)
     _with_mapping(onnx_package())
     importer = _Importer(given, "float32", False, {})
+    importer.converting.contradicted = other = contradicted(model, given)
     with one_convert_map(onnx_frontend), linear_folding(onnx_frontend), importer.converting, importer:
         module, params = importer.from_onnx(model.graph, version)
     made = load(module, params, name)
     assert made is not None, "it is an IRModule"
+    made.notes += [other] if other else []
     made.notes += too_new(version, _newest()) + unknown_dimensions(model, given) + importer.converting.warnings
     return made
 

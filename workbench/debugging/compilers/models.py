@@ -1,0 +1,175 @@
+"""The model of a comparison: what the caller gave, and what the child process of each compiler makes of it.
+
+An ONNX file is converted by each compiler. A Relay program is built by Relay, and Relax builds its translation by `wb.to_relax`, made
+from the graph and the arrays that the Relay side wrote. A sample is built in Relay, so both compilers have one program. Without a
+Relay side, Relax reads the text and builds the sample by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from workbench.dialects import arrays, readers
+from workbench.dialects.base import GraphOnly, Workload
+from workbench.dialects.entries import Shapes, choose_entry
+from workbench.dialects.importers import torch_model
+from workbench.dialects.importers.params import read_params
+from workbench.dialects.programs import add_sources
+from workbench.dialects.registry import dialect_of
+from workbench.errors import LoadError
+from workbench.pipeline.elsewhere import Environment, Recipe
+from workbench.pipeline.load import MODEL, TEXT, size_of
+from workbench.pipeline.sample_text import is_sample, parsed
+from workbench.worker.parent import Progress
+
+ACCEPTED = (
+    "an ONNX file or ModelProto, a torch.export program, Relay or TVMScript as text or in a file ending in "
+    f"{', '.join((*readers.PASTES, '.py'))}, a Workload, an IRModule, or a sample as 'sample:bert'"
+)
+ONE_WAY = "this is a Relax program, and there is no translation from Relax to Relay; give the model as ONNX or as Relay"
+Params = Mapping[str, Any]
+
+
+@dataclass
+class Model:
+    """A model that compilers load in their child processes."""
+
+    name: str
+    recipe: Recipe
+    dialect: str = ""
+    "that the program is written in; empty for an ONNX file, and for a sample, which both have"
+    onnx: Path | None = None
+    "the file that ONNX's reference evaluator runs"
+    relay: Path | None = None
+    "the folder of the Relay program that Relax translates"
+
+    def load(self, environment: Environment, folder: Path, progress: Progress) -> Workload:
+        """Return the program in a compiler, which writes it into the folder. Load Relay first: Relax translates its program.
+
+        Raises
+        ------
+        LoadError
+            The compiler does not read the model, or it has no translation.
+        """
+        if self.dialect == "relax" and environment.dialect == "relay":
+            raise LoadError(ONE_WAY)
+        recipe = self.recipe
+        if self.relay is not None and environment.dialect == "relax":
+            recipe = Recipe("translated", {"given": str(self.relay)}, _size(self.relay), MODEL, recipe.trusted)
+        made = environment.load(recipe, self.name, folder, progress)
+        if environment.dialect == "relay" and self.onnx is None:
+            self.relay = folder
+        return made
+
+
+def model_of(model: Any, params: Params | str | Path | None, shapes: Shapes, folder: Path) -> Model:
+    """Return the model that the caller gave; what a child process needs of it is written into the folder.
+
+    Raises
+    ------
+    LoadError
+        It is not something that can be compared, or a file does not exist.
+    """
+    if isinstance(params, (str, Path)):
+        params = read_params(Path(params))
+    elif params is not None:
+        params = readers.by_name(params)
+    text = model.sample if isinstance(model, Workload) else model
+    if is_sample(text):
+        return _sample(text, params, shapes)
+    if hasattr(model, "SerializeToString") and hasattr(model, "graph"):
+        return _onnx(_written(model, folder), params, shapes)
+    path = readers.as_path(model)
+    if path is not None:
+        return _file(path.expanduser().absolute(), params, shapes, folder)
+    if isinstance(model, str):
+        return _text(model, "text", params, shapes, folder)
+    if isinstance(model, GraphOnly):
+        return _text_of(model, params, shapes, folder)
+    return _live(model, params, shapes, folder)
+
+
+def _written(model: Any, folder: Path) -> Path:
+    """Return the path of a ModelProto, which is written to a file."""
+    path = folder / f"{re.sub('[^A-Za-z0-9]+', '_', model.graph.name)[:40] or 'model'}.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def _onnx(path: Path, params: Params | None, shapes: Shapes) -> Model:
+    if params:
+        raise LoadError("an ONNX model has its weights; leave params out")
+    if not path.is_file():
+        raise LoadError(f"{path.name} cannot be read: there is no such file; check the path")
+    arguments = {"format": "onnx", "inputs": list(shapes.items()), "path": str(path)}
+    return Model(path.stem, Recipe("model", arguments, size_of(path), MODEL), onnx=path)
+
+
+def _file(path: Path, params: Params | None, shapes: Shapes, folder: Path) -> Model:
+    suffix = path.suffix.lower()
+    if suffix == ".onnx":
+        return _onnx(path, params, shapes)
+    if suffix in torch_model.SUFFIXES:
+        torch_model.refuse_file(path)
+    if suffix not in (*readers.PASTES, ".py"):
+        raise LoadError(f"compare_compilers takes {ACCEPTED}, not {path.name:.80}")
+    return _text(readers.file_text(path), path.stem, params, shapes, folder)
+
+
+def _text(text: str, name: str, params: Params | None, shapes: Shapes, folder: Path) -> Model:
+    """Return the model of a text, which only child processes read."""
+    from workbench.dialects.relay.paste.reading import is_relay
+
+    dialect = "relay" if is_relay(text) else "relax"
+    sizes = dict(shapes) if dialect == "relay" else {each: _one(size) for each, size in shapes.items()}
+    given = folder / "given"
+    arrays.write(given, params or {})
+    arguments = {"text": text, "params": str(given), "shapes": list(sizes.items())}
+    return Model(name, Recipe("source", arguments, len(text) + _size(given), TEXT), dialect)
+
+
+def _one(size: int | Sequence[int]) -> int | Sequence[int]:
+    """Return the size of a symbolic dimension, which the command line writes as a shape."""
+    return size if isinstance(size, int) or len(size) != 1 else size[0]
+
+
+def _text_of(workload: GraphOnly, params: Params | None, shapes: Shapes, folder: Path) -> Model:
+    """Return the model of a text that was read without its TVM; raises LoadError for a picture without text."""
+    text = workload.text()
+    if workload.metadata:
+        text = f"{text}\n#[metadata]\n{workload.metadata}"
+    return _text(text, workload.name, params, shapes, folder)
+
+
+def _live(model: Any, params: Params | None, shapes: Shapes, folder: Path) -> Model:
+    """Return the model of a TVM object of this process."""
+    kind = torch_model.kind_of(model)
+    if kind is not None:
+        raise LoadError(f"a PyTorch {kind} is not exported; give torch.export.export(model.eval(), example_inputs)")
+    if isinstance(model, Workload):
+        workload = choose_entry(model if params is None else replace(model, params=dict(params)), None, shapes)
+    elif isinstance(model, tuple) or type(model).__module__.startswith("tvm."):
+        workload = readers.load(model, params, shapes=shapes or None)
+    else:
+        raise LoadError(f"compare_compilers takes {ACCEPTED}, not {model!r:.80}")
+    given = folder / "given"
+    given.mkdir()
+    dialect_of(workload).frontend.dump(workload, given)
+    add_sources(workload, given)
+    arguments = {"given": str(given), "shapes": list(workload.shapes.items())}
+    recipe = Recipe("saved", arguments, _size(given), MODEL, workload.trusted)
+    return Model(workload.name, recipe, workload.dialect, relay=given if workload.dialect == "relay" else None)
+
+
+def _sample(text: str, params: Params | None, shapes: Shapes) -> Model:
+    if params or shapes:
+        raise LoadError(f"{text:.80} has its shapes and parameters; leave params and shapes out")
+    return Model(parsed(text)[0], Recipe("sample", {"text": text}, 0, MODEL))
+
+
+def _size(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
