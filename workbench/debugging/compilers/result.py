@@ -68,9 +68,9 @@ class CompilerPair:
         ]
         lines += map(str, self.checks)
         lines += [self.part] if self.part else []
-        lines += [str(race) for race in (self.race, *self.tried) if race is not None]
+        lines += [] if self.race is None else [str(self.race)]
         lines += [f"not raced: {self.unraced}"] if self.unraced else []
-        lines += self.untried
+        lines += [*map(_change, self.tried), *self.untried]
         many = Counter(self.relation(row) for row in self.rows)
         if many:
             lines.append(
@@ -109,6 +109,12 @@ class CompilerPair:
     def relation(self, row: Difference) -> str:
         """Return the relation of a row in words, with the title of the side for kernels of one side."""
         return {LEFT: f"only {self.left.title}", RIGHT: f"only {self.right.title}"}.get(row.relation, row.relation)
+
+
+def _change(race: Race) -> str:
+    """Return the sentence of the race of a change, with the name of the change."""
+    said = str(race)
+    return said if race.b in said else f"{race.b}: {said}"
 
 
 def _race_data(race: Race) -> dict[str, object]:
