@@ -181,7 +181,7 @@ def one_kernel(*wanted: str) -> Callable[[wb.Workload, wb.Config], bool]:
 
 
 def test_fused_edge_is_named(dialect: str) -> None:
-    w = wb.samples.load("mlp", layers=4, width=8)
+    w = wb.samples.load("mlp", layers=2, width=8)
     found = wb.bisect(w, one_kernel("add", "relu"), 3)
     assert found.edges
     ops = {tuple(w.graph.nodes[end].op.rpartition(".")[2] for end in (e.source, e.target)) for e in found.edges}

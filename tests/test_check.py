@@ -40,7 +40,9 @@ def test_only_what_is_asked_for_is_run_and_told(dialect: str) -> None:
     (row,) = t.check(changed[0], progress=lambda row: told.append(row.step))
     assert (row.step, row.name) == (changed[0], t.steps[changed[0]].name)
     assert told == changed[:1]
-    assert list(t.check(changed[:1]).table["status"]) == ["same"]
+    checks = t.check(changed[:1])
+    assert list(checks.table["status"]) == ["same"]
+    assert str(checks) == f"{t.steps[changed[0]].name}: same"
 
 
 def test_it_can_be_given_up(dialect: str) -> None:

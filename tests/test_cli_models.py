@@ -49,6 +49,13 @@ def test_a_model_is_read_from_a_file(dialect: str, facts: Facts, tmp_path: Path)
     assert [node.op for node in read.ops] == [node.op for node in sample.graph.ops]
 
 
+def test_a_check_reports_that_the_outputs_are_the_same(dialect: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main(["trace", "sample:parallel_cast", "-p", "EliminateCommonSubexpr,EliminateCommonSubexpr", "--check"]) == 0
+    )
+    assert capsys.readouterr().out.splitlines()[-1] == "outputs: 1 same, 1 unchanged"
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

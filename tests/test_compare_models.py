@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import relay_texts as texts
 
 import workbench as wb
 from workbench.cli import main
+from workbench.debugging.compilers.compiler import NAMES
 from workbench.debugging.compilers.result import CompilerPair
 from workbench.debugging.compilers.side import CompilerSide
 from workbench.environments import SetupError
@@ -138,6 +140,7 @@ def test_a_bad_text(dialect: str, text: str, said: str):
         ("sample:none", {}, "no .* sample named 'none'"),
         ("sample:mlp", {"shapes": {"x": (1, 2)}}, "sample:mlp has its shapes and parameters"),
         (texts.PLAIN, {"params": [1]}, "the parameters have no names"),
+        (texts.PLAIN, {"params": {"w": [1.0]}}, "the parameter w is a list; give an array"),
     ],
     ids=str,
 )
@@ -146,13 +149,25 @@ def test_a_bad_model(dialect: str, model: Any, how: dict[str, Any], said: str):
         compared(model, **how)
 
 
-def test_hostile_names(dialect: str):
-    text = 'def @main(%"</script><b>": Tensor[(2), float32]) { nn.relu(%"</script><b>") }'
-    try:
-        pair = compared(text)
-    except LoadError:
-        return
+@pytest.mark.parametrize(
+    "model", [texts.PLAIN, texts.CONSTANTS + texts.METADATA, "sample:chain"], ids=["text", "constants", "sample"]
+)
+def test_two_configurations_of_one_compiler(dialect: str, model: str):
+    pair = compared(model, compilers=(wb.Compiler(dialect), wb.Compiler(dialect, config=wb.Config(opt_level=1))))
     agree(pair)
+    assert [side.dialect for side in pair.sides] == [dialect] * 2
+
+
+@pytest.mark.parametrize("model", [texts.CONSTANTS + texts.METADATA, "sample:chain"], ids=["text", "sample"])
+def test_a_missing_environment(dialect: str, model: str):
+    """Without the first compiler the second one reads the text, or builds the sample, by itself."""
+    (first, second) = (wb.Compiler(each) for each in NAMES)
+    pair = compared(model, compilers=(replace(first, python="/nowhere/python"), second))
+    assert "/nowhere/python cannot be started" in pair.left.message
+    assert pair.right.status == "ok", pair.right.message
+    assert pair.right.kernels is not None
+    # the order of the sides does not matter
+    agree(compared(model, compilers=(second, first)))
 
 
 def test_a_sample(dialect: str):

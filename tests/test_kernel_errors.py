@@ -65,6 +65,7 @@ def test_another_operator_is_named(dialect: str) -> None:
     assert any("erf" in op for op in wrong.operators)
 
 
+@pytest.mark.one_dialect
 def test_values_are_dropped_after_their_last_use(dialect: str) -> None:
     short, long = (wb.kernel_errors(stack(dialect, layers)) for layers in (2, 12))
     assert long.values > 4 * short.values

@@ -77,8 +77,9 @@ def test_the_compilers_own_passes(dialect: str) -> None:
     assert re.fullmatch(r"\d+ lints?", str(found).splitlines()[0])
 
 
+@pytest.mark.one_dialect
 def test_a_measured_fix(dialect: str) -> None:
-    w = batch_norm()
+    w = wb.samples.load("conv_bias_batch_norm", image=8, blocks=1)
     found = wb.lint(w, config=unbound(dialect))
     measured = found.measure(found[:1], budget=0.2)
     (first,) = {each.pipeline for each in found[:1]}

@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from breadth import breadth
 from dialect_facts import Facts
 from small_samples import SMALL
 
@@ -69,8 +70,9 @@ def test_a_build_that_lost_its_fusions(dialect: str, tmp_path: Path, capsys: pyt
     assert main(["remarks", "--diff", str(first), str(first)]) == 0
 
 
-def test_the_same_program_twice_loses_nothing(dialect: str) -> None:
-    w = wb.samples.load("bert", **SMALL["bert"])
+@pytest.mark.parametrize("name", breadth(["bert", "mlp"], "mlp"))
+def test_the_same_program_twice_loses_nothing(dialect: str, name: str) -> None:
+    w = wb.samples.load(name, **SMALL[name])
     assert not wb.remarks(w).lost(wb.remarks(w))
 
 

@@ -120,6 +120,7 @@ def faster(tuned: TunedSchedules, tmp_path: Path) -> TunedSchedules:
     return replace(tuned, folder=folder)
 
 
+@pytest.mark.one_dialect
 def test_records_that_a_build_does_not_look_up_are_a_lint(dialect: str, faster: TunedSchedules) -> None:
     unfused = replace(faster.config, options={f"{dialect}.FuseOps.max_depth": 1})
     (found,) = [each for each in wb.lint(workload(), config=unfused) if each.name == UNUSED]

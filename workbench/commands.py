@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,9 +64,16 @@ def trace(options: argparse.Namespace) -> int:
     for step in made.steps:
         if step.changed or step.error or not options.changed:
             print_line(_step_line(step))
-    changed = [row.name for row in made.check().failed] if options.check else []
+    checks = made.check().rows if options.check else ()
+    for row in checks:
+        if row.status == "unknown":
+            print_line(f"{row.name} could not be checked: {row.message}", sys.stderr)
+    changed = [row.name for row in checks if row.status == "different"]
     for name in changed:
         print_line(f"{name} changed the outputs", sys.stderr)
+    if checks:
+        found = Counter(row.status for row in checks)
+        print_line(f"outputs: {', '.join(f'{count} {status}' for status, count in found.items())}")
     if options.output:
         print_line(f"written: {made.save(options.output)}")
     if made.failed is not None:

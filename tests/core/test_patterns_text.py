@@ -66,7 +66,7 @@ def test_a_pattern_is_plain_values_and_a_tree_of_words():
     ("text", "says"),
     [
         ("", "is empty"),
-        ("1 +", "line 1: this is not Python"),
+        ("1 +", "line 1: a pattern is Python"),
         ("3", "a pattern is needed"),
         ("'add'", "a pattern is needed"),
         ("is_op()", "is_op takes (op_name)"),

@@ -58,6 +58,7 @@ BOUNDARIES = wb.boundary_costs(GRAPH)
         pytest.param(lambda: wb.count(GRAPH), "a graph has no module", id="a graph"),
         pytest.param(lambda: wb.explain_fusion(TRACE), r"trace\.end\.graph", id="a trace for a graph"),
         pytest.param(lambda: wb.load(TRACE), r"wb\.load\(trace\.result\)", id="a trace to load"),
+        pytest.param(lambda: wb.load("old.wbtrace"), r"wb\.Trace\.open reads it", id="the file of a trace to load"),
         pytest.param(lambda: wb.load(3), "wb.load takes an IRModule, .*, not int", id="a number to load"),
         pytest.param(lambda: wb.remarks(3), "remarks takes a Workload or a Trace, not int", id="remarks of a number"),
         pytest.param(lambda: wb.Pipeline(3), "a pipeline is a text or a list of passes, not int", id="a pipeline"),
@@ -96,3 +97,8 @@ def test_costs_print_the_dearest_boundaries_alone() -> None:
     text = str(BOUNDARIES)
     assert text.startswith(f"{len(BOUNDARIES)} boundaries")
     assert len(text.splitlines()) <= 9
+
+
+def test_a_report_counts_the_operators_without_a_kind() -> None:
+    assert "8 operators without a kind, see LegalizeOps,AnnotateTIROpPattern" in repr(wb.explain_fusion(GRAPH))
+    assert "without a kind" not in repr(wb.explain_fusion(TRACE.step("FuseOps").before))

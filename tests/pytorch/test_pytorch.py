@@ -205,3 +205,41 @@ def test_looking_at_other_objects_does_not_import_torch(dialect: str) -> None:
     code = "import sys, workbench as wb\ntry: wb.load(object())\nexcept wb.WorkbenchError: pass\nprint('torch' in sys.modules, 'onnx' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+@pytest.mark.parametrize("name", ["transformer", "small"])
+def test_both_compilers_take_an_exported_program(name: str, dialect: str, request: Any, tell: Any) -> None:
+    pytest.importorskip("onnxscript", reason="torch.onnx.export needs it; make pytorch")
+    module = request.getfixturevalue(name)
+    example = torch.zeros(1, LENGTH, WIDE) if name == "transformer" else torch.zeros(1, 3, 6, 6)
+    found = wb.compare_compilers(torch.export.export(module, (example,)), budget=0)
+    (pair,) = found.pairs
+    tell(f"{name} exported, from {dialect}: {pair.exact:.1%} aligned exactly\n{found}")
+    assert [side.status for side in pair.sides] == ["ok", "ok"], str(found)
+    assert [check.same for check in pair.checks] == [True] * 3, str(found)
+    assert pair.exact > 0.95
+    layer = "layers.0.query." if name == "transformer" else "stem."
+    assert any(source.startswith(layer) for row in pair.rows for source in row.sources)
+
+
+def test_an_exported_program_with_open_dimensions_takes_shapes(small: Small, dialect: str) -> None:
+    pytest.importorskip("onnxscript", reason="torch.onnx.export needs it; make pytorch")
+    batch = torch.export.Dim("batch", min=1, max=8)
+    program = torch.export.export(small, (torch.zeros(2, 3, 6, 6),), dynamic_shapes=({0: batch},))
+    (pair,) = wb.compare_compilers(program, {"image": (3, 3, 6, 6)}, budget=0).pairs
+    assert [check.same for check in pair.checks] == [True] * 3, str(pair)
+    assert pair.left.kernels is not None
+    assert "(3, 2) float32" in str(pair.left.kernels.rows[-1]["outputs"])
+
+
+def test_a_program_that_cannot_be_exported_gives_a_sentence(
+    small: Small, dialect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(LoadError, match=r"a PyTorch module is not exported; give torch\.export\.export"):
+        wb.compare_compilers(small)
+    program = torch.export.export(Strange().eval(), (torch.zeros(4, 4),))
+    with pytest.raises(LoadError, match=r"PyTorch cannot write the program as ONNX: .*; write the file with"):
+        wb.compare_compilers(program)
+    monkeypatch.setitem(sys.modules, "onnxscript", None)
+    with pytest.raises(LoadError, match=r"needs the package onnxscript; pip install"):
+        wb.compare_compilers(program)

@@ -278,7 +278,7 @@ def test_where_tvm_and_the_own_matcher_disagree_tvms_answer_is_shown(attention, 
 
 def test_swapped_arguments_that_double_the_steps_end(monkeypatch):
     """TVM tries both orders of the arguments of each `add`, so a pattern of 40 that fails at its end takes 2**40 steps."""
-    monkeypatch.setattr("workbench.analysis.patterns.matcher.VISITS", 50_000)
+    monkeypatch.setattr("workbench.analysis.patterns.matcher.VISITS", 10_000)
     x = relay.var("x", shape=(2, 2))
     value, text = relay.exp(x), 'is_op("tanh")(wildcard())'
     for _ in range(40):
@@ -287,4 +287,4 @@ def test_swapped_arguments_that_double_the_steps_end(monkeypatch):
     with pytest.raises(PatternError, match="both orders"):
         wb.match(module.graph, text)
     with pytest.raises(PatternError, match="both orders"):
-        wb.match(module, text, timeout=3)
+        wb.match(module, text, timeout=1)

@@ -218,6 +218,10 @@ def as_path(source: Any) -> Path | None:
 
 def file_text(path: Path) -> str:
     """Return the text in a file; raises LoadError if it is not a text of a known kind or cannot be read."""
+    if path.suffix == ".wbtrace":
+        raise LoadError(
+            f"{path.name:.80} is a saved trace, not a program; wb.Trace.open reads it, `tvm-workbench show` draws it"
+        )
     if path.suffix not in SUFFIXES:
         raise LoadError(
             f"{path.name:.80} is of no kind that can be loaded; give a file ending in {', '.join(SUFFIXES)}"

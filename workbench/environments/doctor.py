@@ -132,7 +132,7 @@ def _device() -> str:
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
-        return "none (no NVIDIA driver: libcuda.so.1 was not found); CUDA times can not be measured"
+        return "none (no NVIDIA driver: libcuda.so.1 was not found); CUDA times cannot be measured"
     count = ctypes.c_int(0)
     status = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
     if status != 0 or count.value == 0:

@@ -10,6 +10,7 @@ from workbench.dialects.base import Workload
 from workbench.errors import Cancelled, MeasureError, WorkbenchError, WorkerLost
 from workbench.graph.model import Graph
 from workbench.pipeline.outputs import OutputDifference, Values, difference, run_once
+from workbench.terminal import visible
 from workbench.worker.parent import silent
 from workbench.worker.progress import showing_progress
 
@@ -68,6 +69,11 @@ class Checks:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def __str__(self) -> str:
+        """Return a line for each step: its pass, its status, and the reason."""
+        lines = (f"{row.name}: {row.status}{f', {row.message}' if row.message else ''}" for row in self.rows)
+        return visible("\n".join(lines))
 
     @property
     def table(self) -> pd.DataFrame:

@@ -133,7 +133,7 @@ class Result:
         found = self.pareto_for(target)
         tried = [trial for trial in self.trials if trial.target == target]
         out = sum(not trial.ok for trial in tried)
-        counts = f"{counted(len(tried), 'candidate')} for {target}, {out} of them out"
+        counts = f"{counted(len(tried), 'candidate')} for {target}{f', {out} of them failed or refused' if out else ''}"
         if not found:
             return f"{counts}; none may win"
         values = ", ".join(f"{name} {found[0].values[OBJECTIVES[name]]:g}" for name in self.objectives)

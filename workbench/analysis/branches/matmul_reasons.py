@@ -27,7 +27,7 @@ def bias_reason(calls: Calls, products: Sequence[int], adds: Sequence[int], bias
         said = "a product is the second argument of its add, and the pass looks for it as the first"
         return Reason("commuted", said, tuple(adds))
     if len(set(biases)) < len(adds):
-        said = "branches add one and the same value, and the parts of a match are different variables"
+        said = "the branches add the same value, and the pass merges only branches that add different variables"
         return Reason("bias-shared", said, tuple(biases))
     return None
 
@@ -58,7 +58,7 @@ def factor_reasons(calls: Calls, products: Sequence[int]) -> list[Reason]:
         found.append(Reason("weight-constant", said, constants))
     shared = tuple(s for s in dict.fromkeys(right) if right.count(s) > 1 and s not in constants)
     if shared:
-        said = "products share their second factor too, and the parts of a match are different variables; run EliminateCommonSubexpr first"
+        said = "the products share their second factor too, and the pass merges only products of different variables; run EliminateCommonSubexpr first"
         found.append(Reason("weight-shared", said, shared))
     if left in right or set(right) & set(products):
         said = "a second factor is the shared value itself or another of the products"

@@ -102,7 +102,13 @@ class FusionReport:
 
     def __repr__(self) -> str:
         fails = ", the pass fails" if self.failure else ""
-        return f"FusionReport({self.graph.name!r}, {self.settings}: {counted(len(self.kernels), 'kernel')}{fails})"
+        unknown = sum(decision.code == "unannotated" for decision in self.decisions)
+        lacks = (
+            f", {counted(unknown, 'operator')} without a kind, see LegalizeOps,AnnotateTIROpPattern" if unknown else ""
+        )
+        return (
+            f"FusionReport({self.graph.name!r}, {self.settings}: {counted(len(self.kernels), 'kernel')}{fails}{lacks})"
+        )
 
     def _repr_html_(self) -> str:
         rows = (

@@ -36,7 +36,9 @@ def parse(text: str) -> Pattern:
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         where = f"line {line}: " if line else ""
-        raise PatternError(f"{where}this is not Python that can be read: {getattr(error, 'msg', error)}") from None
+        raise PatternError(
+            f"{where}a pattern is Python such as is_op('add')(wildcard(), wildcard()); this cannot be read: {getattr(error, 'msg', error)}"
+        ) from None
     if not body:
         raise PatternError('the pattern is empty; write one, such as is_op("nn.conv2d")(wildcard(), wildcard())')
     reader = Reader()

@@ -77,12 +77,16 @@ def model_of(model: Any, params: Params | str | Path | None, shapes: Shapes, fol
     if isinstance(params, (str, Path)):
         params = read_params(Path(params))
     elif params is not None:
-        params = readers.by_name(params)
+        params = _arrays(readers.by_name(params))
     text = model.sample if isinstance(model, Workload) else model
     if is_sample(text):
         return _sample(text, params, shapes)
     if hasattr(model, "SerializeToString") and hasattr(model, "graph"):
         return _onnx(_written(model, folder), params, shapes)
+    if torch_model.kind_of(model) == "exported":
+        written = folder / "program.onnx"
+        torch_model.write_onnx(model, written)
+        return _onnx(written, params, shapes)
     path = readers.as_path(model)
     if path is not None:
         return _file(path.expanduser().absolute(), params, shapes, folder)
@@ -91,6 +95,15 @@ def model_of(model: Any, params: Params | str | Path | None, shapes: Shapes, fol
     if isinstance(model, GraphOnly):
         return _text_of(model, params, shapes, folder)
     return _live(model, params, shapes, folder)
+
+
+def _arrays(params: Params) -> Params:
+    for name, value in params.items():
+        if not hasattr(value, "dtype") or not hasattr(value, "shape"):
+            raise LoadError(
+                f"the parameter {name:.80} is a {type(value).__name__}; give an array, numpy.asarray(value)"
+            )
+    return params
 
 
 def _written(model: Any, folder: Path) -> Path:

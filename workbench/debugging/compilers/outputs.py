@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from workbench.debugging.compilers.turns import Runner
 from workbench.dialects import arrays
+from workbench.dialects.entries import Shapes
 from workbench.errors import MeasureError, WorkbenchError
 from workbench.pipeline.outputs import AS_IT_STANDS, OutputDifference, difference
 from workbench.wording import counted
@@ -58,9 +59,7 @@ def read_outputs(runner: Runner) -> list[np.ndarray]:
     return list(arrays.load(path).values())
 
 
-def reference_outputs(
-    runner: Runner, path: Path, inputs: Mapping[str, Sequence[int]], limits: Mapping[str, int]
-) -> list[np.ndarray]:
+def reference_outputs(runner: Runner, path: Path, inputs: Shapes, limits: Mapping[str, int]) -> list[np.ndarray]:
     """Return the outputs of ONNX's reference evaluator, which runs in a child process of the runner's environment.
 
     Raises

@@ -27,6 +27,7 @@ from workbench.debugging.compilers.suggestions import tried
 from workbench.debugging.compilers.turns import Runner, race_in_turn
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.inputs import index_limits, plain_name
+from workbench.dialects.entries import Shapes
 from workbench.errors import LoadError, MeasureError, WorkbenchError
 from workbench.measurement.race import Race
 from workbench.measurement.row import OK
@@ -39,7 +40,7 @@ from workbench.worker.progress import showing_progress
 
 def compare_compilers(
     model: Any,
-    shapes: Mapping[str, Sequence[int]] | None = None,
+    shapes: Shapes | None = None,
     targets: TargetLike | Iterable[TargetLike] = ("llvm",),
     *,
     params: Mapping[str, Any] | str | Path | None = None,
@@ -62,9 +63,9 @@ def compare_compilers(
     Parameters
     ----------
     model
-        An ONNX file or ModelProto; a program of `torch.export`, which is written as ONNX; Relay, as text, file, module or Workload; a
-        sample, `"sample:bert{layers=2}"` or a Workload of `wb.samples.load`. Relax builds the translation of a Relay program by
-        `wb.to_relax`. Of a Relax program the Relay side is a failure, since nothing translates it.
+        An ONNX file or ModelProto; a program of `torch.export`, which PyTorch writes as ONNX; Relay as text, file, IRModule or Workload; a
+        sample, `"sample:bert{layers=2}"` or a Workload of `wb.samples.load`, which is built anew. Relax builds the translation
+        of a Relay program by `wb.to_relax`. A Relax program has no translation to Relay: the Relay side fails with that sentence.
     shapes
         Shapes of the inputs that the model leaves open, `{"ids": (1, 128)}`; in Relax values of symbolic dimensions, `{"n": 128}`.
     params
@@ -108,6 +109,12 @@ def compare_compilers(
     ([1, 1], ['one to one'])
     >>> [check.same for check in found.pairs[0].checks]
     [True, True, True]
+
+    A sample, which Relay builds and `wb.to_relax` translates:
+
+    >>> (pair,) = wb.compare_compilers("sample:chain", budget=0).pairs
+    >>> [side.kernels.calls for side in pair.sides], pair.rows[0].sources, pair.checks[0].same
+    ([1, 1], ('add#1', 'add#3', 'nn.relu#2', 'nn.relu#4'), True)
 
     Two configurations of one compiler:
 
@@ -165,7 +172,7 @@ class _Comparing:
     """The arguments of a call."""
 
     model: Model
-    shapes: Mapping[str, Sequence[int]]
+    shapes: Shapes
     seed: int
     budget: float
     per_kernel: bool

@@ -7,12 +7,16 @@ advises to treat TorchScript files as programs. A live object was made by the us
 
 from __future__ import annotations
 
+import io
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, NoReturn
 
-from workbench.errors import LoadError
+from workbench.dialects.importers.converting import needed
+from workbench.errors import LoadError, last_line
 
 SUFFIXES = (".pt", ".pth", ".pt2", ".ts", ".torchscript")
 "of files that hold pickles"
@@ -63,6 +67,27 @@ def examples(inputs: Mapping[str, Any] | Sequence[Any] | None, what: str) -> tup
         else:
             made.append(torch.ones(tuple(value)))
     return tuple(made)
+
+
+def write_onnx(program: Any, path: Path) -> None:
+    """Write a program of torch.export as an ONNX file, by PyTorch's exporter; its weights are in a file next to it.
+
+    Raises
+    ------
+    LoadError
+        onnxscript is not installed, or the exporter refuses the program.
+    """
+    import torch
+
+    needed("onnxscript", "simplify", "writing a PyTorch program as ONNX")
+    try:
+        with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            torch.onnx.export(program, f=str(path), dynamo=True, verbose=False)
+    except Exception as error:  # noqa: BLE001  the exporter raises errors of many kinds
+        raise LoadError(
+            f"PyTorch cannot write the program as ONNX: {last_line(error)}; write the file with torch.onnx.export, and give its path"
+        ) from None
 
 
 def evaluating(module: Any) -> Any:

@@ -46,7 +46,7 @@ class FusionInspector(View):
     source
         A Workload or anything `wb.load` takes, or a Graph, which can be explained but not changed.
     before
-        Passes to run first, as a Pipeline's text; FuseOps needs `SimplifyInference` for some models.
+        Passes to run first, as a Pipeline's text: `LegalizeOps,AnnotateTIROpPattern` on Relax, `SimplifyInference` for some models of Relay.
     edits
         Cuts, forces and outlines, each as a Pipeline's text; `edited` shows which were applied.
     settings
