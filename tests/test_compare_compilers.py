@@ -19,7 +19,6 @@ import pytest
 
 import workbench as wb
 from workbench.cli import main
-from workbench.debugging.compilers import suggestions
 from workbench.debugging.compilers.compiler import NAMES
 from workbench.debugging.compilers.result import CompilerComparison, CompilerPair
 from workbench.debugging.compilers.side import CompilerSide
@@ -156,49 +155,6 @@ def test_a_small_convolution_net(dialect: str, other: str):
     assert found["llvm"] is pair
     with pytest.raises(UnknownName, match="no target of this comparison"):
         found["cuda"]
-
-
-@pytest.mark.one_dialect
-def test_changes_of_the_build_are_raced(dialect: str, other: str, monkeypatch: pytest.MonkeyPatch):
-    """One that fails has a sentence, and the others are raced."""
-    monkeypatch.setattr(suggestions, "NHWC", "NoSuchPass")
-    monkeypatch.setattr(suggestions, "TRIALS", 1)
-    (pair,) = wb.compare_compilers(convolutions(), budget=0.1, per_kernel=False, suggest=True).pairs
-    title = pair.right.title
-    (said,) = pair.untried
-    assert said.startswith(f"{title} with convolutions in NHWC was not raced: {title}: ")
-    assert "NoSuchPass" in said
-    assert [race.a for race in pair.tried] == [title] * 3
-    names = [race.b.removeprefix(title) for race in pair.tried]
-    assert names == [" with BindParams", " without FuseOps", " with schedules for 1 kernel"], str(pair)
-    for race in pair.tried:
-        assert race.wrong == ()
-        assert race.b in str(pair)
-    assert said in str(pair)
-
-
-@pytest.mark.one_dialect
-def test_changes_that_fit(dialect: str, other: str):
-    (pair,) = wb.compare_compilers(convolutions(), budget=0).pairs
-    side, passes = pair.right, "LegalizeOps,AnnotateTIROpPattern,FoldConstant,FuseOps"
-    bound, layout, apart = suggestions.changes(side)
-    assert bound.pipeline == f"BindParams,{passes}"
-    assert layout.pipeline == f"BindParams,{suggestions.NHWC},{passes}"
-    assert apart.disabled == ("FuseOps",)
-    relax = side.dialect
-    compilers = wb.Compiler(relax), wb.Compiler(relax, side.compiler.python, config=bound)
-    (pair,) = wb.compare_compilers(convolutions(), compilers=compilers, budget=0).pairs
-    assert pair.right.kernels is not None
-    # as many as the default pipeline makes, and without those that move weights
-    assert pair.right.fuses
-    assert pair.left.kernels is not None
-    assert pair.right.kernels.calls <= pair.left.kernels.calls
-    assert "weights are constants" in pair.right.pipeline
-    assert [check.same for check in pair.checks] == [True] * 3
-    found = suggestions.tried(pair.right, pair.rows, None, Path(), 1)  # pyright: ignore[reportArgumentType]
-    assert found == [
-        f"no change was tried: the changes are of Relax's own pipeline, and {pair.right.title} has another"
-    ]
 
 
 def test_the_node_where_the_imports_part(dialect: str, other: str):
