@@ -63,7 +63,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def found(path: Path) -> CompilerComparison:
-    return wb.compare_compilers(path, budget=0.4, suggest=True)
+    return wb.compare_compilers(path, budget=0.4)
 
 
 def side_of(pair: CompilerPair, dialect: str) -> CompilerSide:
@@ -131,14 +131,9 @@ def test_the_race_and_the_text(dialect: str, other: str, found: CompilerComparis
     assert race.low <= race.ratio <= race.high
     assert len(race.samples_a) == len(race.samples_b) >= 10
     assert "two processes" in race.method
-    assert [race.a for race in pair.tried] == [pair.right.title] * 2
-    assert [race.b for race in pair.tried] == [
-        f"{pair.right.title} {how}" for how in ("with BindParams", "without FuseOps")
-    ]
     text = str(found)
-    for each in (race, *pair.tried):
-        assert each.wrong == ()
-        assert str(each) in text
+    assert race.wrong == ()
+    assert str(race) in text
     for side in pair.sides:
         assert "at opt level 3, fused kernels; " in side.pipeline
         assert side.fuses

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,12 @@ import workbench as wb
 from workbench.debugging.compilers.result import CompilerPair
 from workbench.dialects.registry import known_dialect
 from workbench.errors import LoadError, MeasureError, UnknownName, WorkbenchError
+from workbench.pipeline.elsewhere import Environment
 from workbench.target_text import TargetError
 
 sys.path.insert(0, str(Path(__file__).parent))
 from onnx_models import FLOAT, Onnx
+from test_compare_compilers import signalled
 
 APART = wb.Config(opt_level=0)
 
@@ -87,6 +90,34 @@ def test_a_pipeline_of_ours(dialect: str, path: Path):
     assert f"the pipeline {passes} at opt level 3, its result compiled as it is, fused kernels" in left.pipeline
     assert any(name.startswith("FuseOps") for name in left.passes)
     assert any(row.relation == "split" and "joins" in row.why for row in pair.rows)
+
+
+def test_tuned_schedules(dialect: str, path: Path, tmp_path: Path):
+    workload = wb.load(path)
+    tuned = wb.tune_schedules(workload, kernels=[0], trials=1, budget=0.05, folder=tmp_path, cost_model="random")
+    pair = pair_of(path, wb.Compiler(dialect), wb.Compiler(dialect, config=tuned.config))
+    assert pair.right.title.endswith(" opt 3 + tuned schedules")
+    assert "with a database of schedules" in pair.right.pipeline
+    assert "with a database of schedules" not in pair.left.pipeline
+    assert pair.right.kernels is not None
+    assert pair.right.kernels.rows == wb.kernels(workload, pair.right.target, config=tuned.config).rows
+    assert [check.same for check in pair.checks] == [True] * 3, str(pair)
+    with pytest.raises(wb.WorkbenchError, match="no kernels to compare"):
+        wb.CompilerView(pair_of(path, wb.Compiler(dialect), wb.Compiler(dialect, "/nowhere/python")))
+    view = wb.CompilerView(pair)
+    assert view.titles == [side.title for side in pair.sides]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_one_of_two_equal_sides_crashes(dialect: str, path: Path, place: int):
+    """Two sides with one Python have two processes."""
+    role = ("builds", "other builds")[place]
+    with signalled(Environment.of(dialect, role=role).worker(), signal.SIGKILL):
+        pair = pair_of(path, wb.Compiler(dialect), wb.Compiler(dialect))
+    ended, whole = pair.sides[place], pair.sides[1 - place]
+    assert (ended.status, whole.status) == ("crashed", "ok"), str(pair)
+    assert ended.graph is not None
+    assert whole.kernels is not None
 
 
 def test_two_targets(dialect: str, path: Path):

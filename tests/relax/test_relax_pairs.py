@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 import workbench as wb
+from workbench.debugging.compilers import suggestions
 from workbench.environments.doctor import answer, start_probe
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from onnx_models import bert, dense
+from onnx_models import bert, convolutions, dense
 
 ROOT = Path(__file__).parents[2]
 OLDER = ROOT / ".venv-relax-0.25/bin/python"
@@ -30,6 +31,47 @@ def test_without_fuse_ops():
     assert "at opt level 3, without FuseOps, no fused kernels" in pair.right.pipeline
     split = next(row for row in pair.rows if row.relation == "split")
     assert "Relax opt 3 -FuseOps ran no FuseOps." in split.why
+
+
+PLAIN = wb.Compiler("relax")
+
+
+def test_changes_of_the_build_are_raced(monkeypatch: pytest.MonkeyPatch):
+    """One that fails has a sentence, and the others are raced."""
+    monkeypatch.setattr(suggestions, "NHWC", "NoSuchPass")
+    monkeypatch.setattr(suggestions, "TRIALS", 1)
+    how = {"compilers": (PLAIN, PLAIN), "budget": 0.1, "per_kernel": False, "suggest": True}
+    (pair,) = wb.compare_compilers(convolutions(), **how).pairs
+    (said,) = pair.untried
+    assert said.startswith("Relax B with convolutions in NHWC was not raced: Relax B: ")
+    assert "NoSuchPass" in said
+    names = ["with BindParams", "without FuseOps", "with schedules for 1 kernel"]
+    assert [(race.a, race.b) for race in pair.tried] == [("Relax B", f"Relax B {name}") for name in names]
+    for race in pair.tried:
+        assert race.wrong == ()
+        assert race.b in str(pair)
+    assert said in str(pair)
+
+
+def test_changes_that_fit():
+    (pair,) = wb.compare_compilers(convolutions(), compilers=(PLAIN, PLAIN), budget=0).pairs
+    passes = "LegalizeOps,AnnotateTIROpPattern,FoldConstant,FuseOps"
+    bound, layout, apart = suggestions.changes(pair.right)
+    assert bound.pipeline == f"BindParams,{passes}"
+    assert layout.pipeline == f"BindParams,{suggestions.NHWC},{passes}"
+    assert apart.disabled == ("FuseOps",)
+    for config in (bound, layout):
+        other = wb.Compiler("relax", config=config)
+        (pair,) = wb.compare_compilers(convolutions(), compilers=(PLAIN, other), budget=0).pairs
+        assert [side.status for side in pair.sides] == ["ok", "ok"], str(pair)
+        assert pair.right.title == f"Relax {config.name}"
+        assert pair.right.fuses
+        assert "weights are constants" in pair.right.pipeline
+        assert [check.same for check in pair.checks] == [True] * 3
+    found = suggestions.tried(pair.right, pair.rows, None, Path(), 1)  # pyright: ignore[reportArgumentType]
+    assert found == [
+        f"no change was tried: the changes are of Relax's own pipeline, and {pair.right.title} has another"
+    ]
 
 
 @pytest.mark.long

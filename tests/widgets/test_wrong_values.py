@@ -41,6 +41,8 @@ WRONG = {
     "a workbench of a graph": (lambda: wb.Workbench(GRAPH), "takes an IRModule"),
     "a fusion inspector of a number": (lambda: wb.FusionInspector(3), "takes an IRModule"),
     "a pattern inspector of a number": (lambda: wb.PatternInspector(3), "takes an IRModule"),
+    "a cut behind no node": (lambda: wb.FusionInspector(GRAPH).cut(0, 99), "the graph has no node 99"),
+    "an overlay of a number": (lambda: wb.GraphView(GRAPH).overlay(3), "overlay takes values by node id, .* not int"),
     "a memory view of a graph": (lambda: wb.MemoryView(GRAPH), "MemoryView takes"),
     "a search of a number": (lambda: wb.TunePanel(3), "TunePanel takes a Workload, not int"),
     "a search of a graph": (lambda: wb.TunePanel(GRAPH), "TunePanel takes a Workload, not Graph"),

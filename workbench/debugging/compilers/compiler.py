@@ -12,6 +12,8 @@ from workbench.target_text import TargetLike, kind_of, target_text
 
 NAMES = {"relay": "Relay", "relax": "Relax"}
 "dialect -> the compiler's name"
+LABEL = 30
+"characters of a configuration's label in a title"
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def titles(compilers: Sequence[Compiler], versions: Sequence[str], targets: Sequ
     ['Relax llvm', 'Relax cuda']
     """
     names = [each.name for each in compilers]
-    labels = [each.config.label for each in compilers]
+    labels = [_brief(each.config.label) for each in compilers]
     kinds = [kind_of(each) for each in targets]
     parts = [
         names,
@@ -114,6 +116,10 @@ def titles(compilers: Sequence[Compiler], versions: Sequence[str], targets: Sequ
 
 def _differing(values: Sequence[str]) -> Sequence[str]:
     return values if values[0] != values[1] else ["", ""]
+
+
+def _brief(label: str) -> str:
+    return label if len(label) <= LABEL else f"{label[: LABEL - 3]}..."
 
 
 def _short(version: str) -> str:

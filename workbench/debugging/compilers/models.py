@@ -127,7 +127,8 @@ def _onnx(path: Path, params: Params | None, shapes: Shapes) -> Model:
     if not path.is_file():
         raise LoadError(f"{path.name} cannot be read: there is no such file; check the path")
     arguments = {"format": "onnx", "inputs": list(shapes.items()), "path": str(path)}
-    return Model(path.stem, Recipe("model", arguments, size_of(path), MODEL), onnx=path)
+    # an ONNX file has no kernels: those of its program are from TVM's converters
+    return Model(path.stem, Recipe("model", arguments, size_of(path), MODEL, trusted=True), onnx=path)
 
 
 def _file(path: Path, params: Params | None, shapes: Shapes, folder: Path) -> Model:

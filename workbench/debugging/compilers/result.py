@@ -39,7 +39,9 @@ class CompilerPair:
     unraced: str = ""
     "the reason for no race, or for the end of the races"
     tried: tuple[Race, ...] = ()
-    "races of the right build against the same with other passes"
+    "races of the right build against the same with a change"
+    untried: tuple[str, ...] = ()
+    "a sentence for each change without a race"
     rows: tuple[Difference, ...] = field(default=(), repr=False)
     "the kernels of both, aligned; empty if a side has none"
 
@@ -67,8 +69,9 @@ class CompilerPair:
         lines += [f"{side.title}, note: {note}" for side in self.sides for note in side.notes]
         lines += map(str, self.checks)
         lines += [self.part] if self.part else []
-        lines += [str(race) for race in (self.race, *self.tried) if race is not None]
+        lines += [] if self.race is None else [str(self.race)]
         lines += [f"not raced: {self.unraced}"] if self.unraced else []
+        lines += [*map(_change, self.tried), *self.untried]
         many = Counter(self.relation(row) for row in self.rows)
         if many:
             lines.append(
@@ -103,12 +106,19 @@ class CompilerPair:
             "exact": self.exact,
             "races": [_race_data(race) for race in (self.race, *self.tried) if race is not None],
             "unraced": self.unraced,
+            "untried": list(self.untried),
             "kernels": [{**vars(row), "relation": self.relation(row), "us_lost": row.us_lost} for row in self.rows],
         }
 
     def relation(self, row: Difference) -> str:
         """Return the relation of a row in words, with the title of the side for kernels of one side."""
         return {LEFT: f"only {self.left.title}", RIGHT: f"only {self.right.title}"}.get(row.relation, row.relation)
+
+
+def _change(race: Race) -> str:
+    """Return the sentence of the race of a change, with the name of the change."""
+    said = str(race)
+    return said if race.b in said else f"{race.b}: {said}"
 
 
 def _race_data(race: Race) -> dict[str, object]:

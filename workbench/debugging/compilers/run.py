@@ -23,11 +23,13 @@ from workbench.debugging.compilers.outputs import (
 from workbench.debugging.compilers.outputs import where_they_part as part_of
 from workbench.debugging.compilers.result import CompilerComparison, CompilerPair
 from workbench.debugging.compilers.side import CompilerSide, build_side
-from workbench.debugging.compilers.turns import CHANGES, Runner, race_changed, race_in_turn
+from workbench.debugging.compilers.suggestions import tried
+from workbench.debugging.compilers.turns import Runner, race_in_turn
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.inputs import index_limits, plain_name
 from workbench.dialects.entries import Shapes
 from workbench.errors import LoadError, MeasureError, WorkbenchError
+from workbench.measurement.race import Race
 from workbench.measurement.row import OK
 from workbench.pipeline.elsewhere import Environment
 from workbench.target_text import TargetLike, target_texts
@@ -78,8 +80,10 @@ def compare_compilers(
     per_kernel
         Whether to time each kernel by itself too, for half of the budget on each side.
     suggest
-        Whether to race Relax's build also against two others: with weights as constants, as Relay's are, and without FuseOps, as
-        `tvm.compile` builds for a CPU without a pipeline. The races are in `pair.tried`.
+        Whether to try changes of the right build, if it is Relax's own pipeline: weights as constants, convolutions in NHWC, no
+        FuseOps, and schedules for the three kernels with the most time lost, which MetaSchedule searches for up to eight times the
+        budget. Each change is built, its outputs are checked, and it is raced against the build without it: `pair.tried`, with
+        reasons for those without a race in `pair.untried`.
     timeout, memory
         Seconds that a build, or a run, may take; bytes that a child process may hold.
 
@@ -282,13 +286,13 @@ class _Comparing:
         wrong = [{"same": _right(pair.checks, runner.title)} for runner in runners]
         try:
             pair = replace(pair, race=race_in_turn((runners[0], runners[1]), wrong, self.budget))
-            if self.suggest:
-                file = str(outputs_file(runners[1]))
-                tried = tuple(race_changed(runners[1], change, file, self.budget) for change in CHANGES)
-                pair = replace(pair, tried=tried)
         except WorkbenchError as error:
-            return replace(pair, unraced=str(error))
-        return pair
+            pair = replace(pair, unraced=str(error))
+        if not self.suggest:
+            return pair
+        found = tried(pair.right, pair.rows, runners[1], outputs_file(runners[1]), self.budget)
+        races = tuple(each for each in found if isinstance(each, Race))
+        return replace(pair, tried=races, untried=tuple(each for each in found if isinstance(each, str)))
 
 
 def _version(text: str) -> tuple[int, ...]:

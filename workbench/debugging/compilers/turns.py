@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workbench.debugging.remarks.fusion import FUSE_OPS
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError
-from workbench.measurement.build_and_time import RaceRequest
 from workbench.measurement.race import Race, judged
 from workbench.measurement.repeats import Run, interleave, turns
-from workbench.pipeline.apply import BIND
 from workbench.pipeline.config import Config
 from workbench.pipeline.elsewhere import Environment
 from workbench.worker.parent import JobOptions
@@ -38,9 +35,9 @@ class Runner:
     seed: int
     limits: JobOptions
 
-    def again(self) -> Runner:
+    def beside(self, role: str) -> Runner:
         """Return the same build in another process."""
-        environment = replace(self.environment, role=AGAIN)
+        environment = replace(self.environment, role=role)
         environment.worker().adopt(self.workload, self.folder)
         return replace(self, environment=environment)
 
@@ -62,29 +59,6 @@ class Runner:
             raise MeasureError(f"{self.title}: {error}") from error
 
 
-CHANGES = (Config("with BindParams", pipeline=BIND), Config("without FuseOps", disabled=(FUSE_OPS,)))
-"of Relax's build: weights as constants, as Relay's are; no fusion, as tvm.compile builds for a CPU without a pipeline"
-
-
-def race_changed(runner: Runner, change: Config, outputs: str, budget: float) -> Race:
-    """Race a build against the one under another Config, in one process, as `wb.race` does.
-
-    Parameters
-    ----------
-    outputs
-        The file with the outputs of the plain build.
-
-    Raises
-    ------
-    MeasureError
-        One of them does not build or run.
-    """
-    configs = [runner.config.to_data(), change.to_data()]
-    request = RaceRequest(runner.target, configs, budget, runner.seed, outputs)
-    found = runner.run("race", runner.workload, asdict(request))
-    return judged(runner.title, f"{runner.title} {change.label}", found)
-
-
 def race_in_turn(runners: tuple[Runner, Runner], checks: Sequence[Mapping[str, object]], budget: float) -> Race:
     """Race two builds; the first one has two turns in each round, as in `wb.race`, in two processes.
 
@@ -102,7 +76,7 @@ def race_in_turn(runners: tuple[Runner, Runner], checks: Sequence[Mapping[str, o
         One of them ended or failed, or their TVMs use other numbers of threads.
     """
     first, second = runners
-    again = first.again()
+    again = first.beside(AGAIN)
     running = first, second, again
     conditions: list[dict[str, Any]] = [{} for _ in running]
 

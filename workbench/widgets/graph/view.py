@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 import traitlets
 
 from workbench.dialects.base import Workload
+from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, graph_of
 from workbench.measurement.overlay import Overlay
 from workbench.widgets.base import SAVED, Shown, View, json_trait
@@ -88,6 +89,10 @@ class GraphView(View):
         values
             By node; or the result of `wb.overlay_of` for this graph's kernels. An empty mapping removes the colours.
         """
+        if not isinstance(values, (Mapping, Overlay)):
+            raise WorkbenchError(
+                f"overlay takes values by node id, or the result of wb.overlay_of, not {type(values).__name__}"
+            )
         given = values if isinstance(values, Overlay) else Overlay(title, unit, values)
         shown = bool(given.nodes or given.groups)
         self.overlay_state = (

@@ -24,6 +24,8 @@ from workbench.errors import MeasureError, last_line
 
 _AFTER = "LowerRuntimeBuiltin"
 "the first pass after those that allocate and free memory"
+_OF_MACHINE = "relax.run."
+"prefix of functions that the virtual machine has for operators without a kernel, such as shape_to_tensor"
 Held = Any
 "the value of an expression: a Block, a tuple of Values (several after an `if`), or a list of these for a tuple"
 
@@ -192,6 +194,8 @@ class _Planning:
     def step(self, call: relax.Call) -> Held:
         """Return the value of a call of compiled or external code."""
         self.read([value for operand in operands_of(call) for value in _leaves(self.value(operand))])
+        if str(getattr(call.op, "global_symbol", "")).startswith(_OF_MACHINE):
+            return self.fresh(compat.type_of(call), "intermediate", born=self.calls)
         made = self.fresh(compat.type_of(call), "intermediate", born=self.calls)
         self.calls += 1
         if any(_leaves(made)):
