@@ -56,10 +56,24 @@ def observed(
     times = sample(running.run, request.budget, lambda fraction: progress("Timing", fraction))
     answer = {**checked, **times, "method": running.method, **seen()}
     if calls is not None:
-        progress("Timing kernels")
-        rows = kernel_rows(calls, running.kernels(request.budget * KERNELS_SHARE))
-        answer |= {"per_kernel": rows, "kernel_method": running.kernel_method}
+        answer |= _kernels(running, calls, request.budget * KERNELS_SHARE, progress)
     return answer
+
+
+def kernel_times(
+    workload: Workload, *, target: str, config: Mapping[str, object], budget: float, seed: int, progress: Progress
+) -> dict[str, object]:
+    """Run a build on random inputs, and time its kernels one by one for so many seconds, the whole not at all."""
+    kept = compiled(workload, target, config, progress)
+    progress("Loading")
+    return _kernels(kept.built.load(seed), counted(kept.built, workload)["calls"], budget, progress)
+
+
+def _kernels(
+    running: Running, calls: Sequence[Mapping[str, object]], budget: float, progress: Progress
+) -> dict[str, object]:
+    progress("Timing kernels")
+    return {"per_kernel": kernel_rows(calls, running.kernels(budget)), "kernel_method": running.kernel_method}
 
 
 def run_conditions() -> dict[str, object]:

@@ -56,6 +56,7 @@ JOBS: Mapping[str, Callable[..., object]] = {
     "side": turns.side,
     "prepare": turns.prepare,
     "turn": turns.turn,
+    "kernel_times": run_build.kernel_times,
     "onnx_outputs": turns.onnx_outputs,
     "source": load.source,
     "sample": load.sample,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.analysis.cost import canonical
@@ -14,7 +14,6 @@ from workbench.debugging.remarks.steps import pass_of, ran
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
-from workbench.measurement.build_and_time import TimeRequest
 from workbench.measurement.columns import duration, size
 from workbench.measurement.kernels import Kernels, from_result
 from workbench.measurement.memory.plan import MemoryPlan
@@ -168,8 +167,7 @@ def build_side(
         if missing := _no_device(workload, side.target, environment, limits):
             return replace(side, status=NOT_MEASURED, message=missing)
         if budget:
-            request = TimeRequest(side.target, config.to_data(), budget, seed, None, True)
-            timed = child.run("run", workload, asdict(request), **limits)
+            timed = child.run("kernel_times", workload, {**asked, "budget": budget, "seed": seed}, **limits)
             times = {row["index"]: row["median_us"] for row in timed["per_kernel"] if row["index"] is not None}
             side = replace(side, kernel_us=times, method=timed["kernel_method"])
     except WorkbenchError as error:
