@@ -1,4 +1,4 @@
-"""Relay texts that both environments read."""
+"""Texts of programs that both environments read."""
 
 from __future__ import annotations
 
@@ -33,6 +33,19 @@ METADATA = (
     'AAAAAAAAAMAAAAAAAAAGAAAAAAAAAAAAAAAAACAPwAAAEAAAEBAAACAQAAAoEA="], "attrs": {"tvm_version": "0.17.dev0"}}'
 )
 
+SCRIPT = """\
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32")):
+        with R.dataflow():
+            y = R.nn.relu(x)
+            R.output(y)
+        return y
+"""
 OPEN = "def @main(%x: Tensor[(?, 3), float32]) { nn.relu(%x) }"
 TABLE = """\
 def @main(%ids.1: Tensor[(2, 5), int32], %weight: Tensor[(7, 3), float32]) {

@@ -192,7 +192,7 @@ def test_fused_edge_is_named(dialect: str) -> None:
 
 def slow(w: wb.Workload, depth: str) -> Culprit:
     config = {"options": {depth: 1}, "disabled": ("FoldConstant",)}
-    return wb.bisect(w, "slower", config, budget=0.5)
+    return wb.bisect(w, "slower", config, budget=1.0)
 
 
 @pytest.fixture

@@ -93,6 +93,24 @@ def test_constants_in_the_metadata_of_a_text(dialect: str):
     assert [check.same for check in compared(text, seed=3).checks] == [True]
 
 
+def test_values_that_a_text_lacks_are_in_a_note(dialect: str):
+    pair = compared(texts.CONSTANTS.removesuffix("#[metadata]\n"))
+    agree(pair)
+    (note,) = pair.left.notes
+    assert "random ones of the stated types were made" in note
+    assert f"{pair.left.title}, note: {note}" in str(pair)
+
+
+def test_a_program_that_nothing_translates(dialect: str):
+    pair = compared(texts.SCRIPT)
+    assert (pair.left.status, pair.right.status) == ("failed", "ok"), str(pair)
+    assert "there is no translation" in pair.left.message
+    assert pair.right.kernels is not None
+    assert not pair.checks
+    with pytest.raises(LoadError, match=r"there is no translation"):
+        compared(texts.SCRIPT.replace("R.nn.relu", "R.nn.none"))
+
+
 def test_inputs_of_both_sides_are_the_same(dialect: str):
     weight = np.arange(21, dtype="float32").reshape(7, 3)
     agree(compared(texts.TABLE, params={"weight": weight}))
@@ -120,13 +138,15 @@ def test_an_operator_without_a_translation(dialect: str):
     [
         pytest.param(texts.DAMAGED, "line 1, column 5", id="damaged"),
         pytest.param(texts.ENDS, "TVM ended its process with SIG", id="ends"),
-        pytest.param("three words here (", "there is no program", id="words"),
+        pytest.param("three words here (", "line 1, column 1: expected", id="words"),
         pytest.param("", "is empty", id="empty"),
     ],
 )
 def test_a_bad_text(dialect: str, text: str, said: str):
-    with pytest.raises(LoadError, match=said):
+    with pytest.raises(LoadError, match=said) as caught:
         compared(text)
+    # one sentence, although both sides fail
+    assert ";" not in str(caught.value).replace("; give", "")
 
 
 @pytest.mark.parametrize(

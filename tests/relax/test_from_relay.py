@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from relax.relays_numbers import OPERATORS, SAMPLES, SMALL
 from tvm import relax
 
 import workbench as wb
+from workbench.dialects.importers.names import with_sources
 from workbench.dialects.relax import compat
 from workbench.errors import LoadError
 from workbench.graph.model import GraphBuilder
@@ -107,3 +109,29 @@ def test_metadata_that_is_damaged_is_a_sentence() -> None:
     whole = OPERATORS.texts["gather"]
     with pytest.raises(LoadError, match="metadata"):
         wb.to_relax(wb.load(whole.replace("AAAA", "A!", 1)))
+
+
+def test_variables_have_the_names_of_the_nodes_they_compute() -> None:
+    text = """
+def @main(%x: Tensor[(2, 4), float32]) -> (Tensor[(2, 2), float32], Tensor[(2, 2), float32]) {
+  %0 = nn.relu(%x) /* ty=Tensor[(2, 4), float32] */;
+  %1 = split(%0, indices_or_sections=2, axis=1) /* ty=(Tensor[(2, 2), float32], Tensor[(2, 2), float32]) */;
+  %2 = %1.0 /* ty=Tensor[(2, 2), float32] */;
+  %3 = %1.1 /* ty=Tensor[(2, 2), float32] */;
+  (%2, %3) /* ty=(Tensor[(2, 2), float32], Tensor[(2, 2), float32]) */
+}"""
+    graph = wb.load(text).graph
+    plain = wb.to_relax(graph).graph
+    assert {node.source for node in plain.nodes} == {()}
+    named = replace(graph.nodes[1], source=("layer.0.Relu",))
+    graph = with_sources(replace(graph, nodes=(graph.nodes[0], named, *graph.nodes[2:])))
+    found = wb.to_relax(graph).graph
+    sources = {node.op: node.source for node in found.nodes if node.source}
+    assert sources == {
+        "relax.nn.relu": ("layer.0.Relu",),
+        "relax.split": ("split#2",),
+        ".0": ("split#2",),
+        ".1": ("split#2",),
+    }
+    assert {node.scope for node in found.nodes if node.source == ("split#2",)} == {""}
+    assert {node.scope for node in found.nodes if node.source == ("layer.0.Relu",)} == {"layer.0"}

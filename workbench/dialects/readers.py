@@ -28,7 +28,7 @@ PASTES = (".relay", ".txt", ".log")
 TEXTS = (*PASTES, ".json", ".py")
 "files whose programs take sizes by `shapes=`; the others take `inputs=`"
 SUFFIXES = (*TEXTS, *IMPORTED)
-_CODE = re.compile(r"^\s*(?:@|class\b|def\b|from\b.*\bimport\b|import\b)", re.MULTILINE)
+CODE = re.compile(r"^\s*(?:@|class\b|def\b|from\b.*\bimport\b|import\b)", re.MULTILINE)
 "a line of Python, as in TVMScript"
 
 _HALF = re.compile("[\ud800-\udfff]")
@@ -194,7 +194,7 @@ def _read(
     if not is_json and (is_relay(text) or installed() == "relay"):
         return (converter if installed() == "relay" else HERE).relay(text, params or {}, name)
     here = dialect_here()
-    if not is_json and not _CODE.search(text):
+    if not is_json and not CODE.search(text):
         raise LoadError(
             f"there is no program in {path.name if path else 'this text'}; give Relay text (`def @main(...)`, `%0 = ...`) or TVMScript (a class under @I.ir_module)"
         )

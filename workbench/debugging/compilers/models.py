@@ -46,6 +46,8 @@ class Model:
     "the file that ONNX's reference evaluator runs"
     relay: Path | None = None
     "the folder of the Relay program that Relax translates"
+    refused: LoadError | None = None
+    "the error of the Relay side"
 
     def load(self, environment: Environment, folder: Path, progress: Progress) -> Workload:
         """Return the program in a compiler, which writes it into the folder. Load Relay first: Relax translates its program.
@@ -60,7 +62,13 @@ class Model:
         recipe = self.recipe
         if self.relay is not None and environment.dialect == "relax":
             recipe = Recipe("translated", {"given": str(self.relay)}, _size(self.relay), MODEL, recipe.trusted)
-        made = environment.load(recipe, self.name, folder, progress)
+        try:
+            made = environment.load(recipe, self.name, folder, progress)
+        except LoadError as error:
+            if environment.dialect == "relay" and self.onnx is None:
+                self.refused = error
+            # Relay's error is about the model that the caller gave
+            raise self.refused or error from None
         if environment.dialect == "relay" and self.onnx is None:
             self.relay = folder
         return made
@@ -136,9 +144,10 @@ def _file(path: Path, params: Params | None, shapes: Shapes, folder: Path) -> Mo
 
 def _text(text: str, name: str, params: Params | None, shapes: Shapes, folder: Path) -> Model:
     """Return the model of a text, which only child processes read."""
-    from workbench.dialects.relay.paste.reading import is_relay
+    from workbench.dialects.relay.paste.reading import is_relay, is_script
 
-    dialect = "relay" if is_relay(text) else "relax"
+    is_code = readers.CODE.search(text) is not None and not is_relay(text)
+    dialect = "relax" if is_code or is_script(text) else "relay"
     sizes = dict(shapes) if dialect == "relay" else {each: _one(size) for each, size in shapes.items()}
     given = folder / "given"
     arrays.write(given, params or {})

@@ -66,6 +66,7 @@ class CompilerPair:
             str(self.right),
             *(f"{side.title}'s pipeline: {side.pipeline}" for side in self._built),
         ]
+        lines += [f"{side.title}, note: {note}" for side in self.sides for note in side.notes]
         lines += map(str, self.checks)
         lines += [self.part] if self.part else []
         lines += [] if self.race is None else [str(self.race)]
@@ -96,7 +97,10 @@ class CompilerPair:
     def to_data(self) -> dict[str, object]:
         """Return plain values, for JSON."""
         return {
-            "sides": [{**side.row(), "message": side.message, "pipeline": side.pipeline} for side in self.sides],
+            "sides": [
+                {**side.row(), "message": side.message, "notes": list(side.notes), "pipeline": side.pipeline}
+                for side in self.sides
+            ],
             "checks": [{"same": check.same, "sentence": str(check)} for check in self.checks],
             "part": self.part,
             "exact": self.exact,

@@ -245,7 +245,7 @@ class _Comparing:
 
     def asked(self, side: CompilerSide, opened: Opened) -> CompilerSide:
         """Return a side with what its process knows; one that refuses the configuration or does not answer has failed."""
-        side = replace(side, graph=opened.workload.graph)
+        side = replace(side, graph=opened.workload.graph, notes=tuple(opened.workload.notes))
         arguments = {"target": side.target, "config": side.config.to_data()}
         try:
             found = opened.environment.worker().run("side", opened.workload, arguments, **self.limits)

@@ -52,6 +52,8 @@ class CompilerSide:
     "of a status other than `ok`"
     graph: Graph | None = field(default=None, repr=False)
     "the imported program"
+    notes: tuple[str, ...] = field(default=(), repr=False)
+    "assumptions of the reader, the importer or the translation"
     kernels: Kernels | None = field(default=None, repr=False)
     memory: MemoryPlan | None = field(default=None, repr=False)
     optimized: Graph | None = field(default=None, repr=False)

@@ -46,6 +46,8 @@ class Origins:
                 node = self.paths.get(identity(binding.value)) or self.paths.get(identity(binding.var))
                 if node:
                     nodes[identity(binding.var)] = node
+        if not nodes:
+            return module
         named = binding_names(nodes.values(), (name_of(param) for param in function.params))
         names = dict(zip(nodes, named, strict=True))
         module = module.clone()
