@@ -8,7 +8,7 @@ from typing import Any
 from workbench.analysis.fusion import explain_fusion
 from workbench.analysis.fusion.kernel_graph import kernel_graph
 from workbench.analysis.units import units
-from workbench.debugging.compilers.compiler import Compiler
+from workbench.debugging.compilers.compiler import Compiler, titles
 from workbench.debugging.compilers.differences import Difference, differences
 from workbench.debugging.compilers.result import CompilerComparison, CompilerPair
 from workbench.debugging.compilers.side import CompilerSide
@@ -128,3 +128,30 @@ def test_each_call_is_in_one_row():
     assert right.kernels is not None
     assert sum(row.bytes_left for row in rows) == left.kernels.traffic_bytes
     assert sum(row.bytes_right for row in rows) == right.kernels.traffic_bytes
+
+
+def test_titles_differ_and_are_short():
+    plain, long = (
+        Compiler("relax"),
+        Compiler("relax", config=Config(pipeline="BindParams,LegalizeOps,AnnotateTIROpPattern")),
+    )
+    options = Compiler("relax", config=Config(options={f"tir.option_{place}": place for place in range(4)}))
+    for both, versions, targets, expected in (
+        ((plain, long), ("", ""), ("llvm", "llvm"), ["Relax opt 3", "Relax pipeline of 3 passes"]),
+        ((long, long), ("", ""), ("llvm", "llvm"), ["Relax A", "Relax B"]),
+        ((plain, options), ("", ""), ("llvm", "llvm"), ["Relax opt 3", "Relax opt 3 option_0=0 option_1=1..."]),
+        ((Compiler("relay"), plain), ("0.17.dev0", "0.27.0"), ("llvm", "llvm"), ["Relay", "Relax"]),
+        ((plain, plain), ("0.26.0", "0.27.0"), ("llvm", "llvm"), ["Relax 0.26", "Relax 0.27"]),
+        ((plain, plain), ("", "0.27.0"), ("llvm", "llvm"), ["Relax", "Relax 0.27"]),
+        ((plain, plain), ("", ""), ("llvm -mcpu=a", "llvm -mcpu=b"), ["Relax llvm -mcpu=a", "Relax llvm -mcpu=b"]),
+        ((Compiler("relax", title="x"), Compiler("relax", title="x")), ("", ""), ("llvm", "cuda"), ["x A", "x B"]),
+    ):
+        assert titles(both, versions, targets) == expected
+
+
+def test_a_fact_of_both_sides_is_not_a_reason():
+    fallbacks = {"relax_0": "without a schedule"}
+    (row,) = differences(side("relax", FUSED, fallbacks=fallbacks), side("relax", FUSED, fallbacks=fallbacks))
+    assert row.why == ""
+    (row,) = differences(side("relax", FUSED, fallbacks=fallbacks), side("relax", FUSED))
+    assert row.why == "Relax compiles relax_0 without a schedule."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,19 @@ def test_relax_is_whole_and_relay_has_no_translation(kind: str, tmp_path: Path) 
     assert pair.right.graph is not None
     assert [node.source for node in pair.right.graph.ops] == [("relax.matmul#2",), ("relax.nn.relu#3",)]
     assert not pair.checks
+
+
+def test_a_module_that_an_older_tvm_cannot_read_is_given_as_text() -> None:
+    python = Path(sys.prefix).with_name(".venv-relax-0.25") / "bin" / "python"
+    if not python.exists():
+        pytest.skip("needs .venv-relax-0.25, make relax-old")
+    both = wb.Compiler("relax", python), wb.Compiler("relax")
+    workload = wb.samples.load("chain")
+    (pair,) = wb.compare_compilers(workload.module, compilers=both, budget=0).pairs
+    assert pair.left.status == "failed"
+    assert pair.left.message.startswith("this TVM cannot read the module of the other: ")
+    assert pair.left.message.endswith("; give its text")
+    assert pair.right.status == "ok"
+    (pair,) = wb.compare_compilers(workload.text(), compilers=both, budget=0).pairs
+    assert [check.same for check in pair.checks] == [True], str(pair)
+    assert pair.exact == 1

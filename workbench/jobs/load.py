@@ -134,7 +134,10 @@ def saved(
     _warm_up()
 
     def read() -> Answer:
-        made = dialect_here().frontend.restore(Path(given))
+        try:
+            made = dialect_here().frontend.restore(Path(given))
+        except Exception as error:  # noqa: BLE001  another version of TVM wrote it, and this one may raise anything
+            raise LoadError(f"this TVM cannot read the module of the other: {sentence(error)}; give its text") from None
         made.name, made.shapes = name, dict(shapes)
         return _with_sources(made, Path(folder))
 

@@ -8,12 +8,14 @@ from pathlib import Path
 
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.pipeline.config import Config
+from workbench.pipeline.spec import Pipeline
 from workbench.target_text import TargetLike, kind_of, target_text
+from workbench.wording import counted
 
 NAMES = {"relay": "Relay", "relax": "Relax"}
 "dialect -> the compiler's name"
 LABEL = 30
-"characters of a configuration's label in a title"
+"most characters of a configuration's label in a title"
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def titles(compilers: Sequence[Compiler], versions: Sequence[str], targets: Sequ
     ['Relax llvm', 'Relax cuda']
     """
     names = [each.name for each in compilers]
-    labels = [_brief(each.config.label) for each in compilers]
+    labels = [_brief(each.config) for each in compilers]
     kinds = [kind_of(each) for each in targets]
     parts = [
         names,
@@ -118,8 +120,14 @@ def _differing(values: Sequence[str]) -> Sequence[str]:
     return values if values[0] != values[1] else ["", ""]
 
 
-def _brief(label: str) -> str:
-    return label if len(label) <= LABEL else f"{label[: LABEL - 3]}..."
+def _brief(config: Config) -> str:
+    """Return the label of a configuration, or less of it if it is long."""
+    label = config.label
+    if len(label) <= LABEL:
+        return label
+    if config.pipeline and not config.name:
+        return f"pipeline of {counted(len(Pipeline.parse(config.pipeline)), 'pass')}"
+    return f"{label[: LABEL - 3]}..."
 
 
 def _short(version: str) -> str:

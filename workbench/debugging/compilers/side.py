@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -96,10 +97,8 @@ class CompilerSide:
     def pipeline(self) -> str:
         """The pipeline that ran, in words, and what the build does with weights and schedules."""
         said = [f"{_pipeline(self.config, self.dialect)}, {'fused kernels' if self.fuses else 'no fused kernels'}"]
-        if self.fallbacks:
-            said.append(
-                f"{counted(len(self.fallbacks), 'function')} with a reduction compiled without a schedule of its own"
-            )
+        for how, many in Counter(self.fallbacks.values()).items():
+            said.append(f"{counted(many, 'function')} with a reduction compiled {how}")
         roles = {tensor.role for tensor in self.memory.tensors} if self.memory is not None else ()
         said += [WEIGHTS] if "parameter" in roles else ["weights are constants"] if "constant" in roles else []
         if self.dialect == "relax" and not self.config.pipeline and device_of(self.target) == "cpu":
