@@ -112,7 +112,8 @@ def _do(
         line.send({"event": "progress", "what": what, "fraction": fraction})
 
     try:
-        progress("Starting TVM")
+        if "tvm" not in sys.modules:
+            progress("Starting TVM")
         given = () if message["workload"] is None else (_workload(message["workload"], workloads),)
         job = find_job(message["job"])
         with limited(message["memory"]), end_copies():

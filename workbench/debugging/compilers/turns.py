@@ -14,7 +14,7 @@ from workbench.measurement.race import Race, judged
 from workbench.measurement.repeats import Run, interleave, turns
 from workbench.pipeline.config import Config
 from workbench.pipeline.elsewhere import Environment
-from workbench.worker.parent import JobOptions
+from workbench.worker.parent import JobOptions, silent
 
 AGAIN = "builds again"
 "the role of the third process"
@@ -76,8 +76,10 @@ def race_in_turn(runners: tuple[Runner, Runner], checks: Sequence[Mapping[str, o
         One of them ended or failed, or their TVMs use other numbers of threads.
     """
     first, second = runners
+    report = first.limits.get("progress", silent)
+    report("Racing", 0.0)
     again = first.beside(AGAIN)
-    running = first, second, again
+    running = [replace(each, limits={**each.limits, "progress": silent}) for each in (first, second, again)]
     conditions: list[dict[str, Any]] = [{} for _ in running]
 
     def load(heat: int) -> list[Run]:
@@ -86,7 +88,7 @@ def race_in_turn(runners: tuple[Runner, Runner], checks: Sequence[Mapping[str, o
         return [partial(runner.turn, place) for place, runner in enumerate(running)]
 
     try:
-        times = interleave(load, budget)
+        times = interleave(load, budget, lambda fraction: report("Racing", fraction))
     finally:
         again.environment.worker().stop()
     threads = [each["threads"] for each in conditions]
