@@ -6,7 +6,7 @@ It needs both environments and about ten minutes of an idle machine: on a busy o
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import workbench as wb
@@ -14,6 +14,7 @@ from workbench.debugging.compilers.result import CompilerPair
 from workbench.debugging.compilers.side import CompilerSide
 from workbench.errors import WorkbenchError
 from workbench.measurement.columns import duration, size
+from workbench.measurement.verdict import NOISE
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -24,6 +25,8 @@ PAGE = ROOT / "docs/explanation/two-compilers.md"
 MARK = "<!-- python docs/two_compilers.py writes what follows -->\n"
 SECONDS = 8.0
 "of the race of a model; as long for its kernels one by one"
+TRIES = 4
+"of a race that is too noisy: the process that runs the first build again is another one each time"
 ROWS = 3
 "of a model's differences, those with the most time lost"
 
@@ -34,11 +37,20 @@ def main() -> None:
     rows, parts = [], []
     for name, make in MODELS.items():
         print(name, flush=True)
-        (pair,) = wb.compare_compilers(make(), budget=SECONDS).pairs
+        pair = compared(make)
         rows.append((name, *figures(pair)))
         parts.append(f"## {name}\n\n{said(pair)}\n\n{differences(pair)}")
     text = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
     PAGE.write_text("\n".join([text + MARK, table(head, rows), *parts]), encoding="utf-8")
+
+
+def compared(make: Callable[[], object]) -> CompilerPair:
+    """Compare a model in both compilers, again if the race was too noisy."""
+    for _ in range(TRIES):
+        (pair,) = wb.compare_compilers(make(), budget=SECONDS).pairs
+        if pair.race is None or pair.race.outcome.reason != NOISE:
+            break
+    return pair
 
 
 def figures(pair: CompilerPair) -> Iterable[str]:
