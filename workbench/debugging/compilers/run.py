@@ -65,7 +65,7 @@ def compare_compilers(
     model
         An ONNX file or ModelProto; a program of `torch.export`, which PyTorch writes as ONNX; Relay as text, file, IRModule or Workload; a
         sample, `"sample:bert{layers=2}"` or a Workload of `wb.samples.load`, which is built anew. Relax builds the translation
-        of a Relay program by `wb.to_relax`. A Relax program has no translation to Relay: the Relay side fails with that sentence.
+        of a Relay program by `wb.to_relax`. A Relax program cannot be translated to Relay: the Relay side fails with a sentence.
     shapes
         Shapes of the inputs that the model leaves open, `{"ids": (1, 128)}`; in Relax values of symbolic dimensions, `{"n": 128}`.
     params

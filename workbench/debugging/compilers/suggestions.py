@@ -33,7 +33,7 @@ ROLE = "suggestions"
 "of the child process that searches"
 RELAX_ONLY = "no change was tried: the changes are of Relax's own pipeline, and {} has another"
 Tried = Race | str
-"a race, or a sentence that says why there is none"
+"a race, or a sentence with the reason for none"
 
 
 def tried(side: CompilerSide, rows: Sequence[Difference], runner: Runner, outputs: Path, budget: float) -> list[Tried]:
