@@ -148,18 +148,20 @@ class _Walk:
     def in_place(self, function: Expr, name: str, arguments: list[int], env: _Env) -> Iterator[Any]:
         """Draw the body of a called function where it is called: its parameters are its arguments."""
         group = self.builder.group(group_kind(function.attrs), name, env.group, plain(function.attrs))
+        first = len(self.builder.nodes)
         self.builder.takes(group, arguments)
         inner = _Env(group, (function, 0), env)
         inner.values.update(zip(function.params, arguments, strict=False))
         output = yield self.value(function.args[0], inner)
         self.builder.returns(group, output)
         if not name and self.builder.groups[group].kind == "primitive":
-            self.builder.rename(group, self.kernel_name(group))
+            self.builder.rename(group, self.kernel_name(group, first))
         return output
 
-    def kernel_name(self, group: int) -> str:
-        """Return TVM's name for the kernel, without the number that it appends to make equal names unique."""
-        ops = [node.op.replace(".", "_") for node in self.builder.nodes if node.group == group and node.kind == "op"]
+    def kernel_name(self, group: int, first: int) -> str:
+        """Return TVM's name for the kernel, without the number that it appends; no node before `first` is in the group."""
+        nodes = self.builder.nodes[first:]
+        ops = [node.op.replace(".", "_") for node in nodes if node.group == group and node.kind == "op"]
         return "_".join(["fused", *ops])[:80]
 
     def closure(self, function: Expr, env: _Env) -> Iterator[Any]:
