@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -185,3 +187,25 @@ def test_request_without_progress_shows_none(errors):
     work.submit(lambda task: None)
     assert work.wait(PATIENCE)
     assert shown == []
+
+
+UNFINISHED = """
+import threading, time
+from workbench.widgets.background import Background
+
+started = threading.Event()
+
+def work(task):
+    started.set()
+    while not task.cancelled():
+        time.sleep(0.01)
+    print("cancelled")
+
+Background("test", print).submit(work)
+started.wait()
+"""
+
+
+def test_work_is_cancelled_when_python_ends():
+    done = subprocess.run([sys.executable, "-c", UNFINISHED], capture_output=True, text=True, check=True)
+    assert done.stdout == "cancelled\n", done.stderr

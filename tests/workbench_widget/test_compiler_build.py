@@ -76,6 +76,7 @@ def test_without_parameters_the_first_preset_is_shown(cast, dialect):
     bench = wb.Workbench(cast, auto_measure=False)
     assert bench.wait()
     assert str(bench.pipeline) == str(wb.Pipeline.parse(bench.session.catalog.presets[0].pipeline))
+    assert [step.name for step in wb.trace(cast).steps] == [str(wb.Pipeline([step])) for step in bench.pipeline]
     bench.close()
 
 
@@ -98,7 +99,7 @@ def test_a_count_that_fails_has_its_reason(conv, dialect, monkeypatch):
     failed = SimpleNamespace(status="failed", reason="no build of it runs", calls=0)
     monkeypatch.setattr(compiler_build, "count_config", lambda *_, **__: failed)
     seen = []
-    build = CompilerBuild(conv, "llvm", [], seen.append, seen.append, seen.append)
+    build = CompilerBuild(conv, "llvm", seen.append, seen.append, seen.append)
     build.count(3)
     assert build.wait(60)
     assert seen == [{"failed": "no build of it runs", "opt_level": 3}]
@@ -113,7 +114,7 @@ def test_a_known_level_cancels_the_count_of_another(conv, dialect, monkeypatch):
         return SimpleNamespace(status="ok", reason="", calls=config.opt_level)
 
     monkeypatch.setattr(compiler_build, "count_config", count)
-    build = CompilerBuild(conv, "llvm", [], seen.append, seen.append, seen.append)
+    build = CompilerBuild(conv, "llvm", seen.append, seen.append, seen.append)
     build.count(3)
     assert build.wait(60)
     build.count(2)
@@ -126,7 +127,7 @@ def test_a_known_level_cancels_the_count_of_another(conv, dialect, monkeypatch):
 def test_a_cancelled_list_is_not_awaited(conv, dialect, monkeypatch):
     gate, seen = threading.Event(), []
     monkeypatch.setattr(CompilerBuild, "_traced", lambda *_: gate.wait(60) and ())
-    build = CompilerBuild(conv, "llvm", [], seen.append, lambda _: None, seen.append)
+    build = CompilerBuild(conv, "llvm", seen.append, lambda _: None, seen.append)
     build.explain(wb.Pipeline(), 3)
     assert seen[0]["listing"]
     build.cancel()

@@ -17,7 +17,7 @@ from workbench.dialects.base import Workload
 from workbench.dialects.facets import Dialect
 from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, PipelineError, WorkbenchError, WorkerLost, sentence, words
-from workbench.pipeline.spec import PassStep, is_rewriter
+from workbench.pipeline.spec import PassStep, Pipeline, is_rewriter
 from workbench.worker.limits import end_copies
 from workbench.worker.parent import worker
 
@@ -26,6 +26,17 @@ if TYPE_CHECKING:
 
 BIND = "BindParams"
 "without options, the only pass that takes something outside the module: the workload's parameters"
+
+
+def default_pipeline(workload: Workload) -> Pipeline:
+    """Return the dialect's first preset, or the first that makes constants of the workload's parameters."""
+    presets = [Pipeline.parse(preset.pipeline) for preset in dialect_of(workload).passes.presets()]
+    return next((each for each in presets if workload.params and binds(each)), presets[0])
+
+
+def binds(pipeline: Pipeline) -> bool:
+    """Return whether a pipeline makes constants of parameters."""
+    return any(step.enabled and step.name == BIND for step in pipeline)
 
 
 @dataclass(frozen=True)

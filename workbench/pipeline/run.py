@@ -18,7 +18,7 @@ from workbench.dialects.registry import dialect_of
 from workbench.errors import Cancelled, MeasureError, TooDeep, WorkbenchError, WorkerLost, last_line
 from workbench.graph.after import After
 from workbench.graph.model import Graph, depth
-from workbench.pipeline.apply import BIND, Applied, applied, make_pass
+from workbench.pipeline.apply import BIND, Applied, applied, default_pipeline, make_pass
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
@@ -39,7 +39,7 @@ _UNTRUSTED = "runs kernels of the module, and these came with a text or a file; 
 
 def trace(
     workload: Workload,
-    pipeline: Pipeline | str | Sequence[object],
+    pipeline: Pipeline | str | Sequence[object] | None = None,
     opt_level: int = 3,
     *,
     isolated: bool = False,
@@ -54,7 +54,7 @@ def trace(
     ----------
     pipeline
         A Pipeline, its text form, or a list of names, TVM Pass objects, DFPatternCallbacks and functions from IRModule to
-        IRModule. A function gets a copy of the module, which it may change.
+        IRModule. A function gets a copy of the module, which it may change. By default the passes that a Workbench opens with.
     isolated
         Run each pass in a child process. A pass that ends its process, or takes longer than `timeout`, is then a step with
         that error, and a graph of any depth can be tried. The module is written and read twice for each pass.
@@ -81,7 +81,7 @@ def trace(
     """
     workload = workload_of(workload, "trace")
     seconds = 60.0 if isolated and timeout is None else timeout
-    steps = _pipeline(pipeline)
+    steps = default_pipeline(workload) if pipeline is None else _pipeline(pipeline)
     total = max(1, len(steps))
     with showing_progress(None, f"Running the passes of {workload.name}") as report:
         return Runner(workload, seconds).run(

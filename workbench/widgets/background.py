@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
 import time
+import weakref
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import partial
 from typing import Protocol, TypedDict, TypeVar
@@ -122,6 +124,7 @@ class Background:
         self._running: Task | None = None
         self._waiting: dict[Hashable, Task] = {}
         self._thread: threading.Thread | None = None
+        _ALL.add(self)
 
     def submit(self, work: Callable[[Task], None]) -> None:
         """Run this instead of the waiting requests; the running one must stop after GRACE_SECONDS."""
@@ -186,6 +189,18 @@ class Background:
                 self._thread = None
                 self._lock.notify_all()
             return self._running
+
+
+_ALL: weakref.WeakSet[Background] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    """Cancel all requests when Python ends: a thread inside TVM would abort the process."""
+    every = list(_ALL)
+    for background in every:
+        background.cancel()
+    wait_all(every, 2 * GRACE_SECONDS)
 
 
 class Waitable(Protocol):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
-from workbench.dialects.base import Preset, Workload
+from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.measurement.count import count_config
 from workbench.measurement.row import FAILED
-from workbench.pipeline.apply import BIND
+from workbench.pipeline.apply import BIND, binds, default_pipeline
 from workbench.pipeline.build import trace_build
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
@@ -18,24 +18,11 @@ from workbench.widgets.background import Background, Busy, Task
 from workbench.widgets.page_types import BuildState
 
 
-def first_preset(workload: Workload, presets: Sequence[Preset]) -> Preset:
-    """Return the preset to start with: it makes parameters constants if the dialect's build does."""
-    return next((preset for preset in presets if workload.params and binds(preset.pipeline)), presets[0])
-
-
-def binds(pipeline: Pipeline | str) -> bool:
-    """Return whether a pipeline makes constants of parameters."""
-    steps = Pipeline.parse(pipeline) if isinstance(pipeline, str) else pipeline
-    return any(step.enabled and step.name == BIND for step in steps)
-
-
 class CompilerBuild:
     """The counts of the build at each opt level, and its explanation on request, made in a background thread.
 
     Parameters
     ----------
-    presets
-        The dialect's.
     tell
         Called with the state: `kernels` or `failed`, `opt_level`, and after a request `why`, sentences; `listing` while these
         are being made.
@@ -47,14 +34,13 @@ class CompilerBuild:
         self,
         workload: Workload,
         target: str,
-        presets: Sequence[Preset],
         tell: Callable[[BuildState], None],
         busy: Callable[[Busy | None], None],
         failed: Callable[[Exception], None],
     ) -> None:
         self._workload = workload
         self._target = target
-        self._makes_constants = bool(workload.params) and any(binds(preset.pipeline) for preset in presets)
+        self._makes_constants = binds(default_pipeline(workload))
         self._tell = tell
         self._lock = threading.Lock()
         self._counts: dict[int, BuildState] = {}

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.graph.diff import GraphDiff, diff
+from workbench.pipeline.apply import binds
 from workbench.pipeline.build import trace_build
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
@@ -20,7 +21,6 @@ from workbench.widgets import page_types
 from workbench.widgets.background import Background, Task
 from workbench.widgets.history import History
 from workbench.widgets.output_checks import Checked
-from workbench.widgets.workbench.compiler_build import binds
 from workbench.widgets.workbench.page import WHOLE, Page, Picture, Reports, pass_states
 from workbench.widgets.workbench.pass_list import Catalog, Choice
 

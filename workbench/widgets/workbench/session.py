@@ -49,7 +49,6 @@ class Session:
         self.build = CompilerBuild(
             setup.workload,
             setup.target,
-            setup.catalog.presets,
             lambda known: page.push(build=known),
             reports.busy("build"),
             reports.report,

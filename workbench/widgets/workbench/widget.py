@@ -17,6 +17,7 @@ from workbench.dialects.entries import choose_entry
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.measurement.overlay import Overlay
 from workbench.measurement.row import UNDER_WAY
+from workbench.pipeline.apply import default_pipeline
 from workbench.pipeline.config import Config
 from workbench.pipeline.load import load
 from workbench.pipeline.spec import PassStep, Pipeline
@@ -35,7 +36,6 @@ from workbench.widgets.page_types import Catalog, CheckState, Exploration, Overl
 from workbench.widgets.payload import DiffPayload, GraphPayload, packed
 from workbench.widgets.stepper.trace_states import printed
 from workbench.widgets.workbench import page
-from workbench.widgets.workbench.compiler_build import first_preset
 from workbench.widgets.workbench.drawing import Setup
 from workbench.widgets.workbench.kernels_panel import KernelsPanel
 from workbench.widgets.workbench.memory_panel import MemoryPanel
@@ -110,7 +110,7 @@ class Workbench(View):
         self.auto_measure = auto_measure
         program = _with_main(load(workload))
         catalog = PassCatalog.of(program)
-        first = first_preset(program, catalog.presets).pipeline if pipeline is None else pipeline
+        first = default_pipeline(program) if pipeline is None else pipeline
         choice = Choice("pipeline", Pipeline([first] if isinstance(first, str) else first), opt_level)
         self.catalog = page.catalog(catalog.infos, catalog.settings)
         passes = Background(
