@@ -19,10 +19,6 @@ SLOWER = ("branches", "conv_bias_batch_norm")
 REST = ("attention", "bert", "resnet18")
 
 
-def counts_agree(name: str, target: str, opt_level: int) -> None:
-    agree(wb.samples.load(name), target, opt_level)
-
-
 def agree(workload: wb.Workload, target: str, opt_level: int, built: Kernels | None = None) -> None:
     built = built or wb.kernels(workload, target, opt_level)
     found = dataclasses.asdict(wb.count(workload, target, opt_level))
@@ -65,7 +61,7 @@ def linked_both_ways(built: Kernels) -> None:
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", QUICK)
 def test_count_is_what_a_build_has(dialect: str, name: str, target: str, opt_level: int) -> None:
-    counts_agree(name, target, opt_level)
+    agree(wb.samples.load(name), target, opt_level)
 
 
 @pytest.mark.parametrize("name", SLOWER)
@@ -87,7 +83,13 @@ def test_a_kernel_that_takes_a_field_of_a_tuple_reads_that_field(dialect: str) -
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", SLOWER + REST)
 def test_count_is_what_a_build_has_of_every_sample(dialect: str, name: str, target: str, opt_level: int) -> None:
-    counts_agree(name, target, opt_level)
+    agree(wb.samples.load(name, **SMALL[name]), target, opt_level)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SLOWER + REST)
+def test_count_is_what_a_build_has_at_full_size(dialect: str, name: str) -> None:
+    agree(wb.samples.load(name), "llvm", 3)
 
 
 def test_the_samples_are_all_there(dialect: str) -> None:

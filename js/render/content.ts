@@ -14,6 +14,8 @@ export const BADGE_GAP = 4;
 export const HEADER = 24;
 const NARROWEST = 76;
 const WIDEST = 236;
+/** A box grows beyond WIDEST for its name, so that names like "nn.contrib_conv2d_NCHWc + 2" are whole. */
+const WIDEST_NAME = 340;
 const MOST_BADGES = 6;
 /** Before a badge's words, by mark: too small for a drawn sign. */
 const SIGNS = ["", "~ ", "− ", "+ ", "", ""];
@@ -215,10 +217,11 @@ function sameBadges(a: readonly Badge[] | undefined, b: readonly Badge[] | undef
 function measure(content: Content, ruler: Ruler): [number, number] {
   // Room for the chevron of a stack; a mark sits in the corner and needs none.
   const extra = content.shape === "stack" ? 18 : 0;
-  let inner = ruler.width(content.label, LABEL, true) + extra;
+  const name = Math.min(WIDEST_NAME, Math.ceil(ruler.width(content.label, LABEL, true) + extra) + 2 * PAD);
+  let inner = 0;
   for (const line of content.lines) inner = Math.max(inner, ruler.width(line, SMALL));
   for (const badge of content.badges) inner = Math.max(inner, ruler.width(badge.text, SMALL) + 12);
-  const width = Math.min(WIDEST, Math.max(NARROWEST, Math.ceil(inner) + 2 * PAD));
+  const width = Math.max(NARROWEST, name, Math.min(WIDEST, Math.ceil(inner) + 2 * PAD));
   const rows = badgeRows(content, width - 2 * PAD, ruler).length;
   const height = 7 + 18 + 15 * content.lines.length + rows * (BADGE_HEIGHT + BADGE_GAP) + 6;
   return [width, height];

@@ -182,3 +182,10 @@ test("values of edges that are not drawn give no scale", () => {
     null,
   );
 });
+
+test("a box is wide enough for the name of an operator, but not for any name", () => {
+  const names = ["contrib_conv2d_NCHWc + 2 of a few more", "x".repeat(400)];
+  const { size } = arrange(single(graph(names.map((label) => ({ label })))));
+  assert.ok(size.width[0] > ruler.width(names[0], 13, true));
+  assert.ok(size.width[1] <= 340);
+});

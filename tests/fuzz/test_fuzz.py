@@ -18,8 +18,8 @@ import pytest
 from breadth import seeds
 
 HERE = Path(__file__).parent
-INPUTS = 2000
-MODELS = 300
+INPUTS = 1000
+MODELS = 120
 "inputs of ONNX: a converter of TVM reads each, most of a second long"
 SECONDS = 1500
 WITHOUT_TVM = (

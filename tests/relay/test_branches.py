@@ -153,7 +153,7 @@ def test_over_random_programs(tell):
 
 @pytest.mark.long
 def test_over_many_random_programs(tell):
-    random_programs(seeds(1000), tell, every=11)
+    random_programs(seeds(400), tell, every=11)
 
 
 def outputs_kept(seeds, tell):
@@ -178,7 +178,7 @@ def test_outputs_are_kept_where_no_hazard_is_predicted(tell):
 
 @pytest.mark.long
 def test_outputs_of_many_programs_are_kept_where_no_hazard_is_predicted(tell):
-    outputs_kept(seeds(60), tell)
+    outputs_kept(seeds(25), tell)
 
 
 def test_wide_dense_joins_the_last_axis_where_a_bias_adds_one_in_front() -> None:

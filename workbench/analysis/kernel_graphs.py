@@ -87,10 +87,9 @@ class _Drawing:
         )
         others = many.total() - 1
         names = sorted(self.side.computed[place] or self.side.sources[place])
-        attrs: dict[str, object] = {
-            "operators": ", ".join(op if number == 1 else f"{op} x {number}" for op, number in many.items()),
-            "computes": ", ".join(names),
-        }
+        attrs: dict[str, object] = {"computes": ", ".join(names)}
+        if others > 0:
+            attrs["operators"] = ", ".join(op if number == 1 else f"{op} x {number}" for op, number in many.items())
         if (flops := self.side.flops[place]) is not None:
             attrs["operations"] = flops
         around = [modules(name)[:-1] for name in names]
