@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import threading
 import time
-from pathlib import Path
 
 import pytest
 from rpc_park import LOADING, Overheard
@@ -16,7 +14,6 @@ from workbench.errors import NoServer
 from workbench.measurement.remote.tracker import REQUEST
 from workbench.tuning import evaluate
 from workbench.tuning.run import TuneOptions, prepared
-from workbench.worker.parent import Worker, worker
 
 pytestmark = pytest.mark.one_dialect
 
@@ -199,43 +196,3 @@ def test_builds_of_a_farm_run_on_dask(park, small, sessions):
     assert len(sessions) == 4
     assert here.table["status"].tolist() == ["ok"] * 2, here.table["reason"].tolist()
     assert here.table["kernels"].tolist() == found.table["kernels"].tolist()[:2]
-
-
-@pytest.fixture
-def sleeping(monkeypatch):
-    """Devices sleep rather than compute, so that this machine's two cores are not what is shared."""
-    places = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(places))
-    usual = Worker.run
-
-    def run(self, job, *given, **how):
-        return usual(self, "sleeping_jobs:run" if job == "run_elsewhere" else job, *given, **how)
-
-    monkeypatch.setattr(Worker, "run", run)
-    for role in ("device 0", "device 1"):
-        worker(role).stop()
-
-
-@pytest.mark.long
-def test_two_servers_take_half_the_time_of_one(park, small, sleeping, tell):
-    space = of_different_programs(2)
-
-    def seconds():
-        begun = time.perf_counter()
-        found = wb.tune(small, space, remote=park.tracker, budget=600, **QUICK)
-        assert found.table["status"].tolist() == ["ok"] * 4, found.table["reason"].tolist()
-        return time.perf_counter() - begun
-
-    one, *others = park.with_servers(2)
-    # the children that serve the devices start once a notebook
-    wb.tune(small, space, trials=2, remote=park.tracker, **QUICK)
-    both = seconds()
-    for server in others:
-        park.kill(server)
-    assert park.offered() == [one]
-    alone = seconds()
-    told = (
-        f"4 candidates in {alone:.1f} s on one server and {both:.1f} s on two, {alone / both:.2f} times the throughput"
-    )
-    tell(f"{small.dialect}, devices that sleep: {told}")
-    assert alone / both >= 1.8

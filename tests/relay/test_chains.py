@@ -281,7 +281,7 @@ def test_random_chains_fold_as_predicted(tell):
 
 @pytest.mark.long
 def test_many_random_chains_fold_as_predicted(tell):
-    agree(seeds(500), tell, every=10)
+    agree(seeds(250), tell, every=10)
 
 
 def test_a_module_that_cannot_be_sent_is_not_tried(monkeypatch):

@@ -76,7 +76,7 @@ def test_random_programs(tell):
 @pytest.mark.long
 def test_many_random_programs(tell):
     tally = Tally()
-    for seed in seeds(800):
+    for seed in seeds(400):
         size = 10 if seed % 5 else 30
         tally.compare(seed, Program(Random(seed), size).module(), (*LEVELS, *DEPTHS, *LIMITS, *TARGETS))
     told(tell, tally)
