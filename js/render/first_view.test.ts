@@ -149,6 +149,33 @@ test("a comparison of narrow panes opens where a change can be read in both", as
   assert.ok(stage.camera.scale >= WHOLE_SCALE);
 });
 
+test("the first view of a change cuts no box that a shift would make whole", async () => {
+  const nodes: NodeSpec[] = [{ label: "image", kind: "param" }];
+  for (let i = 0, last = 0; i < 40; i++) {
+    const bias = nodes.push({ label: "reshape", inputs: [], type: "Tensor[(1, 8, 1, 1), float32]" }) - 1;
+    const conv = nodes.push({ label: "nn.conv2d_with_a_long_name", inputs: [last] }) - 1;
+    last = nodes.push({ label: "add", inputs: [conv, bias] }) - 1;
+  }
+  const marks = nodes.map((_, i) => (i % 3 === 1 ? "changed" : "kept")) as ("changed" | "kept")[];
+  const pairs = nodes.map((_, i): [number, number] => [i, i]);
+  for (const width of [300, 360, 420, 480]) {
+    const view = { width, height: 520 };
+    const stage = await opened(compare(graph(nodes), graph(nodes), diff(marks, marks, pairs)), view);
+    const { scene, camera } = stage;
+    assert.ok(scene);
+    const change = seen(stage).find((i) => marks[scene.visible.node[i]] === "changed") ?? -1;
+    assert.ok(change >= 0);
+    const kept = [change, ...scene.edgesOf(change).map((e) => scene.visible.target[e])].filter((i) =>
+      seen(stage).includes(i),
+    );
+    for (let shift = -200; shift <= 200; shift += 4) {
+      const shifted = inView(scene, view, { ...camera, x: camera.x + shift });
+      const loses = kept.some((i) => !shifted.includes(i));
+      assert.ok(loses || shifted.length <= seen(stage).length, `${shift} at ${width}`);
+    }
+  }
+});
+
 test("in a comparison, layers without a change are closed and those with one are open", async () => {
   const [nodes, groups] = layered(8, 12);
   const changed = nodes.map((node, i) => (i === 40 ? { ...node, label: "tanh" } : node));

@@ -31,21 +31,48 @@ export function openingCamera(scene: Scene, view: Size): Camera {
   return change >= 0 ? framed(scene, view, change) : beginning(scene, view);
 }
 
-/** An item with as many of its neighbours as fit at a readable scale, or smaller where too few do. */
+/** An item with as many of its neighbours as fit at a readable scale, and no box cut where that can be helped. */
 export function framed(scene: Scene, view: Size, item: number): Camera {
+  const shown = fitting(scene, view, item);
+  return uncut(scene, view, inside(scene, view, camera(scene, view, shown)), shown);
+}
+
+/** An item and as many of its neighbours as fit at a readable scale, or smaller where too few do. */
+function fitting(scene: Scene, view: Size, item: number): number[] {
   const { source, target } = scene.visible;
   const distance = (i: number) => Math.hypot(scene.x[i] - scene.x[item], scene.y[i] - scene.y[item]);
   const others = scene.edgesOf(item).map((e) => (source[e] === item ? target[e] : source[e]));
   const near = others.sort((a, b) => distance(a) - distance(b)).slice(0, MOST_NEIGHBOURS);
-  const fitting = (scale: number, most: number) => {
+  const within = (scale: number, most: number) => {
     const shown = [item];
     for (const other of near)
       if (shown.length < most && camera(scene, view, [...shown, other]).scale >= scale) shown.push(other);
     return shown;
   };
-  let shown = fitting(READING_SCALE, MOST_NEIGHBOURS);
-  if (shown.length < READABLE) shown = fitting(FULL_SCALE, READABLE);
-  return inside(scene, view, camera(scene, view, shown));
+  const shown = within(READING_SCALE, MOST_NEIGHBOURS);
+  return shown.length < READABLE ? within(FULL_SCALE, READABLE) : shown;
+}
+
+/** The camera moved across by as little as makes the most boxes whole; those of `shown` stay in view. */
+function uncut(scene: Scene, view: Size, camera: Camera, shown: readonly number[]): Camera {
+  const half = (view.width / 2 - MARGIN / 4) / camera.scale;
+  const box = around(scene, shown) ?? extent(scene);
+  const [least, most] = [box.x + box.width - half, box.x + half];
+  const rows: number[] = [];
+  for (let i = 0; i < scene.visible.count; i++) {
+    const down = view.height / camera.scale / 2 - scene.size.height[i] / 2;
+    if (Math.abs(scene.y[i] - camera.y) <= down) rows.push(i);
+  }
+  const wholes = (x: number) => rows.filter((i) => Math.abs(scene.x[i] - x) <= half - scene.size.width[i] / 2).length;
+  let best = { x: camera.x, count: wholes(camera.x) };
+  const nearest = (a: number, b: number) => Math.abs(a - camera.x) - Math.abs(b - camera.x);
+  const edges = rows.flatMap((i) => [-1, 1].map((side) => scene.x[i] + side * (scene.size.width[i] / 2 - half)));
+  const places = [...new Set(edges)].filter((x) => least <= x && x <= most).sort(nearest);
+  for (const x of places.slice(0, MOST_STARTS)) {
+    const count = wholes(x);
+    if (count > best.count) best = { x, count };
+  }
+  return { ...camera, x: best.x };
 }
 
 function camera(scene: Scene, view: Size, items: readonly number[]): Camera {
@@ -66,7 +93,7 @@ export function firstChange(scene: Scene, view: Size): number {
   const along = scene.turned ? scene.x : scene.y;
   let best = { item: -1, seen: -1 };
   for (const item of changed.sort((a, b) => along[a] - along[b]).slice(0, MOST_CHANGES)) {
-    const seen = inBothPanes(scene, view, framed(scene, view, item));
+    const seen = inBothPanes(scene, view, inside(scene, view, camera(scene, view, fitting(scene, view, item))));
     if (seen > best.seen) best = { item, seen };
     if (seen >= READABLE) break;
   }
