@@ -31,6 +31,15 @@ def test_trace_writes_what_the_same_call_in_python_gives(
     assert opened.end.graph == theirs.end.graph
 
 
+def test_without_passes_the_default_pipeline_is_traced(
+    dialect: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.wbtrace"
+    assert main(["trace", "sample:mlp", "-o", str(path)]) == 0
+    steps = [step.name for step in wb.trace(wb.samples.load("mlp")).steps]
+    assert [step.name for step in wb.Trace.open(path).steps] == steps
+
+
 def test_a_build_is_traced(dialect: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "b.wbtrace"
     assert main(["trace", "sample:mlp", "--build", "llvm", "--changed", "-o", str(path)]) == 0

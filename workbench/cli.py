@@ -191,12 +191,12 @@ def _add_trace(commands: Commands) -> None:
         "A line a pass: * it changed the module, ! it failed, - it was skipped or is off.",
     )
     _add_model(parser)
-    passes = parser.add_mutually_exclusive_group(required=True)
+    passes = parser.add_mutually_exclusive_group()
     passes.add_argument(
         "-p",
         "--passes",
         metavar="TEXT",
-        help="a pipeline: names separated by commas, options in braces, a minus before a pass that is off",
+        help="a pipeline: names separated by commas, options in braces, a minus before a pass that is off (default: what a Workbench opens with)",
     )
     passes.add_argument("--build", metavar="TARGET", help="the compiler's own passes for a target, `llvm`")
     _add_context(parser)

@@ -60,7 +60,8 @@ def trace(options: argparse.Namespace) -> int:
     else:
         from workbench.pipeline.run import trace as run
 
-        made = run(workload, Pipeline.parse(options.passes), options.opt_level)
+        passes = None if options.passes is None else Pipeline.parse(options.passes)
+        made = run(workload, passes, options.opt_level)
     for step in made.steps:
         if step.changed or step.error or not options.changed:
             print_line(_step_line(step))

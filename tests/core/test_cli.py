@@ -53,9 +53,7 @@ def test_help_teaches_and_ends_well(arguments: list[str], capsys: pytest.Capture
         assert "exit status" in said
 
 
-@pytest.mark.parametrize(
-    "arguments", [[], ["nothing"], ["trace", "x.relay"], ["trace", "x", "-p", "A", "--build", "llvm"]]
-)
+@pytest.mark.parametrize("arguments", [[], ["nothing"], ["trace", "x", "-p", "A", "--build", "llvm"]])
 def test_bad_usage_is_status_2(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)
