@@ -222,6 +222,7 @@ def test_the_other_half_is_whole(dialect: str, other: str, path: Path, number: i
     assert ended.title in str(pair).splitlines()[0 if ended is pair.left else 1]
 
 
+@pytest.mark.one_dialect
 def test_a_missing_environment(dialect: str, other: str, path: Path, monkeypatch: pytest.MonkeyPatch):
     (pair,) = wb.compare_compilers(path, budget=0, compilers=pythons(other, "/nowhere/python")).pairs
     lost = side_of(pair, other)
