@@ -288,11 +288,13 @@ def test_the_report_of_a_migration(dialect: str, other: str, path: Path, tmp_pat
     assert main(["migrate", str(path), "-o", "report.txt"]) == 1
 
 
+# Both compilers run in child processes, so these tests are the same in both environments.
+@pytest.mark.relax
 @pytest.mark.long
 @pytest.mark.parametrize("name", MODELS)
-def test_seven_models(dialect: str, other: str, name: str, tell: Any):
+def test_seven_models(name: str, tell: Any):
     begun = time.monotonic()
-    found = wb.compare_compilers(MODELS[name](), budget=2, suggest=True)
+    found = wb.compare_compilers(MODELS[name](), budget=1, suggest=name == "BERT")
     tell(f"{name} in {time.monotonic() - begun:.0f} s\n{found}")
     (pair,) = found.pairs
     tell(f"{name}: {pair.exact:.1%} of the operations are aligned exactly")
