@@ -156,22 +156,23 @@ def test_every_attribute_of_every_operator(form: str, every: list[attribute_case
 @pytest.mark.long
 def test_every_attribute_loaded(every: list[attribute_cases.Case], tell: Tell) -> None:
     counts: Counter[str] = Counter()
-    # one value of each attribute: the test above reads all values
+    # one value of every third attribute: the test above reads all values
     one_of_each = {(case.op, case.attribute): case for case in every}
-    for case in one_of_each.values():
+    loaded = list(one_of_each.values())[::3]
+    for case in loaded:
         text = case.module().astext(show_meta_data=False)
         try:
-            loaded = wb.load(text)
+            workload = wb.load(text)
         except LoadError:
             counts["refused"] += 1
             continue
-        attrs: Any = loaded.module["main"].body.attrs
+        attrs: Any = workload.module["main"].body.attrs
         if attrs is case.attrs is None or tvm.ir.structural_equal(attrs, case.attrs):
             counts["equal"] += 1
         else:
-            assert loaded.notes, text
+            assert workload.notes, text
             counts["noted"] += 1
-    tell(f"wb.load of {len(one_of_each)} texts: {dict(counts)}")
+    tell(f"wb.load of {len(loaded)} texts: {dict(counts)}")
 
 
 def test_attributes_of_a_graph_are_values_of_pythons_own_types() -> None:

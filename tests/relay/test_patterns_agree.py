@@ -330,13 +330,13 @@ def test_dominates_on_diamonds(pair):
 
 @pytest.mark.long
 @given(dominations())
-@settings(max_examples=800)
+@settings(max_examples=400)
 def test_dominates_on_many_diamonds(pair):
     compare(*pair)
 
 
 @pytest.mark.long
 @given(pairs())
-@settings(max_examples=1000)
+@settings(max_examples=500)
 def test_on_many_random_programs(pair):
     compare(*pair)

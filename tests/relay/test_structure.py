@@ -146,7 +146,7 @@ def test_a_random_program_has_each_call_once(module):
 
 @pytest.mark.long
 @given(modules())
-@settings(max_examples=1500)
+@settings(max_examples=700)
 def test_many_random_programs(module):
     workload, terms = wb.load(module), Terms()
     assert graph_term(workload.graph, terms) == object_term(workload.module, terms)
