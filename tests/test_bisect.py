@@ -206,7 +206,7 @@ def test_planted_slow_option_is_found_by_races(
 ) -> None:
     found: list[Culprit] = []
     noisy = 0
-    while len(found) < 10 and noisy < 10:
+    while len(found) < 5 and noisy < 5:
         each = slow(small_chain, depth)
         if not each.found and "too noisy" in str(each):
             noisy += 1
@@ -215,15 +215,15 @@ def test_planted_slow_option_is_found_by_races(
     right = sum(each.passes == (f"{depth}=1",) for each in found)
     races = sum(len(each.probes) for each in found)
     tell(f"bisect, slower: the planted option in {right} of {len(found)} searches, {races} races; {noisy} too noisy")
-    assert len(found) >= 5
-    assert right >= 0.9 * len(found)
+    assert len(found) >= 3
+    assert right >= len(found) - 1
     assert all(each.passes in ((), (f"{depth}=1",)) for each in found)
 
 
 @pytest.mark.long
 def test_equal_builds_accuse_no_pass(small_chain: wb.Workload, depth: str, tell: Callable[[object], None]) -> None:
     # the default depth
-    found = [wb.bisect(small_chain, "slower", {"options": {depth: 256}}, budget=0.5) for _ in range(12)]
+    found = [wb.bisect(small_chain, "slower", {"options": {depth: 256}}, budget=0.5) for _ in range(6)]
     accused = [each for each in found if each.found]
     tell(
         f"bisect, A/A: {len(accused)} of {len(found)} searches accuse, {sum(len(each.probes) for each in found)} races"
