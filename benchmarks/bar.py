@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 
 
@@ -26,12 +27,36 @@ class Bar:
             return None
         return self.ours / self.peer_figure
 
-    def to_data(self) -> dict[str, object]:
-        return {**asdict(self), "ratio": self.ratio}
+    @property
+    def failed(self) -> bool:
+        """Whether the measurement did not come to its figure: its part is run again."""
+        return self.met is False and self.ours is None
+
+    def line(self) -> str:
+        """The row as text, in columns."""
+        ours = "-" if self.ours is None else f"{self.ours:.4g} {self.unit}"
+        peer = "" if self.peer_figure is None else f"{self.peer_figure:.4g} {self.unit} ({self.peer})"
+        ratio = "" if self.ratio is None else f"{self.ratio:.2f}"
+        met = {True: "met", False: "MISSED", None: ""}[self.met]
+        columns = ((self.what, 66), (ours, 14), (peer, 30), (ratio, 5), (self.bar, 22), (met, 6), (self.note, 0))
+        return "  ".join(text.ljust(width) for text, width in columns).rstrip()
 
 
-def show(bars: list[Bar]) -> None:
-    """Print the rows as JSON lines: what a benchmark in another environment hands back."""
+def failure(what: str, reason: str) -> Bar:
+    """The row of a measurement that did not come to its figure."""
+    return Bar(what, None, "", bar="runs", met=False, note=f"failed: {reason[:200]}")
+
+
+def attempted(what: str, measure: Callable[[], Iterable[Bar]]) -> Iterator[Bar]:
+    """Yield the rows of a measurement; if it raises, a row with the reason comes last, and others can follow."""
+    try:
+        yield from measure()
+    except Exception as error:  # noqa: BLE001  a row has the reason
+        yield failure(what, next(iter(str(error).strip().splitlines()), type(error).__name__))
+
+
+def show(bars: Iterator[Bar]) -> None:
+    """Print each row as a JSON line as it comes. An iterator, not a list: a part that is killed keeps its rows."""
     for bar in bars:
         print(json.dumps(asdict(bar)), flush=True)
 
@@ -46,25 +71,7 @@ def _row(line: str) -> Bar:
         data = json.loads(line)
         for figure in (data.get("ours"), data.get("peer_figure")):
             if figure is not None and not isinstance(figure, (int, float)):
-                return Bar(data["what"], None, "", bar="a figure", met=False, note=f"failed: {figure!r}")
+                return failure(data["what"], repr(figure))
         return Bar(**data)
     except (TypeError, ValueError) as error:
-        return Bar("a row", None, "", bar="reads", met=False, note=f"failed: {error}")
-
-
-def table(bars: list[Bar]) -> str:
-    """The rows as aligned text."""
-    head = ("what", "ours", "peer", "ratio", "bar", "met")
-    rows = [head, *(_cells(bar) for bar in bars)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
-
-
-def _cells(bar: Bar) -> tuple[str, ...]:
-    ours = "-" if bar.ours is None else f"{bar.ours:.4g} {bar.unit}"
-    peer = bar.note if bar.peer_figure is None else f"{bar.peer_figure:.4g} {bar.unit} ({bar.peer})"
-    ratio = "" if bar.ratio is None else f"{bar.ratio:.2f}"
-    met = {True: "met", False: "MISSED", None: ""}[bar.met]
-    return bar.what, ours, peer, ratio, bar.bar, met
+        return failure("a row", str(error))

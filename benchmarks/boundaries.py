@@ -169,16 +169,14 @@ class Log:
 # -- the summary
 
 
-def bars(known: Calibration) -> list[Bar]:
-    """Return the share inside, the rank correlation and the number of trials, by group and for all."""
+def bars(known: Calibration) -> Iterator[Bar]:
+    """Yield the share inside, the rank correlation and the number of trials, by group and for all."""
     groups = known.groups.values()
     total = len(known.records)
-    return [
-        *(_bar(" ".join(map(str, key)), group.records, group.inside) for key, group in known.groups.items()),
-        _bar("all", tuple(r for group in groups for r in group.records), sum(group.inside for group in groups)),
-        Bar("boundaries tried", total, "", bar=f"at least {WANTED}", met=total >= WANTED),
-        bert(),
-    ]
+    yield from (_bar(" ".join(map(str, key)), group.records, group.inside) for key, group in known.groups.items())
+    yield _bar("all", tuple(r for group in groups for r in group.records), sum(group.inside for group in groups))
+    yield Bar("boundaries tried", total, "", bar=f"at least {WANTED}", met=total >= WANTED)
+    yield bert()
 
 
 def _bar(what: str, records: tuple[Record, ...], inside: int) -> Bar:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import workbench as wb
 from benchmarks.bar import Bar, show
@@ -66,9 +66,12 @@ def planned() -> Bar:
     return Bar(what, middle, "s", bar="under 1 s", met=middle < 1, note=span)
 
 
-def main() -> None:
-    show([toggled(), planned(), *bert("llvm", 3), *bert("cuda -arch=sm_80", 3)])
+def rows() -> Iterator[Bar]:
+    yield toggled()
+    yield planned()
+    yield from bert("llvm", 3)
+    yield from bert("cuda -arch=sm_80", 3)
 
 
 if __name__ == "__main__":
-    main()
+    show(rows())

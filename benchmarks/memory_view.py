@@ -1,17 +1,20 @@
 """The view of memory plans in a real page: the time to draw one, and the frames while it zooms, without a GPU.
 
 A drawing is read back from the canvas, so that its pixels are made and not only its commands. Frames are those in which the view
-painted while a wheel event came for each.
+painted while a wheel event came for each; the bar is that of benchmarks/page.py.
 """
 
 from __future__ import annotations
 
 import statistics
 import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.bar import Bar, show
+from benchmarks.bar import Bar, attempted, show
 from benchmarks.page import ROOT, View, running_browser, running_lab
 
 DRAWS = 20
@@ -37,7 +40,7 @@ async (count) => {
 }
 """
 _WHEEL = """
-async (ms) => {
+async ([ms]) => {
   const canvas = [...document.querySelectorAll("canvas.wb-canvas")].at(-1);
   const started = performance.now();
   let frames = 0;
@@ -46,42 +49,29 @@ async (ms) => {
     canvas.dispatchEvent(new WheelEvent("wheel", { deltaY, bubbles: true, cancelable: true }));
     await new Promise(requestAnimationFrame);
   }
-  return (1000 * frames) / (performance.now() - started);
+  return [(performance.now() - started) / 1000, frames];
 }
 """
 
 
-def bars_of(view: View, kernels: int) -> list[Bar]:
-    """Return the rows of a plan of that many kernels."""
-    view.notebook.run_cell(f"{_PREPARE}\nplan = network({kernels})")
-    opened = view.show("wb.MemoryView(plan)")
-    view.rest()
-    times: list[float] = view.page.evaluate(_DRAW, DRAWS)
-    rate = statistics.median(view.page.evaluate(_WHEEL, 2000) for _ in range(3))
-    what = f"memory plan of {kernels:,} kernels"
-    drawn = statistics.median(times)
-    return [
-        Bar(f"{what}: Python call to pixels", opened, "ms"),
-        Bar(f"{what}: draw", drawn, "ms", bar="under 100 ms", met=drawn < 100, note=f"worst {max(times):.0f} ms"),
-        Bar(f"{what}: wheel", rate, "frames/s", bar="at least 50 frames/s", met=rate >= 50, note="software rendering"),
-    ]
+def measured(lab: Any, browser: Any, kernels: int, what: str) -> Iterator[Bar]:
+    """Yield the rows of a plan of that many kernels."""
+    with closing(View(lab, browser)) as view:
+        view.notebook.run_cell(f"{_PREPARE}\nplan = network({kernels})")
+        yield Bar(f"{what}: Python call to pixels", view.show("wb.MemoryView(plan)"), "ms")
+        view.rest()
+        times: list[float] = view.page.evaluate(_DRAW, DRAWS)
+        drawn = statistics.median(times)
+        yield Bar(f"{what}: draw", drawn, "ms", bar="under 100 ms", met=drawn < 100, note=f"worst {max(times):.0f} ms")
+        yield from view.gesture(f"{what}: wheel", _WHEEL, 2000)
 
 
-def measured(lab: Any, browser: Any, kernels: int) -> list[Bar]:
-    """Return the rows, or one with the failure."""
-    view = View(lab, browser)
-    try:
-        return bars_of(view, kernels)
-    except Exception as error:  # noqa: BLE001  one plan's failure is its row, not the end of the others
-        return [Bar(f"memory plan of {kernels:,} kernels", None, "", bar="runs", met=False, note=str(error)[:120])]
-    finally:
-        view.close()
-
-
-def main() -> None:
+def rows() -> Iterator[Bar]:
     with tempfile.TemporaryDirectory() as folder, running_lab(Path(folder)) as lab, running_browser() as browser:
-        show([bar for kernels in (1_000, 10_000) for bar in measured(lab, browser, kernels)])
+        for kernels in (1_000, 10_000):
+            what = f"memory plan of {kernels:,} kernels"
+            yield from attempted(what, partial(measured, lab, browser, kernels, what))
 
 
 if __name__ == "__main__":
-    main()
+    show(rows())

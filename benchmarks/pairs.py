@@ -10,13 +10,16 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from browser.lab import running_browser, running_lab
+from browser.lab import Lab, running_browser, running_lab
 
 import workbench as wb
-from benchmarks.bar import Bar, show
+from benchmarks.bar import Bar, attempted, show
 from benchmarks.page import View
 from benchmarks.synthetic import transformer
 
@@ -52,17 +55,18 @@ async (limit) => {
 """
 
 
-def toggled(view: View, nodes: int) -> Bar:
-    view.notebook.run_cell(_MAKE.format(n=nodes))
-    view.notebook.python("len(changes)")
-    view.show(f"wb.CompareView(before, others[0], collapsed={OPEN})", 120)
-    view.rest(2)
-    times = [view.page.evaluate(_CLICK, 120_000) for _ in range(CLICKS)]
+def toggled(lab: Lab, browser: Any, nodes: int) -> Iterator[Bar]:
+    with closing(View(lab, browser)) as view:
+        view.notebook.run_cell(_MAKE.format(n=nodes))
+        view.notebook.python("len(changes)")
+        view.show(f"wb.CompareView(before, others[0], collapsed={OPEN})", 120)
+        view.rest(2)
+        times = [view.page.evaluate(_CLICK, 120_000) for _ in range(CLICKS)]
     note = f"{min(times):.0f} to {max(times):.0f} ms"
-    return Bar(f"pair of {nodes:,} nodes, all open: toggle to settled", statistics.median(times), "ms", note=note)
+    yield Bar(f"pair of {nodes:,} nodes, all open: toggle to settled", statistics.median(times), "ms", note=note)
 
 
-def opened(browser: Any, nodes: int, folder: Path) -> Bar:
+def opened(browser: Any, nodes: int, folder: Path) -> Iterator[Bar]:
     """A saved page in a browser context of its own, from the request to the picture on the screen."""
     path = wb.CompareView(transformer(nodes), transformer(nodes, "tanh"), collapsed=OPEN).save(folder / "pair.html")
     times = []
@@ -75,20 +79,16 @@ def opened(browser: Any, nodes: int, folder: Path) -> Bar:
         times.append(1000 * (time.perf_counter() - started))
         context.close()
     note = f"a file of {path.stat().st_size / 1e6:.1f} MB"
-    return Bar(f"pair of {nodes:,} nodes, all open: cold saved page", statistics.median(times), "ms", note=note)
+    yield Bar(f"pair of {nodes:,} nodes, all open: cold saved page", statistics.median(times), "ms", note=note)
 
 
-def main() -> None:
-    sizes = [int(size) for size in sys.argv[1:]] or SIZES
+def rows(sizes: Iterable[int]) -> Iterator[Bar]:
     with tempfile.TemporaryDirectory() as folder, running_lab(Path(folder)) as lab, running_browser() as browser:
         for nodes in sizes:
-            show([opened(browser, nodes, Path(folder))])
-            view = View(lab, browser)
-            try:
-                show([toggled(view, nodes)])
-            finally:
-                view.close()
+            what = f"pair of {nodes:,} nodes, all open"
+            yield from attempted(f"{what}: cold saved page", partial(opened, browser, nodes, Path(folder)))
+            yield from attempted(f"{what}: toggle to settled", partial(toggled, lab, browser, nodes))
 
 
 if __name__ == "__main__":
-    main()
+    show(rows([int(size) for size in sys.argv[1:]] or SIZES))

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +30,15 @@ def main() -> None:
     if sys.argv[1:2] == ["build"]:
         print(json.dumps(built(sys.argv[2], sys.argv[3] == "bound", sys.argv[4] == "recorded")))
         return
-    bars = [*overheads(), *steps(), isolated()]
+    show(rows())
+
+
+def rows() -> Iterator[Bar]:
+    yield from overheads()
+    yield from steps()
+    yield isolated()
     with tempfile.TemporaryDirectory() as folder:
-        bars += saved(Path(folder))
-    show(bars)
+        yield from saved(Path(folder))
 
 
 # -- what recording costs: each build in a process of its own, plain and recorded in turn
@@ -83,8 +88,7 @@ def model(name: str) -> tuple[Any, Any]:
     return w.module, w.params
 
 
-def overheads() -> list[Bar]:
-    bars = []
+def overheads() -> Iterator[Bar]:
     for name, bound, most in BUILDS:
         runs: dict[str, list[dict[str, float]]] = {"plain": [], "recorded": []}
         for place in range(REPEATS):
@@ -98,32 +102,27 @@ def overheads() -> list[Bar]:
         what = f"{name}, parameters {'bound' if bound else 'unbound'}"
         percent = (recorded["cpu"] / plain["cpu"] - 1) * 100
         last = runs["recorded"][-1]
-        bars.append(
-            Bar(
-                f"{what}: recording a build, CPU",
-                recorded["cpu"],
-                "s",
-                "plain build",
-                plain["cpu"],
-                f"at most {CPU_PERCENT} % more",
-                percent <= CPU_PERCENT,
-                f"{percent:+.1f} %; {last['passes']:.0f} passes, {last['states']:.0f} states",
-            )
+        yield Bar(
+            f"{what}: recording a build, CPU",
+            recorded["cpu"],
+            "s",
+            "plain build",
+            plain["cpu"],
+            f"at most {CPU_PERCENT} % more",
+            percent <= CPU_PERCENT,
+            f"{percent:+.1f} %; {last['passes']:.0f} passes, {last['states']:.0f} states",
         )
         extra = recorded["mb"] - plain["mb"]
-        bars.append(
-            Bar(
-                f"{what}: recording a build, memory",
-                recorded["mb"],
-                "MB",
-                "plain build",
-                plain["mb"],
-                f"at most {most} MB more",
-                extra <= most,
-                f"{extra:+.0f} MB",
-            )
+        yield Bar(
+            f"{what}: recording a build, memory",
+            recorded["mb"],
+            "MB",
+            "plain build",
+            plain["mb"],
+            f"at most {most} MB more",
+            extra <= most,
+            f"{extra:+.0f} MB",
         )
-    return bars
 
 
 def _in_child(*arguments: str) -> dict[str, float]:
@@ -196,9 +195,6 @@ def steps() -> list[Bar]:
     ]
 
 
-# -- a whole build as a file
-
-
 # -- what a large constant costs a pass in a process of its own
 
 
@@ -222,6 +218,9 @@ def isolated() -> Bar:
     peer, ours = read - started, time.perf_counter() - read
     what = f"an isolated pass over a constant of {CONSTANT_MB} MB"
     return Bar(what, ours, "s", "TVM's save_json and load_json", peer, "at most the peer's", ours <= peer)
+
+
+# -- a whole build as a file
 
 
 def saved(folder: Path) -> list[Bar]:

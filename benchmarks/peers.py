@@ -10,6 +10,7 @@ import json
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,40 +25,45 @@ from benchmarks.peer_pages import served, unpacked
 MODELS = {"bert, 12 layers": lambda: onnx_models.bert(12), "a chain of 1,000": lambda: onnx_models.chain(1000)}
 SECONDS = 120
 OURS, NETRON, EXPLORER = ".wb[data-scenes]", "g.node", "canvas.main"
+# The package, the folder of its page, the address of a model there, an element that is there when nodes are.
+# Model Explorer shows nothing at the address `index.html`.
+PEERS = {
+    "netron": ("netron", "netron", "index.html?url=ADDRESS/model.onnx", NETRON),
+    "model explorer": (
+        "ai-edge-model-explorer",
+        "model_explorer/web_app",
+        '?data={"models": [{"url": "graphs://model/0"}]}',
+        EXPLORER,
+    ),
+}
 ONLY_JSON = [{"type": "adapter", "id": "builtin_json", "name": "JSON", "description": "", "fileExts": ["json"]}]
 
 
-def main() -> None:
-    sizes = dict(list(MODELS.items())[: int(sys.argv[1]) if sys.argv[1:] else None])
+def rows(sizes: int | None = None) -> Iterator[Bar]:
     with tempfile.TemporaryDirectory() as made, running_browser() as browser:
         folder = Path(made)
-        for name, make in sizes.items():
+        for name, make in list(MODELS.items())[:sizes]:
             model = make()
             onnx.save(model, folder / "model.onnx")
             graph = wb.load(folder / "model.onnx").graph
             wb.GraphView(graph, collapsed=[]).save(folder / "ours.html")
             write_for_explorer(model, folder / "api/v1")
-            show(rows(browser, folder, f"{name} ({len(graph.nodes):,} nodes): page opened to nodes on it"))
+            yield from beside(browser, folder, f"{name} ({len(graph.nodes):,} nodes): page opened to nodes on it")
 
 
-def rows(browser: Any, folder: Path, what: str) -> list[Bar]:
-    """Return one row a peer; a peer that fails is a row with the reason."""
-    explorer = unpacked("ai-edge-model-explorer") / "model_explorer/web_app"
-    made = []
-    with served(unpacked("netron") / "netron", folder) as (netron, _), served(explorer, folder) as (other, _):
-        ours = opened(browser, f"{netron}/ours.html", OURS)
-        source = json.dumps({"models": [{"url": "graphs://model/0"}]})
-        pages = {
-            "netron": (f"{netron}/index.html?url={netron}/model.onnx", NETRON),
-            "model explorer": (f"{other}/?data={source}", EXPLORER),
-        }
-        for peer, (address, shown) in pages.items():
-            try:
-                note = "its WebGL is drawn by the processor" if shown == EXPLORER else ""
-                made.append(Bar(what, ours, "ms", peer, opened(browser, address, shown), note=note))
-            except Exception as error:  # noqa: BLE001
-                made.append(Bar(what, ours, "ms", note=f"{peer}: {str(error).splitlines()[0][:200]}"))
-    return made
+def beside(browser: Any, folder: Path, what: str) -> Iterator[Bar]:
+    """Yield one row a peer; a peer that fails is a row with the reason."""
+    with served(folder) as (address, _):
+        ours = opened(browser, f"{address}/ours.html", OURS)
+    for peer, (package, page, asked, shown) in PEERS.items():
+        try:
+            with served(unpacked(package) / page, folder) as (address, _):
+                theirs = opened(browser, f"{address}/{asked.replace('ADDRESS', address)}", shown)
+        except Exception as error:  # noqa: BLE001
+            yield Bar(what, ours, "ms", note=f"{peer}: {str(error).splitlines()[0][:200]}")
+        else:
+            note = "its WebGL is drawn by the processor" if shown == EXPLORER else ""
+            yield Bar(what, ours, "ms", peer, theirs, note=note)
 
 
 def write_for_explorer(model: Any, folder: Path) -> None:
@@ -111,4 +117,4 @@ def opened(browser: Any, url: str, shown: str) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    show(rows(int(sys.argv[1]) if sys.argv[1:] else None))

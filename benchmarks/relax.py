@@ -7,7 +7,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,16 @@ def main() -> None:
     if sys.argv[1:2] == ["build"]:
         print(json.dumps(built(sys.argv[2], sys.argv[3] == "recorded")))
         return
-    show([*looked_at(), planned(), *overheads()])
+    show(rows())
 
 
-def looked_at() -> list[Bar]:
+def rows() -> Iterator[Bar]:
+    yield from looked_at()
+    yield planned()
+    yield from overheads()
+
+
+def looked_at() -> Iterator[Bar]:
     import workbench as wb
     from workbench.dialects.registry import dialect
 
@@ -36,19 +42,17 @@ def looked_at() -> list[Bar]:
     annotated = wb.load(wb.trace(w, KERNELS).result, name="bert")
     graph = annotated.graph
     size = f"{len(w.graph.nodes)} nodes"
-    return [
-        _bar(
-            f"relax bert-12: reading the graph ({size})",
-            lambda: dialect("relax").frontend.graph(w.module, "bert"),
-            WALK_MS,
-        ),
-        _bar(
-            f"relax bert-12: explain_fusion, all sentences ({len(graph.nodes)} nodes)",
-            lambda: [decision.sentence for decision in wb.explain_fusion(graph).decisions],
-            EXPLAIN_MS,
-        ),
-        _bar(f"relax bert-12: wb.match ({size})", lambda: wb.match(w, PATTERN), PATTERN_MS),
-    ]
+    yield _bar(
+        f"relax bert-12: reading the graph ({size})",
+        lambda: dialect("relax").frontend.graph(w.module, "bert"),
+        WALK_MS,
+    )
+    yield _bar(
+        f"relax bert-12: explain_fusion, all sentences ({len(graph.nodes)} nodes)",
+        lambda: [decision.sentence for decision in wb.explain_fusion(graph).decisions],
+        EXPLAIN_MS,
+    )
+    yield _bar(f"relax bert-12: wb.match ({size})", lambda: wb.match(w, PATTERN), PATTERN_MS)
 
 
 def _bar(what: str, work: Callable[[], Any], most: int) -> Bar:
@@ -87,8 +91,7 @@ def built(name: str, recorded: bool) -> float:
     return time.process_time() - started
 
 
-def overheads() -> list[Bar]:
-    bars = []
+def overheads() -> Iterator[Bar]:
     for name in ("resnet18", "bert"):
         runs: dict[str, list[float]] = {"plain": [], "recorded": []}
         for place in range(REPEATS):
@@ -97,19 +100,16 @@ def overheads() -> list[Bar]:
                 runs[how].append(_in_child(name, how))
         plain, recorded = (statistics.median(runs[how]) for how in ("plain", "recorded"))
         percent = (recorded / plain - 1) * 100
-        bars.append(
-            Bar(
-                f"relax {name}: recording a build, CPU",
-                recorded,
-                "s",
-                "plain build",
-                plain,
-                f"at most {CPU_PERCENT} % more",
-                percent <= CPU_PERCENT,
-                f"{percent:+.1f} %",
-            )
+        yield Bar(
+            f"relax {name}: recording a build, CPU",
+            recorded,
+            "s",
+            "plain build",
+            plain,
+            f"at most {CPU_PERCENT} % more",
+            percent <= CPU_PERCENT,
+            f"{percent:+.1f} %",
         )
-    return bars
 
 
 def _in_child(*arguments: str) -> float:

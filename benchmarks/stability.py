@@ -19,10 +19,10 @@ SAMPLES = {"bert": 0.5, "parallel_cast": None, "resnet18": None}
 
 
 def main() -> None:
-    show([bar for sample, limit in SAMPLES.items() for bar in _bars(sample, limit)])
+    show(_bar(sample, limit) for sample, limit in SAMPLES.items())
 
 
-def _bars(sample: str, limit: float | None) -> list[Bar]:
+def _bar(sample: str, limit: float | None) -> Bar:
     moves = _moves(sample)
     each = ", ".join(f"{move['name']} {move['all']:.2f}" for move in moves)
     near = max(move["near"] for move in moves)
@@ -30,7 +30,7 @@ def _bars(sample: str, limit: float | None) -> list[Bar]:
     bar = "" if limit is None else f"under {limit:g} widths"
     met = None if limit is None else worst < limit
     what = f"{sample}: worst step's median move of all its nodes"
-    return [Bar(what, worst, "widths", bar=bar, met=met, note=f"{each}; in view at worst {near:.2f}")]
+    return Bar(what, worst, "widths", bar=bar, met=met, note=f"{each}; in view at worst {near:.2f}")
 
 
 def _moves(sample: str) -> list[dict[str, Any]]:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import itertools
 import statistics
 import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from browser.lab import running_browser, running_lab
+from browser.lab import Lab, running_browser, running_lab
 
-from benchmarks.bar import Bar, show
+from benchmarks.bar import Bar, attempted, show
 from benchmarks.page import View, _bar
 
 # Milliseconds from one key on the newest view to the first frame of the picture after it.
@@ -48,7 +52,7 @@ async ([key, limit]) => {
 """
 
 
-def step(view: View, name: str) -> list[Bar]:
+def step(view: View, name: str) -> Iterator[Bar]:
     """Every step of a build, forwards and back, after the neighbours have been fetched."""
     view.notebook.run_cell(f'trace = wb.trace_build(wb.samples.load("{name}"), whole=False)')
     view.notebook.python("trace.name")
@@ -66,11 +70,9 @@ def step(view: View, name: str) -> list[Bar]:
     nodes = view.notebook.python("max(len(step.after.nodes) for step in trace.steps)")
     what = f"{name}'s build, {changed} changing passes, up to {nodes:,} nodes"
     each = ", ".join(f"{ms:.0f}" for ms in times)
-    return [
-        _bar(f"{what}: first picture", first, "ms"),
-        _bar(f"{what}: next step to pixels", statistics.median(times), "ms", 100, f"worst {max(times):.0f}: {each}"),
-        *text(view, what),
-    ]
+    yield _bar(f"{what}: first picture", first, "ms")
+    yield _bar(f"{what}: next step to pixels", statistics.median(times), "ms", 100, f"worst {max(times):.0f}: {each}")
+    yield from text(view, what)
 
 
 def moves(view: View) -> list[bool]:
@@ -79,8 +81,9 @@ def moves(view: View) -> list[bool]:
     return [a != b for a, b in itertools.pairwise(pairs)]
 
 
-def text(view: View, what: str) -> list[Bar]:
+def text(view: View, what: str) -> Iterator[Bar]:
     opened = view.page.evaluate(_TEXT, ["d", 10_000])
+    yield _bar(f"{what}: opening the text", opened, "ms")
     view.rest()
     times: list[float] = []
     for fresh in moves(view):
@@ -91,21 +94,19 @@ def text(view: View, what: str) -> list[Bar]:
         view.rest(0.5)
     longest = view.notebook.python("max(len(step.text_after) for step in trace.steps)")
     note = f"texts of up to {longest / 1e3:.0f} kB, worst {max(times):.0f} ms"
-    return [
-        _bar(f"{what}: opening the text", opened, "ms"),
-        _bar(f"{what}: next step with its text", statistics.median(times), "ms", None, note),
-    ]
+    yield _bar(f"{what}: next step with its text", statistics.median(times), "ms", None, note)
 
 
-def main() -> None:
+def rows() -> Iterator[Bar]:
     with tempfile.TemporaryDirectory() as folder, running_lab(Path(folder)) as lab, running_browser() as browser:
         for name in ("bert", "resnet18"):
-            view = View(lab, browser)
-            try:
-                show(step(view, name))
-            finally:
-                view.close()
+            yield from attempted(f"{name}'s build", partial(alone, lab, browser, name))
+
+
+def alone(lab: Lab, browser: Any, name: str) -> Iterator[Bar]:
+    with closing(View(lab, browser)) as view:
+        yield from step(view, name)
 
 
 if __name__ == "__main__":
-    main()
+    show(rows())

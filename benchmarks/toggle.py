@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from browser.driver import Notebook
@@ -36,8 +37,7 @@ def toggled(notebook: Notebook, name: str, repeats: int) -> list[float]:
     return times
 
 
-def main() -> None:
-    bars = []
+def rows() -> Iterator[Bar]:
     with tempfile.TemporaryDirectory() as folder, running_lab(Path(folder)) as lab, running_browser() as browser:
         # One page: a notebook opened again on a living kernel loses messages (a subshell that the kernel no longer knows).
         page = browser.new_page(viewport={"width": 1600, "height": 1100})
@@ -60,18 +60,15 @@ def main() -> None:
             toggled(notebook, name, 2)
             times = toggled(notebook, name, 10)
             middle = statistics.median(times)
-            bars.append(
-                Bar(
-                    f"{sample}: untick {name} to painted",
-                    middle,
-                    "ms",
-                    bar=f"under {bar} ms",
-                    met=middle < bar,
-                    note=f"{min(times):.0f} to {max(times):.0f} ms",
-                )
+            yield Bar(
+                f"{sample}: untick {name} to painted",
+                middle,
+                "ms",
+                bar=f"under {bar} ms",
+                met=middle < bar,
+                note=f"{min(times):.0f} to {max(times):.0f} ms",
             )
-    show(bars)
 
 
 if __name__ == "__main__":
-    main()
+    show(rows())

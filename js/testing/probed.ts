@@ -1,7 +1,8 @@
 /**
- * The bundle of the browser tests and benchmarks: the page, and on each view's root two things that they read.
- * `frames` counts the frames painted since it was first read. `places(side)` has a row for each node that is drawn as itself
- * on a side: id, x and y of its centre, width; in CSS pixels of the pane.
+ * The bundle of the browser tests and benchmarks: the page, and on each view's root three things that they read.
+ * `frames` counts the frames painted since it was first read. `selected` is the number of items that the next frame marks as
+ * selected. `places(side)` has a row for each node that is drawn as itself on a side: id, x and y of its centre, width; in CSS
+ * pixels of the pane.
  */
 import page from "../index.ts";
 import { paneOf } from "../pane/pane.ts";
@@ -30,6 +31,7 @@ function probe(root: HTMLElement): void {
         return frames;
       },
     },
+    selected: { get: () => stageOf(root)?.look.selected.size ?? 0 },
     places: { value: (side: 0 | 1) => places(stageOf(root), side) },
   });
 }
