@@ -10,6 +10,7 @@ import workbench as wb
 from workbench.errors import UnknownName
 from workbench.measurement.row import Row
 from workbench.pipeline.config import Config
+from workbench.widgets.background import Background
 from workbench.widgets.workbench.measurements import Measurements
 
 pytestmark = pytest.mark.one_dialect
@@ -105,6 +106,14 @@ def test_a_tab_is_made_when_somebody_looks(bench):
     assert bench.state["busy"] is None
     with pytest.raises(UnknownName, match="waterfal"):
         bench.open_tab("waterfal")
+
+
+@pytest.mark.parametrize("name", ["kernels", "memory", "waterfall", "ablation"])
+def test_opened_tab_has_a_sentence_at_once(bench, name, monkeypatch):
+    monkeypatch.setattr(Background, "submit", lambda self, work: None)
+    bench.open_tab(name)
+    (*_, last) = getattr(bench, f"{name}_tab")
+    assert last["text"].endswith(".")
 
 
 def test_a_line_of_the_kernels_selects_its_nodes_and_selected_nodes_mark_their_line(bench, page):

@@ -116,6 +116,8 @@ class MemoryPanel(Panel):
 
     def _payloads(self) -> list[PlanPayload]:
         shown = self._shown()
+        if not shown:
+            return []
         titles = list(shown) if len(shown) > 1 else [""]
         graphs = (self._graphs[0] if self.rival == START else None, self._graphs[1])[-len(shown) :]
         # without its graph on the page, a plan selects nothing

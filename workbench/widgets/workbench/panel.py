@@ -30,6 +30,8 @@ class Panel:
     def set_open(self, is_open: bool) -> None:
         """Open or close the tab."""
         self.open = is_open
+        if is_open:
+            self.show()  # an empty tab has a sentence too
         self.refresh()
 
     def refresh(self) -> None:
