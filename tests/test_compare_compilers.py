@@ -294,7 +294,8 @@ def test_the_report_of_a_migration(dialect: str, other: str, path: Path, tmp_pat
 @pytest.mark.parametrize("name", MODELS)
 def test_seven_models(name: str, tell: Any):
     begun = time.monotonic()
-    found = wb.compare_compilers(MODELS[name](), budget=1, suggest=name == "BERT")
+    raced = name == "BERT"
+    found = wb.compare_compilers(MODELS[name](), budget=float(raced), suggest=raced)
     tell(f"{name} in {time.monotonic() - begun:.0f} s\n{found}")
     (pair,) = found.pairs
     tell(f"{name}: {pair.exact:.1%} of the operations are aligned exactly")
@@ -305,3 +306,5 @@ def test_seven_models(name: str, tell: Any):
     assert [side.status for side in pair.sides] == ["ok", "ok"], str(found)
     checked(pair)
     assert all(check.same is True for check in pair.checks), str(found)
+    # Swin: Relay adds the bias of the attention's projection in the kernel that moves the windows back, Relax in the product
+    assert pair.exact >= (0.92 if name == "Swin" else 0.95)

@@ -137,7 +137,7 @@ def test_over_random_programs(tell):
 
 @pytest.mark.long
 def test_over_many_random_programs(tell):
-    random_programs(seeds(1000), tell)
+    random_programs(seeds(500), tell)
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -178,7 +178,7 @@ def test_random_chains_fold_as_predicted(tell):
 
 @pytest.mark.long
 def test_many_random_chains_fold_as_predicted(tell):
-    agree(seeds(800), tell)
+    agree(seeds(400), tell)
 
 
 def test_the_samples_chains_are_told_with_a_reason():

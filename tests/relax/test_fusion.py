@@ -172,8 +172,8 @@ def test_random_programs(tell):
 
 
 @pytest.mark.long
-def test_2000_random_programs(tell):
-    compare(((seed, Program(Random(seed), 12).module()) for seed in seeds(800)), tell)
+def test_many_random_programs(tell):
+    compare(((seed, Program(Random(seed), 12).module()) for seed in seeds(400)), tell)
 
 
 def test_what_merging_leaves_is_an_alias_and_holds_what_it_names():
@@ -249,7 +249,7 @@ def test_arms_and_local_functions(tell):
 
 @pytest.mark.long
 def test_arms_and_local_functions_of_many_programs(tell):
-    nested(seeds(120), tell)
+    nested(seeds(50), tell)
 
 
 def test_shared_variable_makes_the_pass_raise():

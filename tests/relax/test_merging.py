@@ -162,7 +162,7 @@ def test_identical_bindings_are_those_that_tvm_merges(tell: Callable[[str], None
 
 @pytest.mark.long
 def test_identical_bindings_of_many_programs_are_those_that_tvm_merges(tell: Callable[[str], None]) -> None:
-    tally = agree(seeds(100), tell)
+    tally = agree(seeds(50), tell)
     assert {"hazard", "type", "scope", "match-cast", "tuple-bound", "dataflow-block", "variables"} <= set(tally)
 
 
