@@ -20,12 +20,14 @@ function places({ scene, picture, camera, view }, side) {
 }
 
 const median = (list) => (list.length === 0 ? 0 : list.sort((a, b) => a - b)[list.length >> 1]);
-// All letters equally wide: what moves does not hang on a font.
+// All letters equally wide: what moves does not depend on a font.
 const stage = new Stage(new Ruler(() => 0.56));
 stage.resize(VIEW);
 let was = null;
 for (const { name, before, after, diff } of JSON.parse(readFileSync(process.argv[2], "utf8"))) {
   await stage.setPicture(compare(decode(before), decode(after), readDiff(diff)));
+  // The first frame starts the clock of the glide.
+  stage.tick(0);
   stage.tick(MUCH_LATER);
   if (was) {
     const all = [], near = [];
@@ -37,5 +39,7 @@ for (const { name, before, after, diff } of JSON.parse(readFileSync(process.argv
     }
     console.log(JSON.stringify({ name, nodes: all.length, all: median(all), near: median(near) }));
   }
+  // A camera that no hand has moved goes to the first change where none is in view. That is not a move of nodes.
+  stage.setCamera(stage.camera);
   was = places(stage, 1);
 }

@@ -140,11 +140,13 @@ def test_killed_run_is_resumed(tmp_path: Path) -> None:
     program = f"from pathlib import Path; from benchmarks.__main__ import main; main([], {first!r}, Path({str(to)!r}))"
     with log.open("w") as out:
         run = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdout=out)
-    # the row of a part is on the screen before the part has ended
-    wait(lambda: "slow" in log.read_text())
-    run.kill()
-    run.wait()
-    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    try:
+        # the row of a part is on the screen before the part has ended
+        wait(lambda: "slow" in log.read_text())
+    finally:
+        run.kill()
+        run.wait()
+        os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
     assert [*written(to)] == ["quick"]
     assert main([], {**first, "slow": part(tmp_path, "slow")}, to) == 0
     assert [runs(tmp_path, name) for name in first] == [1, 2]
