@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -29,7 +28,6 @@ from workbench.pipeline.elsewhere import Environment
 from workbench.worker.parent import Worker
 
 sys.path.insert(0, str(Path(__file__).parent))
-from compiler_models import MODELS
 from onnx_models import FLOAT, Onnx, convolutions
 
 
@@ -286,25 +284,3 @@ def test_the_report_of_a_migration(dialect: str, other: str, path: Path, tmp_pat
     assert main(["migrate", str(path), "-o", str(report), "--budget", "0", *missing]) == 3
     assert "/nowhere/python cannot be started" in report.read_text()
     assert main(["migrate", str(path), "-o", "report.txt"]) == 1
-
-
-# Both compilers run in child processes, so these tests are the same in both environments.
-@pytest.mark.relax
-@pytest.mark.long
-@pytest.mark.parametrize("name", MODELS)
-def test_seven_models(name: str, tell: Any):
-    begun = time.monotonic()
-    raced = name == "BERT"
-    found = wb.compare_compilers(MODELS[name](), budget=float(raced), suggest=raced)
-    tell(f"{name} in {time.monotonic() - begun:.0f} s\n{found}")
-    (pair,) = found.pairs
-    tell(f"{name}: {pair.exact:.1%} of the operations are aligned exactly")
-    if name == "LSTM":
-        assert pair.right.message.startswith("TVM cannot") or "LSTM" in pair.right.message
-        assert pair.left.status == "ok"
-        return
-    assert [side.status for side in pair.sides] == ["ok", "ok"], str(found)
-    checked(pair)
-    assert all(check.same is True for check in pair.checks), str(found)
-    # Swin: Relay adds the bias of the attention's projection in the kernel that moves the windows back, Relax in the product
-    assert pair.exact >= (0.92 if name == "Swin" else 0.95)

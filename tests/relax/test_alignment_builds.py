@@ -43,7 +43,7 @@ def _elements(side: Side, places: tuple[int, ...]) -> int:
     return sum(prod(map(int, each.shape)) for each in tensors(side.graph.nodes[side.kernels[place].output].type))
 
 
-# the long test of seven models in test_compare_compilers.py has the others
+# test_compare_every_model.py has the others
 @pytest.mark.parametrize("name", ["LSTM, unrolled", pytest.param("BERT", marks=pytest.mark.long)])
 def test_most_operations_are_aligned_exactly(name: str, tmp_path: Path, tell: Any):
     found = align(relays(name, tmp_path), fused(wb.load(MODELS[name]())))
