@@ -6,7 +6,7 @@ import { signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { markCounts, opTypes, type Tally } from "../graph/muted.ts";
 import { MARKS, type Picture } from "../graph/picture.ts";
-import { type Model } from "../model/model.ts";
+import { type Model, type Values } from "../model/model.ts";
 import { Traits } from "../model/traits.ts";
 import { dtypeColor, edgeDtype } from "../render/dtypes.ts";
 import { type Stage } from "../render/stage.ts";
@@ -26,6 +26,7 @@ const SWITCHES = [
   ["show_tuples", "Tuples as nodes", "Tuples and what takes them apart as nodes, not as marks on edges"],
   ["edges_by_dtype", "Edges by data type", "Colour edges by data type (t)"],
 ] as const;
+type Switch = (typeof SWITCHES)[number][0] | "legend";
 
 interface Row extends Tally {
   face: string;
@@ -47,20 +48,19 @@ export class Legend {
     return () => traits.dispose();
   }
 
-  is(name: string): boolean {
+  is(name: Switch): boolean {
     return this.bound.value?.get(name).value === true;
   }
 
   get direction(): "down" | "right" {
-    return this.bound.value?.get("direction").value === "right" ? "right" : "down";
+    return this.bound.value?.get("direction").value ?? "down";
   }
 
   get muted(): readonly string[] {
-    const value = this.bound.value?.get("muted").value;
-    return Array.isArray(value) ? value.filter((name) => typeof name === "string") : [];
+    return this.bound.value?.get("muted").value ?? [];
   }
 
-  set(name: string, value: unknown): void {
+  set<N extends keyof Values>(name: N, value: Values[N]): void {
     this.bound.value?.set(name, value);
   }
 

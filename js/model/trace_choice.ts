@@ -2,7 +2,6 @@
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import { type Checks, failed } from "../components/checks.tsx";
 import { type Listing, type StepState } from "./messages.ts";
-import { numbers } from "./model.ts";
 import { type Pair } from "./trace_store.ts";
 import { type Traits } from "./traits.ts";
 
@@ -39,8 +38,8 @@ export class TraceChoice {
     ];
     this.listing = computed(() => listing.value ?? {});
     this.checks = computed(() => checks.value ?? {});
-    this.step = computed(() => Number(step.value ?? WHOLE));
-    this.pinned = computed(() => numbers(pinned.value));
+    this.step = computed(() => step.value ?? WHOLE);
+    this.pinned = computed(() => pinned.value ?? []);
     this.hide = computed(() => hide.value !== false);
     this.comparing = computed(() => shows.value === "pinned" && this.pinned.value.length === 2);
     let last: Pair = [0, 0];

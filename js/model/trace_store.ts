@@ -15,8 +15,7 @@ import {
   type StateMessage,
   type ToPage,
 } from "./messages.ts";
-import { type Model } from "./model.ts";
-import { unpacked } from "./packing.ts";
+import { listen, type Model } from "./model.ts";
 import { Recent } from "./recent.ts";
 
 /** The sizes of a state. */
@@ -46,15 +45,11 @@ export class TraceStore {
   private readonly lineages = new Recent<Place[]>(KEPT_PLACES);
   private readonly asked = new Set<string>();
   private readonly gone = new Map<string, string>();
-  private readonly heard = (message: ToPage, buffers?: readonly unknown[]) => this.take(message, buffers ?? []);
+  readonly dispose: () => void;
 
   constructor(private readonly model: Model) {
     this.news = this.count;
-    model.on("msg:custom", this.heard);
-  }
-
-  dispose(): void {
-    this.model.off("msg:custom", this.heard);
+    this.dispose = listen(model, (message) => this.take(message));
   }
 
   facts(state: number): ReadonlySignal<Facts | undefined> {
@@ -152,8 +147,8 @@ export class TraceStore {
     }
   }
 
-  private take(message: ToPage, buffers: readonly unknown[]): void {
-    const wish = message.type === "lost" ? message.wish.join() : this.put(unpacked(message, buffers) as ToPage);
+  private take(message: ToPage): void {
+    const wish = message.type === "lost" ? message.wish.join() : this.put(message);
     if (wish === undefined) return;
     this.asked.delete(wish);
     if (message.type === "lost") this.gone.set(wish, message.text);
@@ -177,7 +172,6 @@ export class TraceStore {
         this.size(message);
         return `facts,${message.state}`;
       case "text":
-        if (!("state" in message)) return undefined;
         this.texts.set(
           String(message.state),
           { text: message.text, lines: column(Uint32Array, message.lines) },

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { Shell } from "../components/shell.tsx";
 import { drawn, TestModel } from "../dom_testing.ts";
 import { payload } from "../graph/testing.ts";
+import { type Values } from "../model/model.ts";
 import { Compare } from "../panels/compare.tsx";
 import { Stage } from "../render/stage.ts";
 import { bindCompare } from "./bind_compare.ts";
@@ -33,8 +34,8 @@ function show(traits: object, waits?: () => boolean) {
   const stage = new Stage(shell.ruler);
   const failures: (string | null)[] = [];
   const end = bindCompare(model, new Compare(shell, stage), shell, (message) => failures.push(message), waits);
-  const put = async (values: object) => {
-    for (const [name, value] of Object.entries(values)) model.set(name, value);
+  const put = async (values: Values) => {
+    model.put(values);
     await drawn();
     await drawn();
   };

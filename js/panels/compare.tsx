@@ -11,6 +11,7 @@ import { type Shell } from "../components/shell.tsx";
 import { stageSignals } from "../components/stage_signals.ts";
 import { ZoomButtons } from "../components/zoom_buttons.tsx";
 import { MARKS } from "../graph/picture.ts";
+import { type Traits } from "../model/messages.ts";
 import { Pane } from "../pane/pane.ts";
 import { type Overlay } from "../render/overlay.ts";
 import { type Sheet, toSvg } from "../render/save.ts";
@@ -19,7 +20,7 @@ import { oneLine } from "../render/text.ts";
 import { Brief } from "./brief.tsx";
 import { Changes, Chips } from "./chips.tsx";
 
-type Mode = "split" | "changed" | "overlay";
+type Mode = NonNullable<Traits["mode"]>;
 const MODES: readonly [Mode, string, string][] = [
   ["split", "Split", "Before and after, side by side"],
   ["changed", "Changed only", "Only what changed, with its neighbours (c)"],
@@ -27,10 +28,6 @@ const MODES: readonly [Mode, string, string][] = [
 ];
 const HOPS = [0, 1, 2, 3, 5];
 const SIDES = ["before", "after"] as const;
-
-export function readMode(value: unknown): Mode {
-  return MODES.find(([mode]) => mode === value)?.[0] ?? "split";
-}
 
 /** The words for MARKS, given the titles of both sides. */
 export type NameMarks = (left: string, right: string) => readonly string[];

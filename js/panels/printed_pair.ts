@@ -1,6 +1,7 @@
 /** Two printed modules compared line by line, with the nodes that each line binds. */
-import { Kind } from "../graph/payload.ts";
+
 import { type Picture } from "../graph/picture.ts";
+import { Kind } from "../model/messages.ts";
 import { compareTexts, type Folded, folds, type TextRow } from "../text/compare.ts";
 
 export type Side = 0 | 1;

@@ -3,7 +3,7 @@
 import { Hosted } from "../components/mount.tsx";
 import { Scale } from "../components/scale.tsx";
 import { Shell } from "../components/shell.tsx";
-import { listen, type Model, numbers, watch } from "../model/model.ts";
+import { listen, type Model, watch } from "../model/model.ts";
 import { Traits } from "../model/traits.ts";
 import { Brief } from "../panels/brief.tsx";
 import { GraphPanes, GraphTools, LegendButton, OneGraph } from "../panels/one_graph.tsx";
@@ -12,7 +12,7 @@ import { readOverlay } from "../render/overlay.ts";
 const HEIGHT = 520;
 
 export function heightOf(traits: Traits): number {
-  return Number(traits.get("height").value) || HEIGHT;
+  return traits.get("height").value ?? HEIGHT;
 }
 
 export function graphView(model: Model, el: HTMLElement): () => void {
@@ -23,7 +23,7 @@ export function graphView(model: Model, el: HTMLElement): () => void {
   const ends = [
     watch(model, ["overlay_state"], overlay),
     listen(model, (message) => {
-      if (message.type === "show") void graph.stage.reveal(numbers(message.ids));
+      if (message.type === "show") void graph.stage.reveal(message.ids);
     }),
   ];
   shell.render(<View graph={graph} traits={traits} />);

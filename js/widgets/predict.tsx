@@ -9,22 +9,21 @@ type Ask = (guess: string) => void;
 
 export function predict(model: Model, el: HTMLElement): () => void {
   const { shell, traits, send } = open(model, el, "predict");
-  const trait = (name: string) => String(traits.get(name).value ?? "");
   const ask: Ask = (guess) => send({ type: "reveal", guess });
   const Page = () => {
     const shown = traits.get("shown").value ?? {};
     const askable = shown.stage === undefined || shown.stage === "asked" || shown.stage === "failed";
-    const choices = traits.get("choices").value;
+    const choices = traits.get("choices").value ?? [];
     return (
       <>
         <div class="wb-predict-asked">
-          <span class="wb-predict-question">{trait("question")}</span>
+          <span class="wb-predict-question">{traits.get("question").value}</span>
           <span class="wb-predict-entry">
             {askable &&
-              (Array.isArray(choices) && choices.length > 0 ? (
-                <Choices choices={choices.map(String)} ask={ask} />
+              (choices.length > 0 ? (
+                <Choices choices={choices} ask={ask} />
               ) : (
-                <Guess unit={trait("unit")} ask={ask} />
+                <Guess unit={traits.get("unit").value} ask={ask} />
               ))}
             {askable && (
               <Button label="The answer, without a prediction" testid="predict-show" onClick={() => ask("")}>
@@ -33,7 +32,7 @@ export function predict(model: Model, el: HTMLElement): () => void {
             )}
           </span>
         </div>
-        <AnswerLine shown={shown} guessed={trait("guess") !== ""} />
+        <AnswerLine shown={shown} guessed={traits.get("guess").value !== ""} />
       </>
     );
   };
@@ -53,7 +52,7 @@ function Choices({ choices, ask }: { choices: string[]; ask: Ask }) {
   );
 }
 
-function Guess({ unit, ask }: { unit: string; ask: Ask }) {
+function Guess({ unit, ask }: { unit: string | undefined; ask: Ask }) {
   const field = useRef<HTMLInputElement>(null);
   const give = () => {
     const guess = field.current?.value.trim() ?? "";

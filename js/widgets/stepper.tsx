@@ -88,7 +88,7 @@ function Stepper(parts: {
   tab: { value: string };
 }) {
   const { shell, traits, store, choice, screen, compare, tab } = parts;
-  const height = Math.max(320, Number(traits.get("height").value) || 640);
+  const height = Math.max(320, traits.get("height").value ?? 640);
   const status = traits.get("status").value ?? {};
   const { width } = shell;
   return (

@@ -149,7 +149,7 @@ export class TraceScreen {
     const [before, after, diff] = [store.graph(states[0]), store.graph(states[1]), store.diff(states)];
     if (!before || !after || !diff) return;
     this.target.value = states;
-    this.pair.put({ before, after, diff, titles });
+    this.pair.put({ before, after, diff, titles: [...titles] });
   }
 
   /** The state and the node of a lone selection, on the side after where it is on both. */

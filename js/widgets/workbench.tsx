@@ -8,7 +8,7 @@ import { Main, Panel } from "../components/panel.tsx";
 import { Shell } from "../components/shell.tsx";
 import { BusyStrip, ErrorStrip } from "../components/strips.tsx";
 import { Tabs } from "../components/tabs.tsx";
-import { type Failure, type Printed, type State, type ToPython } from "../model/messages.ts";
+import { type Failure, type State, type ToPython } from "../model/messages.ts";
 import { type Model, type Send } from "../model/model.ts";
 import { Traits } from "../model/traits.ts";
 import { bindCompare } from "../pane/bind_compare.ts";
@@ -123,8 +123,8 @@ function Page({ shell, stage, traits, compare, ...page }: PageProps) {
   const explore = <Explore state={state} found={traits.get("exploration").value ?? {}} send={send} />;
   const printed = {
     ...{ model: traits.model, stage, open: open.value === "text" },
-    seq: Number(traits.get("seq").value ?? 0),
-    saved: saved ? ((traits.get("texts").value as Printed[] | undefined) ?? []) : undefined,
+    seq: traits.get("seq").value ?? 0,
+    saved: saved ? (traits.get("texts").value ?? []) : undefined,
   };
   const tabs = [
     {
@@ -146,7 +146,7 @@ function Page({ shell, stage, traits, compare, ...page }: PageProps) {
   return (
     <>
       <Header state={state} saved={saved} send={send} />
-      <Main height={Math.max(320, Number(traits.get("height").value) || HEIGHT)}>
+      <Main height={Math.max(320, traits.get("height").value ?? HEIGHT)}>
         <Panel name="Passes" side="left" startsOpen={width >= 640}>
           <Asking saved={saved}>
             <PassList state={state} catalog={traits.get("catalog").value ?? {}} checks={checks} send={send} />

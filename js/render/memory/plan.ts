@@ -1,6 +1,6 @@
 /** A memory plan as Python sends it: columns of tensors, of kernels (steps) and of storages (rows). */
-import { type Bytes, column } from "../../graph/payload.ts";
-import { type PlanPayload } from "../../model/messages.ts";
+import { column } from "../../graph/payload.ts";
+import { type Bytes, type PlanPayload } from "../../model/messages.ts";
 
 /** The column `role` holds indices of these. */
 export const ROLES = ["input", "output", "intermediate", "workspace"];
