@@ -28,7 +28,11 @@ test("shapes and dtypes of tensors, and nothing where there is no tensor", () =>
 test("bytes count tuples and take a dynamic dimension as one", () => {
   assert.equal(bytes("Tensor[(2, 3), float32]"), 24);
   assert.equal(bytes("(Tensor[(2), int8], Tensor[(?, 4), float16])"), 10);
-  assert.equal(formatBytes(3 * 1024 * 1024), "3.0 MiB");
+});
+
+test("bytes have the unit that Python gives them", () => {
+  const sizes = [0, 9999, 10_000, 1_234_567, 2_500_000_000];
+  assert.deepEqual(sizes.map(formatBytes), ["0 bytes", "9,999 bytes", "10 kB", "1.23 MB", "2.5 GB"]);
 });
 
 test("badges say the name and shape, a scalar its value", () => {

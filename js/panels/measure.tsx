@@ -3,9 +3,9 @@ import { type ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Breakable } from "../components/breakable.tsx";
 import { Button } from "../components/button.tsx";
+import { formatBytes } from "../graph/labels.ts";
 import { HEADINGS, type RowState, type State } from "../model/messages.ts";
 import { type Send } from "../model/model.ts";
-import { formatBytes } from "../render/memory/plan.ts";
 import { oneLine } from "../render/text.ts";
 import { RowTime, rowDetail } from "./row_time.tsx";
 

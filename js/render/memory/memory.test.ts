@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { SvgPen } from "../svg.ts";
 import { clampWindow, moved, placeAt, rowTop, scaleOf, stepAt, windowWith, xOf, zoomWindow } from "./chart.ts";
 import { paintMemory } from "./paint.ts";
-import { decodePlan, describePlace, formatBytes, nodesAt } from "./plan.ts";
+import { decodePlan, describePlace, nodesAt } from "./plan.ts";
 import { chain, chainFrame, doubles, frameOf } from "./testing.ts";
 
 test("columns that do not fit together are refused in a sentence", () => {
@@ -12,11 +12,6 @@ test("columns that do not fit together are refused in a sentence", () => {
   assert.throws(() => decodePlan({ ...good, step: { ...good.step!, live: doubles([1]) } }), /do not fit together/);
   assert.throws(() => decodePlan({ ...good, tensor: { ...good.tensor!, row: [0, 1, 2] } }), /do not fit together/);
   assert.equal(decodePlan({}).steps, 0);
-});
-
-test("bytes have the unit that Python gives them", () => {
-  const sizes = [0, 9999, 10_000, 1_234_567, 2_500_000_000];
-  assert.deepEqual(sizes.map(formatBytes), ["0 bytes", "9,999 bytes", "10 kB", "1.23 MB", "2.5 GB"]);
 });
 
 test("a block has its size, its producer and its readers; a kernel its live bytes", () => {

@@ -254,10 +254,6 @@ def python(before: str, edits: Sequence[str], fused: Fused, selection: Sequence[
     )
 
 
-MOST_SIGNS = 2000
-"signs at once"
-
-
 def region_marks(found: Region) -> Marks:
     """Return the shading of a region."""
     return {"wash": list(found.nodes), "entry": found.entry, "exit": found.exit}
@@ -288,7 +284,7 @@ def branch_marks(groups: Sequence[BranchGroup]) -> Marks:
         look = "removed" if group.kind == "hazard" else "orange"
         for node in (n for branch in group.branches for n in branch):
             signs.setdefault(node, (node, sign, look, group.kind == "near"))
-    return {"signs": list(signs.values())[:MOST_SIGNS]}
+    return {"signs": list(signs.values())}
 
 
 def chain_marks(found: Sequence[ConstantChain]) -> Marks:
@@ -300,4 +296,4 @@ def chain_marks(found: Sequence[ConstantChain]) -> Marks:
         )
         for node in chain.nodes:
             signs.setdefault(node, (node, sign, look, not chain.folds))
-    return {"signs": list(signs.values())[:MOST_SIGNS]}
+    return {"signs": list(signs.values())}
