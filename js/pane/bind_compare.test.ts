@@ -53,6 +53,15 @@ test("a selection that the new picture does not have is cleared, and its numbers
   assert.deepEqual(model.get("selection"), { before: [], after: [] });
 });
 
+test("Python gets no selection that the page guessed", async () => {
+  const { model, stage, put } = show({ selection: {} });
+  await new Promise((done) => stage.events.on("scene", done));
+  stage.select([2]);
+  const graph = payload(["op0", "new", "op2"].map((label, i) => ({ label, inputs: i > 0 ? [i - 1] : [] })));
+  await put({ ...pair(3, 3), before: graph, after: graph });
+  assert.deepEqual(model.get("selection"), { before: [], after: [] });
+});
+
 test("a selection that Python sets with a picture is of that picture, in whichever order they come", async () => {
   const { model, stage, put } = show({ selection: {} });
   stage.select([2]);
