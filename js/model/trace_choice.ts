@@ -1,12 +1,18 @@
 /** The step of a trace that is shown, the pinned ones, and the steps that the list and the slider have. */
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
-import { type Checks, failed } from "../components/checks.tsx";
-import { type Listing, type StepState } from "./messages.ts";
+import { type CheckState, type Listing, type StepState } from "./messages.ts";
 import { type Pair } from "./trace_store.ts";
 import { type Traits } from "./traits.ts";
 
 /** The step that is the whole trace: its start against its end. */
 const WHOLE = -1;
+
+export type Checks = Readonly<Record<string, CheckState>>;
+
+/** Whether the pass changed the outputs. */
+export function failed(check: CheckState | undefined): check is CheckState {
+  return check?.status === "different";
+}
 
 export class TraceChoice {
   readonly filter = signal("");

@@ -5,7 +5,6 @@
  */
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { column } from "../graph/payload.ts";
-import { type PrintedModule } from "../panels/printed_pair.ts";
 import {
   type DiffPayload,
   type FactsMessage,
@@ -17,6 +16,12 @@ import {
 } from "./messages.ts";
 import { listen, type Model } from "./model.ts";
 import { Recent } from "./recent.ts";
+
+/** A module as printed, and for each node of its graph the line that binds it, from 1 (0: unknown). */
+export interface PrintedModule {
+  text: string;
+  lines: Uint32Array;
+}
 
 /** The sizes of a state. */
 export type Facts = Omit<FactsMessage | StateMessage, "type">;

@@ -1,7 +1,7 @@
 /** One canvas on a stage: draws its side, turns pointers, wheels and keys into what the stage does. */
 import { createElement } from "preact";
 import { copy } from "../components/copy.tsx";
-import { element } from "../components/element.ts";
+import { contextOf, element } from "../components/element.ts";
 import { elementOf } from "../components/mount.tsx";
 import { Tooltip, TooltipCard } from "../components/tooltip.tsx";
 import { nodesAsText } from "../graph/describe.ts";
@@ -12,8 +12,7 @@ import { type Stage } from "../render/stage.ts";
 import { graphDrawing } from "../render/still.ts";
 import { type Theme } from "../render/theme.ts";
 import { counted } from "../text/counted.ts";
-import { Still } from "./cached_frame.ts";
-import { contextOf } from "./context.ts";
+import { CachedFrame } from "./cached_frame.ts";
 import { endsOf, graphKey, nodesIn, nodesOf } from "./graph_keys.ts";
 import { Minimap } from "./minimap.ts";
 import { keepDrawing } from "./sheets.ts";
@@ -58,7 +57,7 @@ export class Pane {
   private readonly context: CanvasRenderingContext2D;
   private readonly tooltip = new Tooltip();
   private readonly minimap: Minimap | null;
-  private readonly still: Still;
+  private readonly cached: CachedFrame;
   private readonly ends: (() => void)[] = [];
   private readonly pointers = new Map<number, { x: number; y: number }>();
   private dragged = 0;
@@ -87,7 +86,7 @@ export class Pane {
       return frame && graphDrawing(frame);
     });
     this.context = contextOf(this.canvas, { alpha: false });
-    this.still = new Still(() => stage.repaint());
+    this.cached = new CachedFrame(() => stage.repaint());
     this.minimap = options.minimap ? new Minimap(stage, theme, options.sides) : null;
     const tooltip = elementOf(createElement(TooltipCard, { tooltip: this.tooltip }));
     const over = this.minimap ? [this.minimap.element, tooltip] : [tooltip];
@@ -142,7 +141,7 @@ export class Pane {
       this.canvas.width = w;
       this.canvas.height = hh;
     }
-    this.still.draw(this.context, ratio, frame, () => {
+    this.cached.draw(this.context, ratio, frame, () => {
       clear(this.context, frame.theme.background);
       paint(this.context, ratio, frame);
     });
@@ -307,7 +306,7 @@ export class Pane {
 
   dispose(): void {
     for (const end of this.ends) end();
-    this.still.dispose();
+    this.cached.dispose();
     this.tooltip.hide();
   }
 }

@@ -37,8 +37,6 @@ export class Compare {
   readonly changes: Changes;
   readonly legend: Legend;
   readonly titles = signal<readonly string[]>([]);
-  /** Beside each title: kernels and nodes of that side. */
-  readonly facts: readonly [Signal<ComponentChildren>, Signal<ComponentChildren>] = [signal(null), signal(null)];
   readonly shownMode = signal<Mode>("split");
   readonly hops: Signal<number>;
   /** The words for MARKS. */
@@ -222,7 +220,16 @@ function Hops({ compare }: { compare: Compare }) {
   );
 }
 
-export function ComparePanes({ compare, height }: { compare: Compare; height?: number }) {
+/** Beside the title of a side: its kernels and nodes. */
+type Facts = (side: 0 | 1) => ComponentChildren;
+
+interface ComparePanesProps {
+  compare: Compare;
+  height?: number;
+  facts?: Facts;
+}
+
+export function ComparePanes({ compare, height, facts }: ComparePanesProps) {
   const { stage } = compare;
   const { scene, picture } = stageSignals(stage);
   const panes = compare.panes.value;
@@ -232,7 +239,7 @@ export function ComparePanes({ compare, height }: { compare: Compare; height?: n
       <div class={`wb-sides${scene.value?.turned ? " wb-turned" : ""}`}>
         {panes.map((pane, i) => (
           <div key={pane.options.testid} class="wb-side">
-            <PaneHead compare={compare} side={panes.length === 1 ? "both" : i === 0 ? 0 : 1} />
+            <PaneHead compare={compare} side={panes.length === 1 ? "both" : i === 0 ? 0 : 1} facts={facts} />
             <Hosted element={pane.element} />
           </div>
         ))}
@@ -247,7 +254,13 @@ export function ComparePanes({ compare, height }: { compare: Compare; height?: n
   );
 }
 
-function PaneHead({ compare, side }: { compare: Compare; side: 0 | 1 | "both" }) {
+interface PaneHeadProps {
+  compare: Compare;
+  side: 0 | 1 | "both";
+  facts: Facts | undefined;
+}
+
+function PaneHead({ compare, side, facts }: PaneHeadProps) {
   const sides = side === "both" ? ([0, 1] as const) : [side];
   return (
     <div class="wb-pane-head">
@@ -255,7 +268,7 @@ function PaneHead({ compare, side }: { compare: Compare; side: 0 | 1 | "both" })
         <>
           {i > 0 && <span class="wb-arrow">→</span>}
           <span class="wb-pane-title">{compare.title(each)}</span>
-          <span class="wb-facts">{compare.facts[each].value}</span>
+          <span class="wb-facts">{facts?.(each)}</span>
         </>
       ))}
     </div>

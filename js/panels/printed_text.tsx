@@ -4,8 +4,8 @@ import { column } from "../graph/payload.ts";
 import { type Picture } from "../graph/picture.ts";
 import { type Printed } from "../model/messages.ts";
 import { listen, type Model } from "../model/model.ts";
+import { type PrintedModule } from "../model/trace_store.ts";
 import { type Stage } from "../render/stage.ts";
-import { type PrintedModule } from "./printed_pair.ts";
 import { TextDiff } from "./text_diff.tsx";
 
 interface PrintedTextProps {

@@ -3,10 +3,10 @@ import { type ReadonlySignal } from "@preact/signals";
 import { type TargetedKeyboardEvent } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Breakable } from "../components/breakable.tsx";
-import { CheckMark, failed } from "../components/checks.tsx";
+import { CheckMark } from "../components/checks.tsx";
 import { Icon } from "../components/icon.tsx";
 import { type CheckState, type StepState } from "../model/messages.ts";
-import { type TraceChoice } from "../model/trace_choice.ts";
+import { failed, type TraceChoice } from "../model/trace_choice.ts";
 import { type Counts, type Facts, type Pair } from "../model/trace_store.ts";
 
 /** The numbers that the list shows. */

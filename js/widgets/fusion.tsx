@@ -5,6 +5,7 @@ import { Button } from "../components/button.tsx";
 import { Icon } from "../components/icon.tsx";
 import { linkedNodes } from "../components/linked.tsx";
 import { Hosted } from "../components/mount.tsx";
+import { open } from "../components/opened.ts";
 import { Main, Panel } from "../components/panel.tsx";
 import { BusyStrip, ErrorStrip } from "../components/strips.tsx";
 import { Tabs } from "../components/tabs.tsx";
@@ -13,7 +14,6 @@ import { Inspector } from "../panels/inspector.tsx";
 import { GraphPanes, GraphTools, LegendButton, OneGraph } from "../panels/one_graph.tsx";
 import { readNotes } from "../render/notes.ts";
 import { type Stage } from "../render/stage.ts";
-import { open } from "./opened.ts";
 
 /** The differences between the two inspectors. */
 interface Kind {

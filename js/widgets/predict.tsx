@@ -1,9 +1,9 @@
 /** A question, a field for a guess, and then the answer. */
 import { useRef } from "preact/hooks";
 import { Button } from "../components/button.tsx";
+import { open } from "../components/opened.ts";
 import { type Answer } from "../model/messages.ts";
 import { type Model } from "../model/model.ts";
-import { open } from "./opened.ts";
 
 type Ask = (guess: string) => void;
 

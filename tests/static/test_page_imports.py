@@ -1,4 +1,4 @@
-"""The TypeScript of the page has no import circles."""
+"""The TypeScript of the page has layers, and no import circles."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ import networkx as nx
 
 JS = Path(__file__).parents[2] / "js"
 IMPORT = re.compile(r'^(?:import|export)\b[^;"(]*?"(\.[^"?]*)', re.MULTILINE)
+
+LAYERS = ("text", "graph", "layout", "render", "model", "components", "pane", "panels", "widgets", "")
+"a file imports from its own folder or from those before; the entries are in no folder"
+LOWEST = {"model/messages.ts", "unzip.ts", "style.css"}
+"types from Python, a function of the browser, a text: every layer may import them"
 
 
 def imports() -> nx.DiGraph:
@@ -36,3 +41,19 @@ def test_no_import_circles() -> None:
         if len(circle) > 1
     ]
     assert circles == []
+
+
+def test_layers() -> None:
+    pairs = [(str(a.relative_to(JS)), str(b.relative_to(JS))) for a, b in imports().edges]
+    layer = {
+        name: LAYERS.index(name.rpartition("/")[0].split("/")[0])
+        for pair in pairs
+        for name in pair
+        if "testing" not in name
+    }
+    upward = [
+        f"{name} imports {other}"
+        for name, other in pairs
+        if name in layer and other in layer and other not in LOWEST and layer[name] < layer[other]
+    ]
+    assert upward == []

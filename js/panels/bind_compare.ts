@@ -7,9 +7,9 @@ import { equal } from "../model/equal.ts";
 import { type Sides } from "../model/messages.ts";
 import { listen, type Model, watch, write } from "../model/model.ts";
 import { fromSides, toSides } from "../model/sides.ts";
-import { type Compare } from "../panels/compare.tsx";
+import { bindShown } from "../pane/bind_shown.ts";
 import { readOverlay } from "../render/overlay.ts";
-import { bindShown } from "./bind_shown.ts";
+import { type Compare } from "./compare.tsx";
 
 export function bindCompare(
   model: Model,

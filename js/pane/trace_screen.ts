@@ -5,8 +5,7 @@ import { type Place } from "../model/messages.ts";
 import { type Model, watch } from "../model/model.ts";
 import { PairModel } from "../model/pair_model.ts";
 import { type TraceChoice } from "../model/trace_choice.ts";
-import { around, onScreen, type Pair, type TraceStore, type Wish } from "../model/trace_store.ts";
-import { type PrintedModule } from "../panels/printed_pair.ts";
+import { around, onScreen, type Pair, type PrintedModule, type TraceStore, type Wish } from "../model/trace_store.ts";
 import { type Stage } from "../render/stage.ts";
 
 const NONE: Pair = [-1, -1];

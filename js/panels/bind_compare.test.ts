@@ -4,9 +4,9 @@ import { Shell } from "../components/shell.tsx";
 import { drawn, TestModel } from "../dom_testing.ts";
 import { payload } from "../graph/testing.ts";
 import { type Values } from "../model/model.ts";
-import { Compare } from "../panels/compare.tsx";
 import { Stage } from "../render/stage.ts";
 import { bindCompare } from "./bind_compare.ts";
+import { Compare } from "./compare.tsx";
 
 globalThis.requestAnimationFrame = () => 1;
 globalThis.cancelAnimationFrame = () => undefined;
