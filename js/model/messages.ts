@@ -397,7 +397,7 @@ export interface Panels {
   tab?: Block[];
 }
 
-/** A paragraph; `look` is `strong` for the first sentence to read, `small` for details, `bad` for an error. */
+/** A paragraph; `look` is `strong` for the first sentence, `small` for details, `bad` for an error, `unit` after a number. */
 export interface Paragraph {
   links?: [string, number][];
   t: "p";

@@ -33,7 +33,7 @@ export type Wish = [string, ...number[]];
 /** States this far from the one on the screen are fetched whole; of the others only the sizes that the list shows. */
 const NEAR = 12;
 /** Nodes of the graphs that are kept, about 30 MB; the differences as many again. */
-export const KEPT_NODES = 300_000;
+const KEPT_NODES = 300_000;
 /** Characters of the texts that are kept. */
 const KEPT_TEXT = 10_000_000;
 const KEPT_PLACES = 100_000;
@@ -113,18 +113,6 @@ export class TraceStore {
   near(state: number): number {
     const nodes = this.facts(state).peek()?.nodes ?? 0;
     return Math.max(1, Math.min(NEAR, Math.floor(KEPT_NODES / 4 / Math.max(1, nodes))));
-  }
-
-  /** What is kept, for a test of its bounds. */
-  get weights(): { graphs: number; diffs: number; texts: number; lineages: number; asked: number } {
-    const { graphs, diffs, texts, lineages, asked } = this;
-    return {
-      graphs: graphs.weight,
-      diffs: diffs.weight,
-      texts: texts.weight,
-      lineages: lineages.weight,
-      asked: asked.size,
-    };
   }
 
   private identity(state: number): DiffPayload | undefined {

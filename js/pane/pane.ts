@@ -26,15 +26,8 @@ interface PaneOptions {
   minimap: boolean;
 }
 
-const panes = new WeakMap<HTMLCanvasElement, Pane>();
-
 function isCopy(event: KeyboardEvent): boolean {
   return (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "c";
-}
-
-/** The pane that draws on a canvas. */
-export function paneOf(canvas: HTMLCanvasElement): Pane | undefined {
-  return panes.get(canvas);
 }
 
 /** To the last pixel: a pane that is not a whole number of pixels high is painted up to one pixel short of it. */
@@ -80,7 +73,6 @@ export class Pane {
       "data-testid": options.testid,
       "aria-label": `${["Graph", options.name].filter(Boolean).join(" ")}: arrow keys move along edges, Enter opens and closes a group, ? lists the keys`,
     });
-    panes.set(this.canvas, this);
     keepDrawing(this.canvas, () => {
       const frame = this.frame();
       return frame && graphDrawing(frame);

@@ -40,7 +40,7 @@ export function bindCompare(
       };
       const picture = pictureOf(decode(before), decode(after), readDiff(diff));
       const first = stage.scene === null;
-      void stage.setPicture(picture, bound.collapsed(picture)).then(painted);
+      void stage.setPicture(picture, bound.collapsed(picture));
       taking = false;
       const chosen = fromSides(picture, wanted);
       if (chosen.length > 0 && first) stage.choose(chosen);
@@ -55,15 +55,6 @@ export function bindCompare(
     if (wanted !== undefined && !waits()) stage.choose(fromSides(stage.picture, wanted));
   };
   let selecting = 0;
-  const painted = () => {
-    const seq = model.get("seq");
-    const off = stage.events.on("painted", () => {
-      off();
-      // For those who wait for the picture in the page itself.
-      shell.root.dataset.painted = String(seq ?? "");
-    });
-    stage.repaint();
-  };
   const titles = () => compare.setTitles(model.get("titles") ?? []);
   const mode = () => compare.setMode(model.get("mode") ?? "split", model.get("hops") ?? 1);
   const overlay = () => compare.setOverlay(readOverlay(model.get("overlay_state")));

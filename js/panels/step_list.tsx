@@ -66,11 +66,11 @@ function Rows({ choice, numbers }: { choice: TraceChoice; numbers: Numbers }) {
   useEffect(() => {
     list.current?.querySelector(".wb-current")?.scrollIntoView({ block: "nearest" });
   }, [step]);
-  const focus = (part: "pass" | "pin", at: number) =>
-    list.current?.querySelector<HTMLElement>(`[data-testid="${part}-${at}"]`)?.focus();
+  const focus = (part: "pass-name" | "pin", at: number) =>
+    list.current?.querySelector<HTMLElement>(`[data-step="${at}"] .wb-${part}`)?.focus();
   const move = (to: number) => {
     choice.go(to);
-    focus("pass", to);
+    focus("pass-name", to);
   };
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLOListElement>) => {
     const at = Number((event.target as HTMLElement).closest<HTMLElement>("[data-step]")?.dataset.step ?? step);
@@ -80,7 +80,7 @@ function Rows({ choice, numbers }: { choice: TraceChoice; numbers: Numbers }) {
       up: () => move(choice.next(at, -1)),
       first: () => move(visible[0] ?? -1),
       last: () => move(visible.at(-1) ?? -1),
-      name: () => focus("pass", at),
+      name: () => focus("pass-name", at),
       tool: () => focus("pin", at),
       pin: () => choice.pin(at),
     });

@@ -54,7 +54,7 @@ def head(fused: Fused, base: Fused, before: str) -> list[Block]:
     if fused.report.failure:
         facts = [words("FuseOps fails on this graph", "strong", "kernels")]
     else:
-        facts = [words(f"{kernels}", "number", "kernels"), words("kernel" if kernels == 1 else "kernels", name="word")]
+        facts = [words(f"{kernels}", "number", "kernels"), words("kernel" if kernels == 1 else "kernels", "unit")]
         facts.append(words(f"{size(fused.handed)} between kernels", "small", "handed"))
     if fused.program.edits and not fused.report.failure and not base.report.failure:
         more = fused.handed - base.handed
