@@ -102,7 +102,7 @@ export const HEADINGS = {
 } as const;
 
 /** Every message of Python to a page. */
-export type ToPage = FactsMessage | StateMessage | TextMessage | SidesMessage | CountsMessage | DiffMessage | LineageMessage | LostMessage | ShowMessage | ShowSideMessage;
+export type ToPage = FactsMessage | StateMessage | TextMessage | SidesMessage | CodeMessage | CountsMessage | DiffMessage | LineageMessage | LostMessage | ShowMessage | ShowSideMessage;
 
 /** A button. `off` is why it cannot be pressed; `field` is the first value of a text field that gives the argument. */
 export interface Action {
@@ -159,6 +159,13 @@ export interface Code {
   t: "code";
   text: string;
   name: string;
+}
+
+/** The Python that shows a step, or compares the states after two. */
+export interface CodeMessage {
+  type: "code";
+  steps: number[];
+  text: string;
 }
 
 /** The PassContext. */
@@ -344,6 +351,7 @@ export interface Listing {
   opt_level?: number;
   steps?: StepState[];
   checkable?: boolean;
+  /** the same passes with TVM alone */
   code?: string;
 }
 

@@ -27,7 +27,7 @@ export interface PrintedModule {
 export type Facts = Omit<FactsMessage | StateMessage, "type">;
 export type Counts = Partial<Record<Mark, number>>;
 export type Pair = readonly [number, number];
-/** A request as Python reads it: its kind, and numbers of states. */
+/** A request as Python reads it: its kind, and numbers of states or steps. */
 export type Wish = [string, ...number[]];
 
 /** States this far from the one on the screen are fetched whole; of the others only the sizes that the list shows. */
@@ -47,6 +47,7 @@ export class TraceStore {
   private readonly graphs = new Recent<GraphPayload>(KEPT_NODES);
   private readonly diffs = new Recent<DiffPayload>(KEPT_NODES);
   private readonly texts = new Recent<PrintedModule>(KEPT_TEXT);
+  private readonly codes = new Recent<string>(KEPT_TEXT);
   private readonly lineages = new Recent<Place[]>(KEPT_PLACES);
   private readonly asked = new Set<string>();
   private readonly gone = new Map<string, string>();
@@ -71,6 +72,11 @@ export class TraceStore {
 
   text(state: number): PrintedModule | undefined {
     return this.texts.get(String(state));
+  }
+
+  /** The Python for a step, or for the comparison of two. */
+  code(steps: readonly number[]): string | undefined {
+    return this.codes.get(steps.join());
   }
 
   lineage(state: number, node: number): Place[] | undefined {
@@ -123,7 +129,8 @@ export class TraceStore {
     return { before_mark: none, after_mark: none, pairs: Array.from({ length: 2 * n }, (_, i) => i >> 1) };
   }
 
-  private has([kind, a = -1, b = -1]: Wish): boolean {
+  private has([kind, ...numbers]: Wish): boolean {
+    const [a = -1, b = -1] = numbers;
     switch (kind) {
       case "state":
         return this.graphs.has(String(a));
@@ -131,6 +138,8 @@ export class TraceStore {
         return this.facts(a).peek() !== undefined;
       case "text":
         return this.texts.has(String(a));
+      case "code":
+        return this.codes.has(numbers.join());
       case "diff":
         return this.diffs.has(key([a, b]));
       case "counts":
@@ -171,6 +180,9 @@ export class TraceStore {
           message.text.length,
         );
         return `text,${message.state}`;
+      case "code":
+        this.codes.set(message.steps.join(), message.text, message.text.length);
+        return `code,${message.steps.join()}`;
       case "diff":
         this.diffs.set(key([message.before, message.after]), message.diff, marksOf(message.diff));
         signalOf(this.changes, key([message.before, message.after])).value = message.counts;

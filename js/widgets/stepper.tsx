@@ -124,7 +124,7 @@ function Stepper(parts: {
           {
             name: "code",
             title: "Code",
-            content: <CodeBlock block={{ t: "code", name: "code", text: codeOf(choice) }} />,
+            content: <Code {...parts} />,
           },
         ]}
       />
@@ -231,20 +231,12 @@ function Text({ tab, screen, stage }: Parts) {
 }
 
 /** The Python for what is on the screen. */
-function codeOf(choice: TraceChoice): string {
-  const step = choice.step.value;
-  const lines = ["stepper = wb.PassStepper(t)"];
-  if (choice.comparing.value) {
-    const pinned = choice.pinned.value;
-    const graphs = pinned.map((at) => (at < 0 ? "t.start.graph" : `t.steps[${at}].after`));
-    lines.push(`stepper.compare(${pinned.join(", ")})`, `wb.diff(${graphs.join(", ")})`);
-  } else if (step < 0) lines.push("stepper.step = -1", "t.diff");
-  else
-    lines.push(
-      `stepper.step = ${step}`,
-      `t.steps[${step}].diff    # ${choice.name(step)}`,
-      `t.steps[${step}].text_after`,
-    );
+function Code({ choice, store }: Parts) {
+  const steps = choice.comparing.value ? choice.pinned.value : [choice.step.value];
+  const key = steps.join();
+  useEffect(() => store.want([["code", ...steps]]), [key, store]);
+  store.news.value;
+  const text = store.code(steps) ?? (store.lost([["code", ...steps]]) || "Loading the code …");
   const { code } = choice.listing.value;
-  return [...lines, ...(code ? ["", "# The same passes with TVM alone:", code] : [])].join("\n");
+  return <CodeBlock block={{ t: "code", name: "code", text: [text, code].filter(Boolean).join("\n\n") }} />;
 }

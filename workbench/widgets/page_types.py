@@ -150,6 +150,7 @@ class Listing(TypedDict, total=False):
     steps: list[StepState]
     checkable: bool
     code: str
+    "the same passes with TVM alone"
 
 
 class CheckState(TypedDict):
@@ -202,6 +203,14 @@ class SidesMessage(TypedDict):
     type: Literal["texts"]
     seq: int
     sides: list[Printed]
+
+
+class CodeMessage(TypedDict):
+    """The Python that shows a step, or compares the states after two."""
+
+    type: Literal["code"]
+    steps: list[int]
+    text: str
 
 
 class CountsMessage(TypedDict):
@@ -552,6 +561,7 @@ ToPage = (
     | StateMessage
     | TextMessage
     | SidesMessage
+    | CodeMessage
     | CountsMessage
     | DiffMessage
     | LineageMessage
