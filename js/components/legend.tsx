@@ -12,7 +12,7 @@ import { dtypeColor, edgeDtype } from "../render/dtypes.ts";
 import { type Stage } from "../render/stage.ts";
 import { oneLine } from "../render/text.ts";
 import { edgeColour } from "../render/theme.ts";
-import { Button } from "./button.tsx";
+import { Button, Segments } from "./button.tsx";
 import { MarkSign } from "./icon.tsx";
 import { type Stop, useRoving } from "./roving.ts";
 import { Ramp } from "./scale.tsx";
@@ -25,6 +25,10 @@ const SWITCHES = [
   ["show_constants", "Constants as nodes", "Constants and weights as nodes of their own, not as badges"],
   ["show_tuples", "Tuples as nodes", "Tuples and what takes them apart as nodes, not as marks on edges"],
   ["edges_by_dtype", "Edges by data type", "Colour edges by data type (t)"],
+] as const;
+const FLOWS = [
+  ["down", "↓ Down", "The data flows down", "direction-down"],
+  ["right", "→ Right", "The data flows right", "direction-right"],
 ] as const;
 type Switch = (typeof SWITCHES)[number][0] | "legend";
 
@@ -130,21 +134,12 @@ function Flow({ legend }: { legend: Legend }) {
   return (
     <div class="wb-legend-head">
       <span class="wb-strong">Flow</span>
-      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset has a border and a legend */}
-      <div class="wb-segments" role="group" aria-label="Flow">
-        {(["down", "right"] as const).map((direction) => (
-          <Button
-            key={direction}
-            class="wb-segment"
-            label={`The data flows ${direction}`}
-            testid={`direction-${direction}`}
-            aria-pressed={legend.direction === direction}
-            onClick={() => legend.set("direction", direction)}
-          >
-            {direction === "down" ? "↓ Down" : "→ Right"}
-          </Button>
-        ))}
-      </div>
+      <Segments
+        label="Flow"
+        choices={FLOWS}
+        value={legend.direction}
+        pick={(direction) => legend.set("direction", direction)}
+      />
     </div>
   );
 }

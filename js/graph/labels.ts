@@ -159,14 +159,6 @@ export function opName(label: string): string {
   return label.replace(SMALL_WORDS, "");
 }
 
-/** Bytes in a readable unit, as workbench/measurement/columns.py writes them. */
-export function formatBytes(count: number): string {
-  const [factor, unit] =
-    count < 1e4 ? [1, "bytes"] : count < 999.5e3 ? [1e3, "kB"] : count < 999.5e6 ? [1e6, "MB"] : [1e9, "GB"];
-  const value = count / factor;
-  return `${(value < 999.5 ? Number(value.toPrecision(3)) : Math.round(value)).toLocaleString("en")} ${unit}`;
-}
-
 /** A group's name for people: the prefix that TVM puts before every kernel of a module says nothing. */
 export function groupName(name: string): string {
   return name

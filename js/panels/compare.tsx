@@ -1,6 +1,7 @@
 /** Before and after side by side, or over each other, on one stage. CompareView, PassStepper and Workbench have it. */
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { type ComponentChildren } from "preact";
+import { Segments } from "../components/button.tsx";
 import { KeysCard } from "../components/keys_card.tsx";
 import { LayoutFailure } from "../components/layout_failure.tsx";
 import { Legend, LegendPanel, LegendToggle } from "../components/legend.tsx";
@@ -21,10 +22,10 @@ import { Brief } from "./brief.tsx";
 import { Changes, Chips } from "./chips.tsx";
 
 type Mode = NonNullable<Traits["mode"]>;
-const MODES: readonly [Mode, string, string][] = [
-  ["split", "Split", "Before and after, side by side"],
-  ["changed", "Changed only", "Only what changed, with its neighbours (c)"],
-  ["overlay", "Overlay", "Both in one picture"],
+const MODES: readonly [Mode, string, string, string][] = [
+  ["split", "Split", "Before and after, side by side", "mode-split"],
+  ["changed", "Changed only", "Only what changed, with its neighbours (c)", "mode-changed"],
+  ["overlay", "Overlay", "Both in one picture", "mode-overlay"],
 ];
 const HOPS = [0, 1, 2, 3, 5];
 const SIDES = ["before", "after"] as const;
@@ -176,25 +177,7 @@ export function CompareBar({ compare }: { compare: Compare }) {
 }
 
 function Modes({ compare }: { compare: Compare }) {
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset has a border and a legend
-    <div class="wb-segments" role="group" aria-label="View">
-      {MODES.map(([mode, face, label]) => (
-        <button
-          key={mode}
-          type="button"
-          class="wb-segment"
-          title={label}
-          aria-label={face}
-          aria-pressed={compare.mode === mode}
-          data-testid={`mode-${mode}`}
-          onClick={() => compare.setMode(mode)}
-        >
-          {face}
-        </button>
-      ))}
-    </div>
-  );
+  return <Segments label="View" choices={MODES} value={compare.mode} pick={(mode) => compare.setMode(mode)} />;
 }
 
 function Hops({ compare }: { compare: Compare }) {

@@ -5,13 +5,13 @@ import { Button } from "../components/button.tsx";
 import { useRoving } from "../components/roving.ts";
 import { stageSignals } from "../components/stage_signals.ts";
 import { basisOf } from "../graph/basis.ts";
-import { attributes, bytes, compactType, formatBytes, groupName, opName } from "../graph/labels.ts";
+import { attributes, bytes, compactType, groupName, opName } from "../graph/labels.ts";
 import { GROUP_KINDS, type Graph, KINDS, text } from "../graph/payload.ts";
 import { groupsOf, MARKS, type Picture, sideOf } from "../graph/picture.ts";
 import { Kind, PATTERNS } from "../model/messages.ts";
 import { type Stage } from "../render/stage.ts";
 import { oneLine } from "../render/text.ts";
-import { counted } from "../text/counted.ts";
+import { counted, formatBytes } from "../text/counted.ts";
 
 /** Rows of a list before its button, and those that a click on it adds. */
 const FIRST = 40;

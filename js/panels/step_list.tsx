@@ -8,6 +8,8 @@ import { Icon } from "../components/icon.tsx";
 import { type CheckState, type StepState } from "../model/messages.ts";
 import { failed, type TraceChoice } from "../model/trace_choice.ts";
 import { type Counts, type Facts, type Pair } from "../model/trace_store.ts";
+import { formatTime } from "../text/counted.ts";
+import { Changes } from "./pass_words.tsx";
 
 /** The numbers that the list shows. */
 interface Numbers {
@@ -186,19 +188,6 @@ function Row({ pass, place, hidden, current, stop, letter, check, choice, number
   );
 }
 
-export function time(seconds: number): string {
-  const ms = seconds * 1000;
-  if (ms < 0.05) return "";
-  if (ms < 10) return `${ms.toFixed(1)} ms`;
-  return ms < 1000 ? `${ms.toFixed(0)} ms` : `${seconds.toFixed(1)} s`;
-}
-
-const SIGNS = [
-  ["added", "+"],
-  ["removed", "−"],
-  ["changed", "~"],
-] as const;
-
 function Effect({
   pass,
   counts,
@@ -220,31 +209,9 @@ function Effect({
   );
 }
 
-function Changes({ counts }: { counts: Counts }) {
-  const signs = SIGNS.filter(([mark]) => counts[mark]);
-  const forks = (["merged", "split"] as const).filter((mark) => counts[mark]);
-  if (signs.length + forks.length === 0)
-    return (
-      <span class="wb-dim" title="The same ops, grouped or annotated differently">
-        regrouped
-      </span>
-    );
-  return (
-    <>
-      {signs.map(([mark, sign]) => (
-        <span key={mark} class={`wb-mark-${mark}`}>
-          {sign}
-          {counts[mark]}
-        </span>
-      ))}
-      {forks.map((mark) => (
-        <span key={mark} class="wb-mark-merged">
-          <Icon name={mark} />
-          {counts[mark]}
-        </span>
-      ))}
-    </>
-  );
+/** A shorter time is not worth reading. */
+function time(seconds: number): string {
+  return seconds < 5e-5 ? "" : formatTime(seconds * 1e6);
 }
 
 const NOTHING: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 /** A question, a field for a guess, and then the answer. */
 import { useRef } from "preact/hooks";
-import { Button } from "../components/button.tsx";
+import { Button, Segments } from "../components/button.tsx";
 import { open } from "../components/opened.ts";
 import { type Answer } from "../model/messages.ts";
 import { type Model } from "../model/model.ts";
@@ -21,7 +21,11 @@ export function predict(model: Model, el: HTMLElement): () => void {
           <span class="wb-predict-entry">
             {askable &&
               (choices.length > 0 ? (
-                <Choices choices={choices} ask={ask} />
+                <Segments
+                  label="Predictions"
+                  choices={choices.map((choice) => [choice, choice, choice, "predict-choice"] as const)}
+                  pick={ask}
+                />
               ) : (
                 <Guess unit={traits.get("unit").value} ask={ask} />
               ))}
@@ -38,18 +42,6 @@ export function predict(model: Model, el: HTMLElement): () => void {
   };
   shell.render(<Page />);
   return () => shell.dispose();
-}
-
-function Choices({ choices, ask }: { choices: string[]; ask: Ask }) {
-  return (
-    <span class="wb-segments">
-      {choices.map((choice) => (
-        <button key={choice} type="button" class="wb-segment" data-testid="predict-choice" onClick={() => ask(choice)}>
-          {choice}
-        </button>
-      ))}
-    </span>
-  );
 }
 
 function Guess({ unit, ask }: { unit: string | undefined; ask: Ask }) {

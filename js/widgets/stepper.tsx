@@ -23,11 +23,11 @@ import { Inspector } from "../panels/inspector.tsx";
 import { Pins } from "../panels/pins.tsx";
 import { Ribbon } from "../panels/ribbon.tsx";
 import { SideFacts } from "../panels/side_facts.tsx";
-import { StepList, time } from "../panels/step_list.tsx";
+import { StepList } from "../panels/step_list.tsx";
 import { StepSlider } from "../panels/step_slider.tsx";
 import { TextDiff } from "../panels/text_diff.tsx";
 import { Stage } from "../render/stage.ts";
-import { counted } from "../text/counted.ts";
+import { counted, formatTime } from "../text/counted.ts";
 
 export function stepper(model: Model, el: HTMLElement): () => void {
   const { shell, traits, saved, send } = open(model, el, "stepper");
@@ -141,7 +141,7 @@ function Header({ choice, saved, send }: Parts) {
     dialect.slice(0, 1).toUpperCase() + dialect.slice(1),
     `opt level ${opt_level ?? "?"}`,
     `${counted(steps.length, "pass")}, ${changed} changed something`,
-    time(seconds),
+    formatTime(seconds * 1e6),
   ];
   const words = about.filter(Boolean).join(" · ");
   return (

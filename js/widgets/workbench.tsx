@@ -1,7 +1,7 @@
 /** The whole workbench: passes at the left, the graph in the middle, the inspector at the right, steps and tabs beneath. */
 import { type Signal, signal } from "@preact/signals";
 import { type ComponentChildren } from "preact";
-import { Blocks } from "../components/blocks.tsx";
+import { Blocks, CodeBlock } from "../components/blocks.tsx";
 import { type Reveal } from "../components/linked.tsx";
 import { open } from "../components/opened.ts";
 import { Main, Panel } from "../components/panel.tsx";
@@ -15,7 +15,6 @@ import { type Traits } from "../model/traits.ts";
 import { MemoryBoard } from "../pane/memory_board.ts";
 import { countScenes } from "../pane/scenes.ts";
 import { bindCompare } from "../panels/bind_compare.ts";
-import { CodeTab } from "../panels/code.tsx";
 import { Compare, CompareBar, ComparePanes } from "../panels/compare.tsx";
 import { Explore } from "../panels/explore.tsx";
 import { Header } from "../panels/header.tsx";
@@ -130,7 +129,7 @@ function Page({ shell, stage, traits, compare, ...page }: PageProps) {
     ...told,
     { name: "explore", title: "Explore", content: <Asking saved={saved}>{explore}</Asking> },
     { name: "text", title: "Text", content: <PrintedText {...printed} /> },
-    { name: "code", title: "Code", content: <CodeTab code={state.code ?? ""} pipeline={state.pipeline_text ?? ""} /> },
+    { name: "code", title: "Code", content: <Code state={state} /> },
   ];
   return (
     <>
@@ -177,6 +176,18 @@ interface ToldProps {
 /** Blocks that Python makes. They are drawn again only when they change: a plot is long. */
 function Told({ traits, trait, ...props }: ToldProps) {
   return <Blocks blocks={traits.get(trait).value} {...props} />;
+}
+
+/** The Python that does with TVM alone what was clicked here. */
+function Code({ state: { code, pipeline_text: pipeline } }: { state: State }) {
+  return (
+    <div class="wb-code-tab">
+      <code class="wb-cut" title={pipeline}>
+        {pipeline}
+      </code>
+      <CodeBlock block={{ t: "code", name: "code", text: code || "Nothing to show yet." }} />
+    </div>
+  );
 }
 
 /** Controls that ask the kernel: in a saved page they can't be pressed. */

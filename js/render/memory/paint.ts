@@ -1,6 +1,6 @@
 /** Draws the chart of a memory plan: blocks first, then the curve and the sizes over what leaves the plot. */
 
-import { formatBytes } from "../../graph/labels.ts";
+import { formatBytes } from "../../text/counted.ts";
 import { type Pen } from "../pen.ts";
 import { oneLine } from "../text.ts";
 import { AXIS, GUTTER, headOf, type MemoryFrame, NARROW, RIGHT, rowTop, xOf } from "./chart.ts";

@@ -1,7 +1,8 @@
 /** A memory plan as Python sends it: columns of tensors, of kernels (steps) and of storages (rows). */
-import { formatBytes } from "../../graph/labels.ts";
+
 import { column } from "../../graph/payload.ts";
 import { type Bytes, type PlanPayload } from "../../model/messages.ts";
+import { formatBytes } from "../../text/counted.ts";
 
 /** The column `role` holds indices of these. */
 export const ROLES = ["input", "output", "intermediate", "workspace"];
