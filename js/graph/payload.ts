@@ -116,8 +116,8 @@ function check(graph: Graph): void {
     [graph.target, graph.index, graph.edgeType].some((c) => c.length !== m) ||
     [graph.groupId, graph.groupName, graph.groupAttrs, graph.groupParent].some((c) => c.length !== g);
   if (short) throw new Error("The graph's columns differ in length: the Python side and this page disagree.");
-  const below = (ids: ArrayLike<number>, limit: number) => {
-    for (let i = 0; i < ids.length; i++) if (ids[i] >= limit) return false;
+  const below = (ids: Uint32Array | Int32Array, limit: number) => {
+    for (const id of ids) if (id >= limit) return false;
     return true;
   };
   const inside =
