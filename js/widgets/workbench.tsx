@@ -182,9 +182,9 @@ function Told({ traits, trait, ...props }: ToldProps) {
 function Code({ state: { code, pipeline_text: pipeline } }: { state: State }) {
   return (
     <div class="wb-code-tab">
-      <code class="wb-cut" title={pipeline}>
-        {pipeline}
-      </code>
+      <div class="wb-cut" title={pipeline}>
+        <code>{pipeline}</code>
+      </div>
       <CodeBlock block={{ t: "code", name: "code", text: code || "Nothing to show yet." }} />
     </div>
   );
