@@ -1,6 +1,7 @@
 /** A page for component tests: import this before any component. */
 import { GlobalRegistrator } from "@happy-dom/global-registrator";
 import { type ToPython } from "./model/messages.ts";
+import { type Values } from "./model/model.ts";
 import { SavedModel } from "./standalone.ts";
 
 GlobalRegistrator.register({ url: "http://localhost/" });
@@ -23,6 +24,11 @@ Object.assign(HTMLCanvasElement.prototype, { getContext: () => blank });
 /** A widget's model that keeps the messages for Python. */
 export class TestModel extends SavedModel {
   readonly sent: ToPython[] = [];
+
+  /** Set traits as one message of Python does. */
+  put(values: Values): void {
+    for (const name of Object.keys(values) as (keyof Values)[]) this.set(name, values[name]);
+  }
 
   override send(...messages: ToPython[]): void {
     this.sent.push(...messages);

@@ -41,7 +41,7 @@ function render({ model: given, el }: { model: Model; el: HTMLElement }): () => 
     if (root) showEnded(root);
   };
   const model = whileConnected(given, ended);
-  const view = VIEWS[String(model.get("_view"))] ?? graphView;
+  const view = VIEWS[model.get("_view") ?? ""] ?? graphView;
   const end = view(model, el);
   root = el.querySelector<HTMLElement>(".wb");
   // A view that sends while it opens.

@@ -4,25 +4,27 @@
  */
 import { readFileSync } from "node:fs";
 import { fromPython, initiallyCollapsed } from "./graph/collapse.ts";
-import { decode, type Payload } from "./graph/payload.ts";
+import { decode } from "./graph/payload.ts";
 import { compare, type Picture, single } from "./graph/picture.ts";
 import { readDiff } from "./graph/read_diff.ts";
+import { type Values } from "./model/model.ts";
 import { readOverlay } from "./render/overlay.ts";
 import { PAPER, paperRuler } from "./render/paper.ts";
 import { type Sheet, toStrokes, toSvg } from "./render/save.ts";
 import { Stage } from "./render/stage.ts";
 
-type Traits = Record<string, unknown>;
+/** The traits of a view, and the widths of letters for a PDF or PNG. */
+type Given = Values & { widths?: [number[], number[]] };
 
 async function main(format: string | undefined): Promise<void> {
   // Nothing is painted here, so the next frame never comes.
   globalThis.requestAnimationFrame = () => 1;
-  const sheets = await drawn(JSON.parse(readFileSync(0, "utf8")) as Traits);
+  const sheets = await drawn(JSON.parse(readFileSync(0, "utf8")) as Given);
   process.stdout.write(format === "svg" ? toSvg(sheets) : JSON.stringify(toStrokes(sheets)));
 }
 
-async function drawn(traits: Traits): Promise<Sheet[]> {
-  const stage = new Stage(paperRuler(traits.widths as [number[], number[]] | undefined));
+async function drawn(traits: Given): Promise<Sheet[]> {
+  const stage = new Stage(paperRuler(traits.widths));
   const picture = pictureOf(traits);
   stage.options = {
     ...stage.options,
@@ -32,26 +34,19 @@ async function drawn(traits: Traits): Promise<Sheet[]> {
   stage.direction = traits.direction === "right" ? "right" : "down";
   stage.apart = traits.mode === "overlay";
   stage.changedOnly = traits.mode === "changed";
-  stage.hops = typeof traits.hops === "number" ? traits.hops : 1;
-  stage.setMuted((traits.muted as string[] | undefined) ?? []);
+  stage.hops = traits.hops ?? 1;
+  stage.setMuted(traits.muted ?? []);
   stage.setEdges(traits.edges_by_dtype === true ? "dtype" : "diff");
   stage.setOverlay(readOverlay(traits.overlay_state));
   await stage.setPicture(
     picture,
     fromPython(picture, traits.collapsed) ?? initiallyCollapsed(picture, stage.options.showConstants),
   );
-  const titles = (traits.titles ?? []) as string[];
-  return sheets(picture, stage).map(([sides, title]) => sheet(stage, sides, titles[title] ?? ""));
+  return sheets(picture, stage).map(([sides, title]) => sheet(stage, sides, traits.titles?.[title] ?? ""));
 }
 
-function pictureOf(traits: Traits): Picture {
-  // an inspector's `before` is a text, the passes that run first
-  if (traits.graph) return single(decode(traits.graph as Partial<Payload>));
-  return compare(
-    decode(traits.before as Partial<Payload>),
-    decode(traits.after as Partial<Payload>),
-    readDiff(traits.diff as Parameters<typeof readDiff>[0]),
-  );
+function pictureOf({ graph, before, after, diff }: Given): Picture {
+  return graph ? single(decode(graph)) : compare(decode(before), decode(after), readDiff(diff));
 }
 
 /** Which sides each sheet shows, and whose title it has: the overlay is both, so it has none. */

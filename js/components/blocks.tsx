@@ -85,7 +85,7 @@ function Words({ block, reveal }: Context & { block: Paragraph }) {
 
 function List({ block, ...context }: Context & { block: Lines }) {
   return (
-    <ul class="wb-links wb-rows-list" data-testid={block.name || undefined}>
+    <ul class="wb-links wb-rows-list" data-list={block.name || undefined} data-testid={block.name || undefined}>
       <Items rows={block.rows} {...context} />
     </ul>
   );

@@ -15,3 +15,35 @@ export function Button({ label, testid, children, class: look = "wb-button", ...
     </button>
   );
 }
+
+interface SegmentsProps<Value extends string> {
+  /** The accessible name of the group. */
+  label: string;
+  /** Each with its value, its face, its tooltip, and the name that tests know. */
+  choices: readonly (readonly [value: Value, face: string, title: string, testid: string])[];
+  /** The chosen one; undefined where each is an answer. */
+  value?: Value;
+  pick: (value: Value) => void;
+}
+
+/** Buttons of which one is chosen. */
+export function Segments<Value extends string>({ label, choices, value: chosen, pick }: SegmentsProps<Value>) {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset has a border and a legend
+    <div class="wb-segments" role="group" aria-label={label}>
+      {choices.map(([value, face, title, testid]) => (
+        <button
+          key={value}
+          type="button"
+          class="wb-segment"
+          title={title}
+          aria-pressed={chosen === undefined ? undefined : value === chosen}
+          data-testid={testid}
+          onClick={() => pick(value)}
+        >
+          {face}
+        </button>
+      ))}
+    </div>
+  );
+}

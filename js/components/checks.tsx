@@ -3,13 +3,6 @@ import { type CheckState } from "../model/messages.ts";
 import { type Send } from "../model/model.ts";
 import { Button } from "./button.tsx";
 
-export type Checks = Readonly<Record<string, CheckState>>;
-
-/** Whether the pass changed the outputs. */
-export function failed(check: CheckState | undefined): check is CheckState {
-  return check?.status === "different";
-}
-
 export function CheckMark({ check }: { check: CheckState | undefined }) {
   switch (check?.status) {
     case "different":

@@ -1,3 +1,5 @@
+import { MARKS } from "../model/messages.ts";
+
 /** Signs that not every font has, as small drawings in the colour of the text. */
 const PATHS = {
   merged: "M4 2v3l4 4v5M12 2v3l-4 4",
@@ -9,6 +11,9 @@ const PATHS = {
   redo: "M10 3l3.5 3.5L10 10M13.5 6.5H6a3.5 3.5 0 0 0 0 7h3",
   pin: "M5.5 2h5M6.5 2v4.5L4 9.5h8L9.5 6.5V2M8 9.5V14",
 } as const;
+
+/** The signs of the other marks. */
+export const SIGNS = { kept: "", changed: "~", removed: "−", added: "+" } as const;
 
 export function Icon({ name }: { name: keyof typeof PATHS }) {
   return (
@@ -27,7 +32,6 @@ export function Icon({ name }: { name: keyof typeof PATHS }) {
 
 /** The sign of a mark, by its number. */
 export function MarkSign({ mark }: { mark: number }) {
-  if (mark === 4) return <Icon name="merged" />;
-  if (mark === 5) return <Icon name="split" />;
-  return <>{["", "~", "−", "+"][mark]}</>;
+  const name = MARKS[mark];
+  return name === "merged" || name === "split" ? <Icon name={name} /> : SIGNS[name ?? "kept"];
 }

@@ -6,13 +6,13 @@ import { signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { markCounts, opTypes, type Tally } from "../graph/muted.ts";
 import { MARKS, type Picture } from "../graph/picture.ts";
-import { type Model } from "../model/model.ts";
+import { type Model, type Values } from "../model/model.ts";
 import { Traits } from "../model/traits.ts";
 import { dtypeColor, edgeDtype } from "../render/dtypes.ts";
 import { type Stage } from "../render/stage.ts";
 import { oneLine } from "../render/text.ts";
 import { edgeColour } from "../render/theme.ts";
-import { Button } from "./button.tsx";
+import { Button, Segments } from "./button.tsx";
 import { MarkSign } from "./icon.tsx";
 import { type Stop, useRoving } from "./roving.ts";
 import { Ramp } from "./scale.tsx";
@@ -26,6 +26,11 @@ const SWITCHES = [
   ["show_tuples", "Tuples as nodes", "Tuples and what takes them apart as nodes, not as marks on edges"],
   ["edges_by_dtype", "Edges by data type", "Colour edges by data type (t)"],
 ] as const;
+const FLOWS = [
+  ["down", "↓ Down", "The data flows down", "direction-down"],
+  ["right", "→ Right", "The data flows right", "direction-right"],
+] as const;
+type Switch = (typeof SWITCHES)[number][0] | "legend";
 
 interface Row extends Tally {
   face: string;
@@ -47,20 +52,19 @@ export class Legend {
     return () => traits.dispose();
   }
 
-  is(name: string): boolean {
+  is(name: Switch): boolean {
     return this.bound.value?.get(name).value === true;
   }
 
   get direction(): "down" | "right" {
-    return this.bound.value?.get("direction").value === "right" ? "right" : "down";
+    return this.bound.value?.get("direction").value ?? "down";
   }
 
   get muted(): readonly string[] {
-    const value = this.bound.value?.get("muted").value;
-    return Array.isArray(value) ? value.filter((name) => typeof name === "string") : [];
+    return this.bound.value?.get("muted").value ?? [];
   }
 
-  set(name: string, value: unknown): void {
+  set<N extends keyof Values>(name: N, value: Values[N]): void {
     this.bound.value?.set(name, value);
   }
 
@@ -130,21 +134,12 @@ function Flow({ legend }: { legend: Legend }) {
   return (
     <div class="wb-legend-head">
       <span class="wb-strong">Flow</span>
-      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset has a border and a legend */}
-      <div class="wb-segments" role="group" aria-label="Flow">
-        {(["down", "right"] as const).map((direction) => (
-          <Button
-            key={direction}
-            class="wb-segment"
-            label={`The data flows ${direction}`}
-            testid={`direction-${direction}`}
-            aria-pressed={legend.direction === direction}
-            onClick={() => legend.set("direction", direction)}
-          >
-            {direction === "down" ? "↓ Down" : "→ Right"}
-          </Button>
-        ))}
-      </div>
+      <Segments
+        label="Flow"
+        choices={FLOWS}
+        value={legend.direction}
+        pick={(direction) => legend.set("direction", direction)}
+      />
     </div>
   );
 }

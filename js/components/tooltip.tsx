@@ -9,9 +9,11 @@ import { edgeText } from "../render/edge_labels.ts";
 import { type Frame, markOf } from "../render/frame.ts";
 import { type Hit, NOTHING } from "../render/hit.ts";
 import { oneLine } from "../render/text.ts";
+import { counted } from "../text/counted.ts";
 
 const DELAY_MS = 280;
 const GAP = 14;
+const MOST_ATTRIBUTES = 10;
 
 export interface Shown {
   lines: readonly string[];
@@ -110,8 +112,9 @@ function nodeLines(frame: Frame, u: number): string[] {
   const graph = picture.sides[s];
   const v = picture.id[s][u] ?? 0;
   const lines = [oneLine(text(graph, graph.label[v] ?? 0)), oneLine(compactType(text(graph, graph.type[v] ?? 0)))];
-  for (const [key, value] of attributes(text(graph, graph.attrs[v] ?? 0)).slice(0, 10))
-    lines.push(oneLine(`${key}: ${value}`, 160));
+  const attrs = attributes(text(graph, graph.attrs[v] ?? 0));
+  for (const [key, value] of attrs.slice(0, MOST_ATTRIBUTES)) lines.push(oneLine(`${key}: ${value}`, 160));
+  if (attrs.length > MOST_ATTRIBUTES) lines.push(`and ${counted(attrs.length - MOST_ATTRIBUTES, "more attribute")}`);
   const name = text(graph, graph.name[v] ?? 0);
   if (name && name !== lines[0]) lines.push(oneLine(name, 160));
   return lines.filter((line) => line !== "");

@@ -1,7 +1,8 @@
 /** Zoom, fit, save, full screen, the list of keys: at the end of every graph's bar. */
-import { download } from "../pane/download.ts";
+
 import { type Stage } from "../render/stage.ts";
 import { Button } from "./button.tsx";
+import { download } from "./download.ts";
 import { Icon } from "./icon.tsx";
 import { type Shell } from "./shell.tsx";
 

@@ -1,7 +1,8 @@
 /** What of a picture does not depend on what is open: worked out once, since every click asks for it again. */
+
+import { Kind } from "../model/messages.ts";
 import { type Adjacency, adjacency } from "./csr.ts";
 import { foldable } from "./fold.ts";
-import { Kind } from "./payload.ts";
 import { type Picture, sideOf } from "./picture.ts";
 
 interface Basis {
@@ -31,7 +32,7 @@ function build(picture: Picture): Basis {
     const s = sideOf(picture, u, 1);
     const kind = picture.sides[s].kind[picture.id[s][u]];
     const consumed = outEdges.offset[u + 1] > outEdges.offset[u];
-    if ((kind === Kind.tuple || kind === Kind.getItem) && (consumed || kind === Kind.tuple)) elided[u] = 1;
+    if ((kind === Kind.tuple || kind === Kind.get_item) && (consumed || kind === Kind.tuple)) elided[u] = 1;
   }
   return {
     inEdges,

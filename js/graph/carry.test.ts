@@ -14,7 +14,7 @@ test("repeated layers stay themselves when each of them gains a node", () => {
   ];
   const make = (size: number) =>
     single(graph([{ label: "x", kind: "param" }, ...[0, 1, 2, 3].flatMap((i) => layer(i, size))]));
-  const found = carry(make(3), make(4));
+  const found = carry(make(3), make(4)).nodes;
   for (const i of [0, 1, 2, 3]) {
     assert.equal(found[4 * i + 1], 3 * i + 1, `weight ${i}`);
     assert.equal(found[4 * i + 2], 3 * i + 2, `dense ${i}`);
@@ -41,11 +41,30 @@ test("one step on, the result is the input", () => {
       ],
     ),
   );
-  assert.deepEqual([...carry(first, second)], [first.node[1][0], first.node[1][1], first.node[1][2]]);
+  assert.deepEqual([...carry(first, second).nodes], [first.node[1][0], first.node[1][1], first.node[1][2]]);
 });
 
 test("what looks like two old nodes is taken for neither", () => {
   const old = single(graph([{ label: "a" }, { label: "b" }, { label: "b" }]));
   const next = single(graph([{ label: "c" }, { label: "b", inputs: [0] }]));
-  assert.deepEqual([...carry(old, next)], [-1, -1]);
+  assert.deepEqual([...carry(old, next).nodes], [-1, -1]);
+});
+
+test("a selection is kept where it is exact, and a guess is for places only", () => {
+  const old = single(graph([{ label: "x" }, { label: "cast", inputs: [0] }, { label: "relu", inputs: [1] }]));
+  const next = single(graph([{ label: "x" }, { label: "round", inputs: [0] }, { label: "relu", inputs: [1] }]));
+  const { nodes, selection } = carry(old, next, [0, 2]);
+  assert.deepEqual([nodes[2], selection], [2, [0]]);
+});
+
+test("of two equal nodes, one is kept in an equal graph only", () => {
+  const twice = [{ label: "x" }, { label: "cast", inputs: [0] }, { label: "cast", inputs: [0] }];
+  const old = single(graph(twice));
+  assert.deepEqual(carry(old, single(graph(twice)), [2]).selection, [2]);
+  assert.deepEqual(carry(old, single(graph([...twice, { label: "add", inputs: [1, 2] }])), [2]).selection, []);
+});
+
+test("a node of another type is not the selected one", () => {
+  const make = (type: string) => single(graph([{ label: "x", type }]));
+  assert.deepEqual(carry(make("Tensor[(1), int8]"), make("Tensor[(1), int32]"), [0]).selection, []);
 });

@@ -1,6 +1,7 @@
 /**
  * Which node of a new picture is which node of the picture before it, when nothing but the two pictures is known
- * (a toggle or a step gives new graphs). Used to keep things in place, so a wrong guess costs a glide, never a wrong fact.
+ * (a toggle or a step gives new graphs). Places and open groups are kept by a guess: a wrong one costs a glide.
+ * The selection is kept only where it is exact, since Python gets it.
  *
  * Exact first: nodes whose whole computation is equal, side against side. From there along the edges: what takes a
  * matched value at the same argument and looks alike is the same node. Looks alone decide only where they are unique.
@@ -9,26 +10,51 @@ import { type Adjacency, adjacency } from "./csr.ts";
 import { type Graph, text } from "./payload.ts";
 import { type Picture, sideOf } from "./picture.ts";
 
-/** For each node of `next`, a node of `old` or -1. */
-export function carry(old: Picture, next: Picture): Int32Array {
+/** One step on, the result becomes the input; a toggle keeps the input; one step back, the input becomes the result. */
+const SIDES = [
+  [1, 0],
+  [0, 0],
+  [0, 1],
+  [1, 1],
+] as const;
+
+interface Carried {
+  /** For each node of `next`, a node of `old` or -1. */
+  nodes: Int32Array;
+  /** The nodes of `next` that are the selected ones of `old`, without a guess. */
+  selection: number[];
+}
+
+export function carry(old: Picture, next: Picture, selection: readonly number[] = []): Carried {
   const match: Match = { found: new Int32Array(next.nodeCount).fill(-1), taken: new Uint8Array(old.nodeCount) };
   const names = new Map<string, number>();
   const oldKeys = old.sides.map((graph) => inputKeys(graph, names));
   const nextKeys = next.sides.map((graph) => inputKeys(graph, names));
-  // One step on, the result becomes the input; a toggle keeps the input; one step back, the input becomes the result.
-  for (const [from, to] of [
-    [1, 0],
-    [0, 0],
-    [0, 1],
-    [1, 1],
-  ] as const) {
+  const kept = new Map<number, number>();
+  for (const [from, to] of SIDES) {
     byKey(oldKeys[from], old.node[from], nextKeys[to], next.node[to], match, false);
+    for (const u of selection) {
+      const v = kept.has(u) ? -1 : old.id[from][u];
+      const w = v < 0 ? -1 : counterpart(oldKeys[from], v, nextKeys[to]);
+      if (w >= 0 && typeOf(old, from, v) === typeOf(next, to, w)) kept.set(u, next.node[to][w]);
+    }
   }
   const looks = [looksOf(old, names), looksOf(next, names)] as const;
   alongEdges(old, next, looks, match);
   const all = (count: number) => Int32Array.from({ length: count }, (_, u) => u);
   byKey(looks[0], all(old.nodeCount), looks[1], all(next.nodeCount), match, true);
-  return match.found;
+  return { nodes: match.found, selection: [...new Set(kept.values())] };
+}
+
+/** The one node that computes the same as node `v`: at its place in an equal graph, else the only one; -1 for none. */
+function counterpart(keys: Uint32Array, v: number, others: Uint32Array): number {
+  if (keys.length === others.length && keys.every((key, i) => key === others[i])) return v;
+  const only = (list: Uint32Array) => list.indexOf(keys[v]) === list.lastIndexOf(keys[v]);
+  return only(keys) && only(others) ? others.indexOf(keys[v]) : -1;
+}
+
+function typeOf(picture: Picture, side: 0 | 1, v: number): string {
+  return text(picture.sides[side], picture.sides[side].type[v]);
 }
 
 interface Match {
@@ -131,10 +157,7 @@ function inputKeys(graph: Graph, names: Map<string, number>): Uint32Array {
     let inputs = "";
     for (let i = into.offset[v]; i < into.offset[v + 1]; i++)
       inputs += `,${graph.index[into.list[i]]}:${keys[graph.source[into.list[i]]]}`;
-    keys[v] = number(
-      names,
-      `=${graph.kind[v]}|${text(graph, graph.label[v])}|${text(graph, graph.attrs[v]).slice(0, 200)}${inputs}`,
-    );
+    keys[v] = number(names, `=${graph.kind[v]}|${text(graph, graph.label[v])}|${text(graph, graph.attrs[v])}${inputs}`);
   }
   return keys;
 }

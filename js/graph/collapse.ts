@@ -1,6 +1,6 @@
 /** Which groups start collapsed, so that the first picture can be read. */
+import { GroupKind, Kind, type Sides } from "../model/messages.ts";
 import { changedNodes } from "./neighbours.ts";
-import { GroupKind, Kind } from "./payload.ts";
 import { type Picture, sideOf } from "./picture.ts";
 
 /** More items than this at once is not a picture a person reads. */
@@ -54,17 +54,14 @@ function items(picture: Picture, collapsed: ReadonlySet<number>, showConstants: 
     if (picture.group[u] >= 0 && hidden[picture.group[u]]) continue;
     const s = sideOf(picture, u, 1);
     const kind = picture.sides[s].kind[picture.id[s][u]];
-    const folds = kind === Kind.constant || kind === Kind.param || kind === Kind.tuple || kind === Kind.getItem;
+    const folds = kind === Kind.constant || kind === Kind.param || kind === Kind.tuple || kind === Kind.get_item;
     if (showConstants || !folds) total++;
   }
   return total;
 }
 
-/** Groups as Python's `collapsed` has them: ids of one graph, or of each side of a comparison. */
-type Collapsed = number[] | { before: number[]; after: number[] };
-
 /** Return the ids that Python gets. A level that was put in for very many layers has no id there, so its members speak for it. */
-export function toPython(picture: Picture, collapsed: ReadonlySet<number>): Collapsed {
+export function toPython(picture: Picture, collapsed: ReadonlySet<number>): number[] | Sides {
   const { groups } = picture;
   const all = new Set(collapsed);
   for (let g = 0; g < groups.count; g++) {
@@ -79,14 +76,15 @@ export function toPython(picture: Picture, collapsed: ReadonlySet<number>): Coll
 }
 
 /** The picture's groups for Python's ids; null where Python leaves the choice to the view. */
-export function fromPython(picture: Picture, raw: unknown): Set<number> | null {
-  if (raw === null || raw === undefined || typeof raw !== "object") return null;
-  const sides = picture.compares ? (raw as Record<string, unknown>) : { before: raw };
-  const wanted = [sides.before, sides.after].map((list) => new Set(Array.isArray(list) ? (list as number[]) : []));
+export function fromPython(picture: Picture, ids: readonly number[] | Sides | null | undefined): Set<number> | null {
+  if (!ids) return null;
+  const wanted = ("length" in ids ? [ids] : [ids.before, ids.after]).map((list) => new Set(list));
   const { groups } = picture;
   const collapsed = new Set<number>();
   for (let g = 0; g < groups.count; g++) {
-    if (([0, 1] as const).some((s) => groups.id[s][g] >= 0 && wanted[s].has(picture.sides[s].groupId[groups.id[s][g]])))
+    if (
+      ([0, 1] as const).some((s) => groups.id[s][g] >= 0 && wanted[s]?.has(picture.sides[s].groupId[groups.id[s][g]]))
+    )
       collapsed.add(g);
   }
   closeOurs(picture, collapsed);

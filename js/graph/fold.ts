@@ -1,7 +1,8 @@
 /** Which constants and parameters are drawn as badges on their consumers instead of as nodes of their own. */
+
+import { Kind } from "../model/messages.ts";
 import { type Adjacency } from "./csr.ts";
 import { dtype } from "./labels.ts";
-import { Kind } from "./payload.ts";
 import { type Picture, sideOf } from "./picture.ts";
 
 /** Of two parameters into one op, the data: whole numbers that look something up, otherwise what comes first. */

@@ -33,9 +33,9 @@ export const compactType = remembered((type) =>
 
 /** The dimensions of a single tensor type, or null: "(1, 64)" gives ["1", "64"]. */
 function shape(type: string): string[] | null {
-  const found = /^\(([^()]*)\)/.exec(compactType(type));
-  if (!found) return null;
-  return found[1]
+  const [, dims] = /^\(([^()]*)\)/.exec(compactType(type)) ?? [];
+  if (dims === undefined) return null;
+  return dims
     .split(",")
     .map((d) => d.trim())
     .filter((d) => d !== "");
@@ -53,7 +53,7 @@ export function dtype(type: string): string {
 /** Bytes of all tensors in a type; a dynamic dimension counts as 1, since only the order of magnitude is drawn. */
 export const bytes = remembered((type) => {
   let total = 0;
-  for (const [, dims, name] of compactType(type).matchAll(/\(([^()]*)\) ([a-z]\w*)/g)) {
+  for (const [, dims = "", name = ""] of compactType(type).matchAll(/\(([^()]*)\) ([a-z]\w*)/g)) {
     const bits = DTYPE_BITS[name] ?? Number(/\d+/.exec(name)?.[0] ?? 32);
     const count = dims.split(",").reduce((product, d) => (d.trim() === "" ? product : product * (Number(d) || 1)), 1);
     total += (count * bits) / 8;
@@ -125,8 +125,8 @@ const DEVICES: Record<string, string> = {
 
 /** "cuda:0" for a VirtualDevice as TVM prints it, with a target of a hundred letters or without; "" for anything else. */
 function device(value: string): string {
-  const found = /^"VirtualDevice\(device_type=(\d+), virtual_device_id=(-?\d+)/.exec(value);
-  return found ? `${DEVICES[found[1]] ?? `device ${found[1]}`}:${found[2]}` : "";
+  const [, kind, id] = /^"VirtualDevice\(device_type=(\d+), virtual_device_id=(-?\d+)/.exec(value) ?? [];
+  return kind ? `${DEVICES[kind] ?? `device ${kind}`}:${id}` : "";
 }
 
 /** One line with what was chosen: "strides 2,2  padding 1,1,1,1". */
@@ -157,13 +157,6 @@ const SMALL_WORDS = /^(relay|relax|R|T)\./;
 /** An op's name in plain words: the dialect's prefix says nothing on a picture of one dialect. */
 export function opName(label: string): string {
   return label.replace(SMALL_WORDS, "");
-}
-
-export function formatBytes(count: number): string {
-  if (count < 1024) return `${count} B`;
-  const unit = Math.min(4, Math.floor(Math.log(count) / Math.log(1024)));
-  const value = count / 1024 ** unit;
-  return `${value.toFixed(value < 10 ? 1 : 0)} ${["B", "KiB", "MiB", "GiB", "TiB"][unit]}`;
 }
 
 /** A group's name for people: the prefix that TVM puts before every kernel of a module says nothing. */

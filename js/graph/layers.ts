@@ -2,7 +2,7 @@
  * Very deep models have more layers than a person reads at once: numbered scopes beside each other, "layer_0",
  * "layer_1" and so on, are put into one level more, "layer_0–49 ×50".
  */
-import { GroupKind } from "./payload.ts";
+import { GroupKind } from "../model/messages.ts";
 import { type PictureGroups } from "./picture_groups.ts";
 
 /** Siblings that still are a readable list. */

@@ -1,7 +1,9 @@
 /** The edges of what is shown: seen through folded tuples, joined between groups, or turned into badges. */
+
+import { Kind } from "../model/messages.ts";
 import { type Adjacency } from "./csr.ts";
 import { bytes } from "./labels.ts";
-import { Kind, text } from "./payload.ts";
+import { text } from "./payload.ts";
 import { type Picture, sideOf } from "./picture.ts";
 
 export interface Badge {
@@ -187,7 +189,7 @@ function producers(
     const s = sideOf(picture, from, 1);
     const graph = picture.sides[s];
     const v = picture.id[s][from];
-    const get = graph.kind[v] === Kind.getItem;
+    const get = graph.kind[v] === Kind.get_item;
     const field = get ? text(graph, graph.label[v]) : "";
     const wanted = !get && at.fields.length > 0 ? Number(at.fields[at.fields.length - 1].slice(1)) : -1;
     for (let i = inEdges.offset[from + 1] - 1; i >= inEdges.offset[from]; i--) {

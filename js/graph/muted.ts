@@ -2,7 +2,8 @@
  * What the legend lists and can mute: op types by name, other kinds of node by their kind, and in a comparison the marks.
  * The names are those that Python's `muted` trait has: "nn.relu", "constant", "mark:kept".
  */
-import { KINDS, Kind, text } from "./payload.ts";
+import { Kind } from "../model/messages.ts";
+import { KINDS, text } from "./payload.ts";
 import { MARKS, type Picture, sideOf } from "./picture.ts";
 
 /** The row of the legend that a node is counted in. */

@@ -37,7 +37,7 @@ test("a payload gives its nodes, edges and strings back", () => {
 
 test("nothing at all is an empty graph", () => {
   assert.equal(decode({}).nodeCount, 0);
-  assert.equal(decode(null).nodeCount, 0);
+  assert.equal(decode(undefined).nodeCount, 0);
 });
 
 test("columns of different length and ids outside the graph are refused in words", () => {

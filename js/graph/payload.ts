@@ -2,58 +2,11 @@
  * The graph as Python sends it: one string table and little-endian columns. Columns stay typed arrays here,
  * because 50,000 nodes as objects would cost more memory and time than everything drawn from them.
  */
+import { type Bytes, type GraphPayload, GroupKind, Kind } from "../model/messages.ts";
 
-export const KINDS = [
-  "op",
-  "param",
-  "constant",
-  "tuple",
-  "get_item",
-  "call",
-  "function",
-  "if",
-  "match",
-  "ref",
-  "global",
-  "shape",
-] as const;
-export const GROUP_KINDS = ["function", "scope", "primitive", "composite", "external", "branch"] as const;
-export const PATTERNS: Record<number, string> = {
-  0: "element-wise",
-  1: "broadcast",
-  2: "moves data",
-  3: "reduction",
-  4: "heavy, takes element-wise ops after it",
-  7: "tuple",
-  8: "opaque: never fused",
-};
-
-/** TVM's own words for the same, for those who know them. */
-export const PATTERN_CODES: Record<number, string> = {
-  0: "kElemWise",
-  1: "kBroadcast",
-  2: "kInjective",
-  3: "kCommReduce",
-  4: "kOutEWiseFusable",
-  7: "kTuple",
-  8: "kOpaque",
-};
-
-export const Kind = { op: 0, param: 1, constant: 2, tuple: 3, getItem: 4, call: 5, global: 10 } as const;
-export const GroupKind = { function: 0, scope: 1, primitive: 2, composite: 3, external: 4, branch: 5 } as const;
-
-/** Over a comm: a view of bytes. In a saved page: base64. In tests: plain numbers. */
-export type Bytes = ArrayBufferView | ArrayBuffer | readonly number[] | string;
-type Columns<K extends string> = Record<K, Bytes>;
-
-export interface Payload {
-  version: number;
-  strings: string[];
-  node: Columns<"kind" | "label_s" | "type_s" | "attrs_s" | "name_s" | "span_s" | "group" | "pattern">;
-  edge: Columns<"source" | "target" | "index" | "type_s">;
-  group: Columns<"kind" | "id" | "name_s" | "attrs_s" | "parent">;
-  output: Bytes;
-}
+/** The names of `Kind` and of `GroupKind`, by number. */
+export const KINDS: readonly string[] = Object.keys(Kind);
+export const GROUP_KINDS: readonly string[] = Object.keys(GroupKind);
 
 export interface Graph {
   strings: string[];
@@ -118,11 +71,11 @@ export const EMPTY: Graph = decode({
 });
 
 /** Decodes a payload; throws with one sentence where a column's length or an id can't be right. */
-export function decode(payload: Partial<Payload> | null | undefined): Graph {
+export function decode(payload: GraphPayload | undefined): Graph {
   if (!payload?.node) return EMPTY;
   if (payload.version !== 1)
     throw new Error(`This page reads graphs of version 1, not ${String(payload.version)}: update tvm-workbench.`);
-  const { node, edge, group } = payload as Payload;
+  const { node, edge, group } = payload;
   const graph: Graph = {
     strings: payload.strings ?? [""],
     nodeCount: 0,
@@ -163,8 +116,8 @@ function check(graph: Graph): void {
     [graph.target, graph.index, graph.edgeType].some((c) => c.length !== m) ||
     [graph.groupId, graph.groupName, graph.groupAttrs, graph.groupParent].some((c) => c.length !== g);
   if (short) throw new Error("The graph's columns differ in length: the Python side and this page disagree.");
-  const below = (ids: ArrayLike<number>, limit: number) => {
-    for (let i = 0; i < ids.length; i++) if (ids[i] >= limit) return false;
+  const below = (ids: Uint32Array | Int32Array, limit: number) => {
+    for (const id of ids) if (id >= limit) return false;
     return true;
   };
   const inside =

@@ -14,8 +14,8 @@ import { mergeGroups, type PictureGroups } from "./picture_groups.ts";
 export { MARKS, type MarkName };
 
 /** Bits of a `side` column. */
-export const BEFORE = 1;
-export const AFTER = 2;
+const BEFORE = 1;
+const AFTER = 2;
 export const BOTH = 3;
 
 export interface Diff {

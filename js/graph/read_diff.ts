@@ -1,8 +1,9 @@
 /** The difference of two graphs as Python sends it. */
-import { type Bytes, column } from "./payload.ts";
+import { type DiffPayload } from "../model/messages.ts";
+import { column } from "./payload.ts";
 import { type Diff } from "./picture.ts";
 
-export function readDiff(raw: Partial<Record<keyof Diff, Bytes>> | null | undefined): Diff {
+export function readDiff(raw: DiffPayload | undefined): Diff {
   return {
     before_mark: column(Uint8Array, raw?.before_mark),
     after_mark: column(Uint8Array, raw?.after_mark),

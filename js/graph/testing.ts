@@ -1,10 +1,11 @@
 /** Small graphs for tests, written as a person would say them. */
-import { decode, GROUP_KINDS, type Graph, KINDS, type Payload } from "./payload.ts";
+import { type GraphPayload, type GroupKind, type Kind } from "../model/messages.ts";
+import { decode, GROUP_KINDS, type Graph, KINDS } from "./payload.ts";
 import { type Diff, MARKS, type MarkName } from "./picture.ts";
 
 export interface NodeSpec {
   label: string;
-  kind?: (typeof KINDS)[number];
+  kind?: keyof typeof Kind;
   type?: string;
   attrs?: object;
   name?: string;
@@ -13,7 +14,7 @@ export interface NodeSpec {
 }
 
 export interface GroupSpec {
-  kind: (typeof GROUP_KINDS)[number];
+  kind: keyof typeof GroupKind;
   name: string;
   parent?: number;
   id?: number;
@@ -21,7 +22,7 @@ export interface GroupSpec {
 
 const TENSOR = "Tensor[(1, 64), float32]";
 
-export function payload(nodes: NodeSpec[], groups: GroupSpec[] = [], output: number[] = []): Payload {
+export function payload(nodes: NodeSpec[], groups: GroupSpec[] = [], output: number[] = []): Required<GraphPayload> {
   const strings = [""];
   const at = (text: string) => {
     const known = strings.indexOf(text);

@@ -3,11 +3,12 @@
  * consumers, tuples and tuple gets become a mark on the edge, and a producer that feeds very many consumers
  * becomes a badge at each of them, since fifty long edges from one mask would hide everything else.
  */
+
+import { GroupKind } from "../model/messages.ts";
 import { basisOf } from "./basis.ts";
 import { type Adjacency, cyclic } from "./csr.ts";
 import { commonGroup, gaps } from "./gaps.ts";
 import { type Badge, FOLDED, gather, HIDDEN, stub } from "./links.ts";
-import { GroupKind } from "./payload.ts";
 import { type Picture } from "./picture.ts";
 
 export interface ViewOptions {

@@ -180,15 +180,17 @@ test("a crashed worker is replaced", async () => {
 });
 
 test("a page that forbids workers still gets its layout", async () => {
+  let tries = 0;
   const makeWorker = () => {
+    tries++;
     throw new Error("blocked by the content security policy");
   };
   const throwing = new LayoutClient({ makeWorker, engine });
   assert.ok((await throwing.run(input)).width > 0);
-  assert.equal(throwing.usesWorker, false);
+  assert.ok((await throwing.run(input)).width > 0);
+  assert.equal(tries, 1);
   const silent = clientWith(() => Object.assign(new FakeWorker(), { crash: true }));
   assert.ok((await silent.run(input)).width > 0);
-  assert.equal(silent.usesWorker, false);
 });
 
 test("a page that forbids the engine too gets an error", async () => {

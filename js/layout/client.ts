@@ -58,11 +58,6 @@ export class LayoutClient {
 
   constructor(private readonly source: LayoutSource = { makeWorker: openWorker, engine: engineHere }) {}
 
-  /** Whether layouts run in workers: for diagnostics. */
-  get usesWorker(): boolean {
-    return !this.local;
-  }
-
   run(input: LayoutInput, { channel = "" }: RunOptions = {}): Promise<LayoutResult> {
     if (this.disposed) return Promise.reject(new Error("The layout client is closed."));
     this.drop(channel);

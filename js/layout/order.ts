@@ -8,7 +8,7 @@ export interface Order {
   position: Uint32Array;
 }
 
-export function emptyOrder(strata: Strata): Order {
+function emptyOrder(strata: Strata): Order {
   const start = new Uint32Array(strata.layerCount + 1);
   for (let v = 0; v < strata.count; v++) start[strata.layer[v] + 1]++;
   for (let l = 0; l < strata.layerCount; l++) start[l + 1] += start[l];

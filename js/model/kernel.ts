@@ -31,10 +31,10 @@ export function whileConnected(model: Model, ended: () => void): Model {
     }
   };
   return {
-    get: (name: string) => model.get(name) as never,
+    get: (name) => model.get(name),
     set: (name, value) => model.set(name, value),
-    on: (name, callback) => model.on(name, callback),
-    off: (name, callback) => model.off(name, callback),
+    on: (event, callback) => model.on(event, callback),
+    off: (event, callback) => model.off(event, callback),
     save_changes: () => unlessEnded(() => model.save_changes()),
     send: (message) => unlessEnded(() => model.send(message)),
   };
@@ -56,8 +56,8 @@ export function watchKernel(model: Model, ended: () => void): () => void {
 
 /** Ends the clock of the work that is shown: no answer comes. */
 export function stopClock(model: Model): void {
-  for (const name of ["state", "status"]) {
+  for (const name of ["state", "status"] as const) {
     const value = model.get(name);
-    if (value && typeof value === "object" && "busy" in value) model.set(name, { ...value, busy: null });
+    if (value && "busy" in value) model.set(name, { ...value, busy: null });
   }
 }

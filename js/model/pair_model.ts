@@ -1,37 +1,33 @@
 /** The model of a comparison whose graphs are chosen in the page: everything else is the widget's own. */
 import { type ToPython } from "./messages.ts";
-import { type Model } from "./model.ts";
+import { type Callback, Callbacks, type Model, type ModelEvent, type Values } from "./model.ts";
 
 const OWN = ["before", "after", "diff", "titles", "seq"] as const;
-type Own = Record<(typeof OWN)[number], unknown>;
-type Callback = (...args: never[]) => void;
+type Own = Pick<Values, (typeof OWN)[number]>;
 
 export class PairModel implements Model {
-  private values: Own = { before: {}, after: {}, diff: {}, titles: [], seq: 0 };
-  private readonly callbacks = new Map<string, Set<Callback>>();
+  private own: Own = { before: {}, after: {}, diff: {}, titles: [], seq: 0 };
+  private readonly callbacks = new Callbacks();
 
   constructor(private readonly model: Model) {}
 
   /** Puts two graphs on the screen; `seq` counts them for those who wait. */
   put(values: Omit<Own, "seq">): void {
-    this.values = { ...values, seq: Number(this.values.seq) + 1 };
-    for (const name of OWN) this.call(name);
+    this.own = { ...values, seq: (this.own.seq ?? 0) + 1 };
+    for (const name of OWN) this.callbacks.call(`change:${name}`);
   }
 
   setTitles(titles: readonly string[]): void {
-    this.values = { ...this.values, titles };
-    this.call("titles");
+    this.own = { ...this.own, titles: [...titles] };
+    this.callbacks.call("change:titles");
   }
 
-  private call(name: string): void {
-    for (const callback of this.callbacks.get(`change:${name}`) ?? []) (callback as () => void)();
+  get<N extends keyof Values>(name: N): Values[N] {
+    const own: Values = this.own;
+    return name in own ? own[name] : this.model.get(name);
   }
 
-  get(name: string): unknown {
-    return name in this.values ? this.values[name as keyof Own] : this.model.get(name);
-  }
-
-  set(name: string, value: unknown): void {
+  set<N extends keyof Values>(name: N, value: Values[N]): void {
     this.model.set(name, value);
   }
 
@@ -39,20 +35,16 @@ export class PairModel implements Model {
     this.model.save_changes();
   }
 
-  on(name: string, callback: Callback): void {
-    if (!this.own(name)) return this.model.on(name, callback);
-    const known = this.callbacks.get(name);
-    if (known) known.add(callback);
-    else this.callbacks.set(name, new Set([callback]));
+  on(event: ModelEvent, callback: Callback): void {
+    this.of(event).on(event, callback);
   }
 
-  off(name: string, callback: Callback): void {
-    if (this.own(name)) this.callbacks.get(name)?.delete(callback);
-    else this.model.off(name, callback);
+  off(event: ModelEvent, callback: Callback): void {
+    this.of(event).off(event, callback);
   }
 
-  private own(name: string): boolean {
-    return OWN.some((own) => name === `change:${own}`);
+  private of(event: ModelEvent): Callbacks | Model {
+    return OWN.some((name) => event === `change:${name}`) ? this.callbacks : this.model;
   }
 
   send(message: ToPython): void {

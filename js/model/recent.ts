@@ -9,14 +9,6 @@ export class Recent<Value> {
 
   constructor(private readonly limit: number) {}
 
-  get size(): number {
-    return this.entries.size;
-  }
-
-  get weight(): number {
-    return this.total;
-  }
-
   has(key: string): boolean {
     return this.entries.has(key);
   }

@@ -1,13 +1,18 @@
 /** The step of a trace that is shown, the pinned ones, and the steps that the list and the slider have. */
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
-import { type Checks, failed } from "../components/checks.tsx";
-import { type Listing, type StepState } from "./messages.ts";
-import { numbers } from "./model.ts";
+import { type CheckState, type Listing, type StepState } from "./messages.ts";
 import { type Pair } from "./trace_store.ts";
 import { type Traits } from "./traits.ts";
 
 /** The step that is the whole trace: its start against its end. */
 const WHOLE = -1;
+
+export type Checks = Readonly<Record<string, CheckState>>;
+
+/** Whether the pass changed the outputs. */
+export function failed(check: CheckState | undefined): check is CheckState {
+  return check?.status === "different";
+}
 
 export class TraceChoice {
   readonly filter = signal("");
@@ -39,8 +44,8 @@ export class TraceChoice {
     ];
     this.listing = computed(() => listing.value ?? {});
     this.checks = computed(() => checks.value ?? {});
-    this.step = computed(() => Number(step.value ?? WHOLE));
-    this.pinned = computed(() => numbers(pinned.value));
+    this.step = computed(() => step.value ?? WHOLE);
+    this.pinned = computed(() => pinned.value ?? []);
     this.hide = computed(() => hide.value !== false);
     this.comparing = computed(() => shows.value === "pinned" && this.pinned.value.length === 2);
     let last: Pair = [0, 0];

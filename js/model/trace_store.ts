@@ -5,7 +5,6 @@
  */
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { column } from "../graph/payload.ts";
-import { type PrintedModule } from "../panels/printed_pair.ts";
 import {
   type DiffPayload,
   type FactsMessage,
@@ -15,21 +14,26 @@ import {
   type StateMessage,
   type ToPage,
 } from "./messages.ts";
-import { type Model } from "./model.ts";
-import { unpacked } from "./packing.ts";
+import { listen, type Model } from "./model.ts";
 import { Recent } from "./recent.ts";
+
+/** A module as printed, and for each node of its graph the line that binds it, from 1 (0: unknown). */
+export interface PrintedModule {
+  text: string;
+  lines: Uint32Array;
+}
 
 /** The sizes of a state. */
 export type Facts = Omit<FactsMessage | StateMessage, "type">;
 export type Counts = Partial<Record<Mark, number>>;
 export type Pair = readonly [number, number];
-/** A request as Python reads it: its kind, and numbers of states. */
+/** A request as Python reads it: its kind, and numbers of states or steps. */
 export type Wish = [string, ...number[]];
 
 /** States this far from the one on the screen are fetched whole; of the others only the sizes that the list shows. */
 const NEAR = 12;
 /** Nodes of the graphs that are kept, about 30 MB; the differences as many again. */
-export const KEPT_NODES = 300_000;
+const KEPT_NODES = 300_000;
 /** Characters of the texts that are kept. */
 const KEPT_TEXT = 10_000_000;
 const KEPT_PLACES = 100_000;
@@ -43,18 +47,15 @@ export class TraceStore {
   private readonly graphs = new Recent<GraphPayload>(KEPT_NODES);
   private readonly diffs = new Recent<DiffPayload>(KEPT_NODES);
   private readonly texts = new Recent<PrintedModule>(KEPT_TEXT);
+  private readonly codes = new Recent<string>(KEPT_TEXT);
   private readonly lineages = new Recent<Place[]>(KEPT_PLACES);
   private readonly asked = new Set<string>();
   private readonly gone = new Map<string, string>();
-  private readonly heard = (message: ToPage, buffers?: readonly unknown[]) => this.take(message, buffers ?? []);
+  readonly dispose: () => void;
 
   constructor(private readonly model: Model) {
     this.news = this.count;
-    model.on("msg:custom", this.heard);
-  }
-
-  dispose(): void {
-    this.model.off("msg:custom", this.heard);
+    this.dispose = listen(model, (message) => this.take(message));
   }
 
   facts(state: number): ReadonlySignal<Facts | undefined> {
@@ -71,6 +72,11 @@ export class TraceStore {
 
   text(state: number): PrintedModule | undefined {
     return this.texts.get(String(state));
+  }
+
+  /** The Python for a step, or for the comparison of two. */
+  code(steps: readonly number[]): string | undefined {
+    return this.codes.get(steps.join());
   }
 
   lineage(state: number, node: number): Place[] | undefined {
@@ -115,18 +121,6 @@ export class TraceStore {
     return Math.max(1, Math.min(NEAR, Math.floor(KEPT_NODES / 4 / Math.max(1, nodes))));
   }
 
-  /** What is kept, for a test of its bounds. */
-  get weights(): { graphs: number; diffs: number; texts: number; lineages: number; asked: number } {
-    const { graphs, diffs, texts, lineages, asked } = this;
-    return {
-      graphs: graphs.weight,
-      diffs: diffs.weight,
-      texts: texts.weight,
-      lineages: lineages.weight,
-      asked: asked.size,
-    };
-  }
-
   private identity(state: number): DiffPayload | undefined {
     const graph = this.graphs.get(String(state));
     if (!graph) return undefined;
@@ -135,7 +129,8 @@ export class TraceStore {
     return { before_mark: none, after_mark: none, pairs: Array.from({ length: 2 * n }, (_, i) => i >> 1) };
   }
 
-  private has([kind, a = -1, b = -1]: Wish): boolean {
+  private has([kind, ...numbers]: Wish): boolean {
+    const [a = -1, b = -1] = numbers;
     switch (kind) {
       case "state":
         return this.graphs.has(String(a));
@@ -143,6 +138,8 @@ export class TraceStore {
         return this.facts(a).peek() !== undefined;
       case "text":
         return this.texts.has(String(a));
+      case "code":
+        return this.codes.has(numbers.join());
       case "diff":
         return this.diffs.has(key([a, b]));
       case "counts":
@@ -152,8 +149,8 @@ export class TraceStore {
     }
   }
 
-  private take(message: ToPage, buffers: readonly unknown[]): void {
-    const wish = message.type === "lost" ? message.wish.join() : this.put(unpacked(message, buffers) as ToPage);
+  private take(message: ToPage): void {
+    const wish = message.type === "lost" ? message.wish.join() : this.put(message);
     if (wish === undefined) return;
     this.asked.delete(wish);
     if (message.type === "lost") this.gone.set(wish, message.text);
@@ -177,13 +174,15 @@ export class TraceStore {
         this.size(message);
         return `facts,${message.state}`;
       case "text":
-        if (!("state" in message)) return undefined;
         this.texts.set(
           String(message.state),
           { text: message.text, lines: column(Uint32Array, message.lines) },
           message.text.length,
         );
         return `text,${message.state}`;
+      case "code":
+        this.codes.set(message.steps.join(), message.text, message.text.length);
+        return `code,${message.steps.join()}`;
       case "diff":
         this.diffs.set(key([message.before, message.after]), message.diff, marksOf(message.diff));
         signalOf(this.changes, key([message.before, message.after])).value = message.counts;

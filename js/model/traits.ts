@@ -1,22 +1,22 @@
 /** The traits of a widget's model as signals: a component that reads one is drawn again when it changes. */
 import { batch, type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import { type Traits as Declared } from "./messages.ts";
-import { type Model, watch, write } from "./model.ts";
+import { type Model, type Values, watch, write } from "./model.ts";
+
+type Name = keyof Values;
 
 export class Traits {
-  private readonly signals = new Map<string, Signal<unknown>>();
+  private readonly signals = new Map<Name, Signal<unknown>>();
   private readonly ends: (() => void)[] = [];
-  private readonly changed = new Set<string>();
+  private readonly changed = new Set<Name>();
 
   constructor(readonly model: Model) {}
 
   /** The trait's value. Traits that come in one message change together. */
-  get<Name extends keyof Declared>(name: Name): ReadonlySignal<Declared[Name]>;
-  get(name: string): ReadonlySignal<unknown>;
-  get(name: string): ReadonlySignal<unknown> {
-    const known = this.signals.get(name);
+  get<N extends Name>(name: N): ReadonlySignal<Values[N]> {
+    // a map has one type for all values; each name has its own here
+    const known = this.signals.get(name) as Signal<Values[N]> | undefined;
     if (known) return known;
-    const made = signal<unknown>(this.model.get(name));
+    const made = signal(this.model.get(name));
     this.signals.set(name, made);
     this.ends.push(
       watch(this.model, [name], () => {
@@ -27,7 +27,7 @@ export class Traits {
     return made;
   }
 
-  set(name: string, value: unknown): void {
+  set<N extends Name>(name: N, value: Values[N]): void {
     write(this.model, name, value);
   }
 

@@ -2,9 +2,8 @@
 import { fromPython, initiallyCollapsed, toPython } from "../graph/collapse.ts";
 import { type Picture } from "../graph/picture.ts";
 import { equal } from "../model/equal.ts";
-import { type Model, watch, write } from "../model/model.ts";
+import { type Model, type Values, watch, write } from "../model/model.ts";
 import { fromSides, toSides } from "../model/sides.ts";
-import { type Camera } from "../render/camera.ts";
 import { type Stage } from "../render/stage.ts";
 
 /** A drag's every frame would be a message to the kernel; the last one is enough. */
@@ -31,17 +30,17 @@ export function bindShown(model: Model, stage: Stage): Bound {
     if (wanted.showConstants !== showConstants || wanted.showTuples !== showTuples) void stage.setOptions(wanted);
   };
   const edges = () => stage.setEdges(model.get("edges_by_dtype") === true ? "dtype" : "diff");
-  const muted = () => stage.setMuted((model.get("muted") as string[] | undefined) ?? []);
+  const muted = () => stage.setMuted(model.get("muted") ?? []);
 
   // The values that this page has sent: one that comes back is not a wish of Python's, and by then a glide may have begun.
-  const sent = new Map<string, unknown>();
-  const tell = (name: string, value: unknown) => {
-    sent.set(name, value);
+  const sent: Pick<Values, "collapsed" | "viewport" | "hovered"> = {};
+  const tell = <N extends keyof typeof sent>(name: N, value: (typeof sent)[N]) => {
+    sent[name] = value;
     write(model, name, value);
   };
-  const wish = (name: string) => {
+  const wish = <N extends keyof typeof sent>(name: N): (typeof sent)[N] => {
     const value = model.get(name);
-    return sent.has(name) && equal(value, sent.get(name)) ? undefined : value;
+    return equal(value, sent[name]) ? undefined : value;
   };
   let [opening, saving, hovering] = [0, 0, 0];
   const collapsed = () => {
@@ -57,15 +56,15 @@ export function bindShown(model: Model, stage: Stage): Bound {
     });
   };
   const viewport = () => {
-    const at = wish("viewport") as Partial<Camera> | null | undefined;
-    if (at && typeof at.scale === "number" && at.scale > 0)
+    const at = wish("viewport");
+    if (at && "scale" in at && at.scale && at.scale > 0)
       stage.setCamera({ x: at.x ?? 0, y: at.y ?? 0, scale: at.scale });
     else if (at && Object.keys(at).length === 0) stage.home();
   };
   const hovered = () => {
-    const raw = wish("hovered");
-    if (raw === undefined) return;
-    stage.hoverNode(typeof raw === "number" ? raw : (fromSides(stage.picture, raw)[0] ?? -1));
+    const node = wish("hovered");
+    if (node === undefined) return;
+    stage.hoverNode(typeof node === "number" ? node : (fromSides(stage.picture, node)[0] ?? -1));
   };
 
   const ends = [

@@ -2,14 +2,14 @@
  * A frame too costly to draw sixty times a second (fifty thousand boxes in view at once) is drawn once, and while the
  * camera moves its picture is moved instead; when the hand rests it is drawn again, sharp.
  */
+import { contextOf } from "../components/element.ts";
 import { toScreen } from "../render/camera.ts";
 import { type Frame } from "../render/frame.ts";
-import { contextOf } from "./context.ts";
 
 const COSTLY_MS = 20;
 const REST_MS = 110;
 
-export class Still {
+export class CachedFrame {
   private readonly canvas = document.createElement("canvas");
   private of: Frame | null = null;
   private timer = 0;

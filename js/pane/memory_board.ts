@@ -1,11 +1,11 @@
 /** What the panes of a memory view share: plans, the window over them, the selected nodes, and the places in use. */
 import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
-import { numbers } from "../model/model.ts";
+import { type Sides } from "../model/messages.ts";
 import { type Traits } from "../model/traits.ts";
 import { type Window } from "../render/memory/chart.ts";
 import { decodePlan, nodesAt, type Place, type Plan } from "../render/memory/plan.ts";
 
-const SIDES = ["before", "after"];
+const SIDES = ["before", "after"] as const;
 
 /** A place in one of the plans. */
 interface Spot {
@@ -27,7 +27,7 @@ export class MemoryBoard {
   /** `place` is the name of the window's trait. */
   constructor(
     private readonly traits: Traits,
-    private readonly place = "viewport",
+    private readonly place: "viewport" | "memory_viewport" = "viewport",
   ) {
     const [plans, viewport, chosen] = [traits.get("plans"), traits.get(place), traits.get("selection")];
     this.decoded = computed(() => {
@@ -44,13 +44,12 @@ export class MemoryBoard {
       this.hovered.value = null;
     });
     effect(() => {
-      const { start, end, top } = (viewport.value ?? {}) as Window;
-      this.window.value = end > start ? { start, end, top: top || 0 } : null;
+      const { start = 0, end = 0, top = 0 } = viewport.value && "end" in viewport.value ? viewport.value : {};
+      this.window.value = end > start ? { start, end, top } : null;
     });
     this.selection = computed(() => {
-      const value = chosen.value as Record<string, unknown> | unknown[] | undefined;
-      const lists = Array.isArray(value) ? [value] : this.sides().map((side) => value?.[side]);
-      return lists.map((list) => new Set(numbers(list)));
+      const { value = {} } = chosen;
+      return ("length" in value ? [value] : this.sides().map((side) => value[side])).map((list) => new Set(list));
     });
   }
 
@@ -68,12 +67,13 @@ export class MemoryBoard {
 
   select(which: number, nodes: number[]): void {
     const one = Array.isArray(this.traits.get("selection").peek());
-    const both = SIDES.map((side) => [side, side === this.sides()[which] ? nodes : []]);
-    this.traits.set("selection", one ? nodes : Object.fromEntries(both));
+    const side = this.sides()[which];
+    const [before, after] = SIDES.map((each) => (each === side ? nodes : []));
+    this.traits.set("selection", one ? nodes : { before, after });
   }
 
   /** The sides of the plans, where the selection has sides: one plan is that after. */
-  private sides(): string[] {
+  private sides(): readonly (keyof Sides)[] {
     return SIDES.slice(-this.decoded.value.plans.length);
   }
 }

@@ -1,6 +1,6 @@
 /** One canvas of a memory view: draws a plan, and turns pointers, wheels and keys into places and windows. */
 import { effect, signal } from "@preact/signals";
-import { element } from "../components/element.ts";
+import { contextOf, element } from "../components/element.ts";
 import { type Shell } from "../components/shell.tsx";
 import { type Shown } from "../components/tooltip.tsx";
 import {
@@ -18,7 +18,6 @@ import { describePlace } from "../render/memory/plan.ts";
 import { PAPER } from "../render/paper.ts";
 import { type Pen } from "../render/pen.ts";
 import { oneLine } from "../render/text.ts";
-import { contextOf } from "./context.ts";
 import { type MemoryBoard } from "./memory_board.ts";
 import { keepDrawing } from "./sheets.ts";
 

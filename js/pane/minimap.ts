@@ -2,13 +2,12 @@
  * The whole picture in a corner. Deep graphs are thousands of times higher than wide, so each axis has its own
  * scale: it is a map of where the changes are and where one looks, not a small copy.
  */
-import { element } from "../components/element.ts";
+import { contextOf, element } from "../components/element.ts";
 import { type Frame, markOf } from "../render/frame.ts";
 import { markInside } from "../render/paint_nodes.ts";
 import { type Scene } from "../render/scene.ts";
 import { type Stage } from "../render/stage.ts";
 import { type Theme } from "../render/theme.ts";
-import { contextOf } from "./context.ts";
 
 /** Along the flow, and across it. */
 const LONG = 120;

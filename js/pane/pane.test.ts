@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
+import { Tooltip } from "../components/tooltip.tsx";
 import { drawn } from "../dom_testing.ts";
 import { single } from "../graph/picture.ts";
 import { graph } from "../graph/testing.ts";
+import { NOTHING } from "../render/hit.ts";
 import { PAPER, paperRuler } from "../render/paper.ts";
 import { Stage } from "../render/stage.ts";
 import { watchTheme } from "../render/theme.ts";
@@ -171,4 +173,17 @@ test("while another picture is being arranged, the old one on screen cannot be c
   stage.select([1]);
   await arranged;
   assert.deepEqual([...stage.look.selected], [stage.scene?.visible.itemOf[1]]);
+});
+
+test("a tooltip counts the attributes that it leaves out", async () => {
+  const { stage } = await opened();
+  const attrs = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`a${i}`, i]));
+  await stage.setPicture(single(graph([{ label: "nn.conv2d", attrs }])));
+  const { scene, camera, view, ruler, look } = stage;
+  assert.ok(scene);
+  const shown = { scene, camera, view, ruler, look, theme: PAPER };
+  const tooltip = new Tooltip();
+  tooltip.show({ ...shown, sides: 1, textSide: 0, t: 1, earlier: null }, { ...NOTHING, item: 0 }, { x: 0, y: 0 });
+  await new Promise((done) => setTimeout(done, 300));
+  assert.deepEqual(tooltip.shown.value?.lines.slice(-2), ["a9: 9", "and 2 more attributes"]);
 });

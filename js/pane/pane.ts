@@ -1,7 +1,7 @@
 /** One canvas on a stage: draws its side, turns pointers, wheels and keys into what the stage does. */
 import { createElement } from "preact";
 import { copy } from "../components/copy.tsx";
-import { element } from "../components/element.ts";
+import { contextOf, element } from "../components/element.ts";
 import { elementOf } from "../components/mount.tsx";
 import { Tooltip, TooltipCard } from "../components/tooltip.tsx";
 import { nodesAsText } from "../graph/describe.ts";
@@ -12,8 +12,7 @@ import { type Stage } from "../render/stage.ts";
 import { graphDrawing } from "../render/still.ts";
 import { type Theme } from "../render/theme.ts";
 import { counted } from "../text/counted.ts";
-import { Still } from "./cached_frame.ts";
-import { contextOf } from "./context.ts";
+import { CachedFrame } from "./cached_frame.ts";
 import { endsOf, graphKey, nodesIn, nodesOf } from "./graph_keys.ts";
 import { Minimap } from "./minimap.ts";
 import { keepDrawing } from "./sheets.ts";
@@ -27,15 +26,8 @@ interface PaneOptions {
   minimap: boolean;
 }
 
-const panes = new WeakMap<HTMLCanvasElement, Pane>();
-
 function isCopy(event: KeyboardEvent): boolean {
   return (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "c";
-}
-
-/** The pane that draws on a canvas. */
-export function paneOf(canvas: HTMLCanvasElement): Pane | undefined {
-  return panes.get(canvas);
 }
 
 /** To the last pixel: a pane that is not a whole number of pixels high is painted up to one pixel short of it. */
@@ -58,7 +50,7 @@ export class Pane {
   private readonly context: CanvasRenderingContext2D;
   private readonly tooltip = new Tooltip();
   private readonly minimap: Minimap | null;
-  private readonly still: Still;
+  private readonly cached: CachedFrame;
   private readonly ends: (() => void)[] = [];
   private readonly pointers = new Map<number, { x: number; y: number }>();
   private dragged = 0;
@@ -81,13 +73,12 @@ export class Pane {
       "data-testid": options.testid,
       "aria-label": `${["Graph", options.name].filter(Boolean).join(" ")}: arrow keys move along edges, Enter opens and closes a group, ? lists the keys`,
     });
-    panes.set(this.canvas, this);
     keepDrawing(this.canvas, () => {
       const frame = this.frame();
       return frame && graphDrawing(frame);
     });
     this.context = contextOf(this.canvas, { alpha: false });
-    this.still = new Still(() => stage.repaint());
+    this.cached = new CachedFrame(() => stage.repaint());
     this.minimap = options.minimap ? new Minimap(stage, theme, options.sides) : null;
     const tooltip = elementOf(createElement(TooltipCard, { tooltip: this.tooltip }));
     const over = this.minimap ? [this.minimap.element, tooltip] : [tooltip];
@@ -142,7 +133,7 @@ export class Pane {
       this.canvas.width = w;
       this.canvas.height = hh;
     }
-    this.still.draw(this.context, ratio, frame, () => {
+    this.cached.draw(this.context, ratio, frame, () => {
       clear(this.context, frame.theme.background);
       paint(this.context, ratio, frame);
     });
@@ -307,7 +298,7 @@ export class Pane {
 
   dispose(): void {
     for (const end of this.ends) end();
-    this.still.dispose();
+    this.cached.dispose();
     this.tooltip.hide();
   }
 }

@@ -12,7 +12,7 @@ import { drawingOf } from "./sheets.ts";
 const REST_MS = 1000;
 
 export function keepStill(model: Model, root: HTMLElement): () => void {
-  const id = String(model.get("_still_id") ?? "");
+  const id = model.get("_still_id") ?? "";
   if (model.get("saved") === true || !/^\w+$/.test(id)) return () => undefined;
   root.dataset.still = id;
   const picture = `[data-wb-still="${id}"]`;

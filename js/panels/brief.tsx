@@ -2,8 +2,9 @@
 import { Button } from "../components/button.tsx";
 import { stageSignals } from "../components/stage_signals.ts";
 import { chosenAttributes, compactType, groupName, opName } from "../graph/labels.ts";
-import { GROUP_KINDS, GroupKind, text } from "../graph/payload.ts";
+import { GROUP_KINDS, text } from "../graph/payload.ts";
 import { groupsOf, MARKS, type Picture, sideOf } from "../graph/picture.ts";
+import { GroupKind } from "../model/messages.ts";
 import { selectAround, selectPaths, selectStream } from "../pane/graph_keys.ts";
 import { type Stage } from "../render/stage.ts";
 import { oneLine } from "../render/text.ts";

@@ -5,9 +5,6 @@ import { type Catalog, type FieldSpec, type PassChoice, type State } from "../mo
 import { type Send } from "../model/model.ts";
 import { firstSentence, Lock } from "./pass_words.tsx";
 
-/** Rows that are listed at once. */
-const MOST = 80;
-
 interface FoundProps {
   catalog: Catalog;
   /** The search, in lower case; "" lists everything. */
@@ -20,9 +17,7 @@ interface FoundProps {
 /** The passes that can be added. */
 export function FoundPasses({ catalog, wanted, place, add }: FoundProps) {
   const has = (text: string) => text.toLowerCase().includes(wanted);
-  const found = (catalog.passes ?? [])
-    .filter(({ name, doc }) => has(name) || (wanted.length > 2 && has(doc)))
-    .slice(0, MOST);
+  const found = (catalog.passes ?? []).filter(({ name, doc }) => has(name) || (wanted.length > 2 && has(doc)));
   const addable = found.flatMap(({ reason }, row) => (reason ? [] : [row]));
   const { list, stop, onKey } = useRoving<HTMLUListElement>(addable);
   if (found.length === 0) return null;

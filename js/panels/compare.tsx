@@ -1,6 +1,7 @@
 /** Before and after side by side, or over each other, on one stage. CompareView, PassStepper and Workbench have it. */
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { type ComponentChildren } from "preact";
+import { Segments } from "../components/button.tsx";
 import { KeysCard } from "../components/keys_card.tsx";
 import { LayoutFailure } from "../components/layout_failure.tsx";
 import { Legend, LegendPanel, LegendToggle } from "../components/legend.tsx";
@@ -11,6 +12,7 @@ import { type Shell } from "../components/shell.tsx";
 import { stageSignals } from "../components/stage_signals.ts";
 import { ZoomButtons } from "../components/zoom_buttons.tsx";
 import { MARKS } from "../graph/picture.ts";
+import { type Traits } from "../model/messages.ts";
 import { Pane } from "../pane/pane.ts";
 import { type Overlay } from "../render/overlay.ts";
 import { type Sheet, toSvg } from "../render/save.ts";
@@ -19,18 +21,14 @@ import { oneLine } from "../render/text.ts";
 import { Brief } from "./brief.tsx";
 import { Changes, Chips } from "./chips.tsx";
 
-type Mode = "split" | "changed" | "overlay";
-const MODES: readonly [Mode, string, string][] = [
-  ["split", "Split", "Before and after, side by side"],
-  ["changed", "Changed only", "Only what changed, with its neighbours (c)"],
-  ["overlay", "Overlay", "Both in one picture"],
+type Mode = NonNullable<Traits["mode"]>;
+const MODES: readonly [Mode, string, string, string][] = [
+  ["split", "Split", "Before and after, side by side", "mode-split"],
+  ["changed", "Changed only", "Only what changed, with its neighbours (c)", "mode-changed"],
+  ["overlay", "Overlay", "Both in one picture", "mode-overlay"],
 ];
 const HOPS = [0, 1, 2, 3, 5];
 const SIDES = ["before", "after"] as const;
-
-export function readMode(value: unknown): Mode {
-  return MODES.find(([mode]) => mode === value)?.[0] ?? "split";
-}
 
 /** The words for MARKS, given the titles of both sides. */
 export type NameMarks = (left: string, right: string) => readonly string[];
@@ -40,8 +38,6 @@ export class Compare {
   readonly changes: Changes;
   readonly legend: Legend;
   readonly titles = signal<readonly string[]>([]);
-  /** Beside each title: kernels and nodes of that side. */
-  readonly facts: readonly [Signal<ComponentChildren>, Signal<ComponentChildren>] = [signal(null), signal(null)];
   readonly shownMode = signal<Mode>("split");
   readonly hops: Signal<number>;
   /** The words for MARKS. */
@@ -181,25 +177,7 @@ export function CompareBar({ compare }: { compare: Compare }) {
 }
 
 function Modes({ compare }: { compare: Compare }) {
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset has a border and a legend
-    <div class="wb-segments" role="group" aria-label="View">
-      {MODES.map(([mode, face, label]) => (
-        <button
-          key={mode}
-          type="button"
-          class="wb-segment"
-          title={label}
-          aria-label={face}
-          aria-pressed={compare.mode === mode}
-          data-testid={`mode-${mode}`}
-          onClick={() => compare.setMode(mode)}
-        >
-          {face}
-        </button>
-      ))}
-    </div>
-  );
+  return <Segments label="View" choices={MODES} value={compare.mode} pick={(mode) => compare.setMode(mode)} />;
 }
 
 function Hops({ compare }: { compare: Compare }) {
@@ -225,7 +203,16 @@ function Hops({ compare }: { compare: Compare }) {
   );
 }
 
-export function ComparePanes({ compare, height }: { compare: Compare; height?: number }) {
+/** Beside the title of a side: its kernels and nodes. */
+type Facts = (side: 0 | 1) => ComponentChildren;
+
+interface ComparePanesProps {
+  compare: Compare;
+  height?: number;
+  facts?: Facts;
+}
+
+export function ComparePanes({ compare, height, facts }: ComparePanesProps) {
   const { stage } = compare;
   const { scene, picture } = stageSignals(stage);
   const panes = compare.panes.value;
@@ -235,7 +222,7 @@ export function ComparePanes({ compare, height }: { compare: Compare; height?: n
       <div class={`wb-sides${scene.value?.turned ? " wb-turned" : ""}`}>
         {panes.map((pane, i) => (
           <div key={pane.options.testid} class="wb-side">
-            <PaneHead compare={compare} side={panes.length === 1 ? "both" : i === 0 ? 0 : 1} />
+            <PaneHead compare={compare} side={panes.length === 1 ? "both" : i === 0 ? 0 : 1} facts={facts} />
             <Hosted element={pane.element} />
           </div>
         ))}
@@ -250,7 +237,13 @@ export function ComparePanes({ compare, height }: { compare: Compare; height?: n
   );
 }
 
-function PaneHead({ compare, side }: { compare: Compare; side: 0 | 1 | "both" }) {
+interface PaneHeadProps {
+  compare: Compare;
+  side: 0 | 1 | "both";
+  facts: Facts | undefined;
+}
+
+function PaneHead({ compare, side, facts }: PaneHeadProps) {
   const sides = side === "both" ? ([0, 1] as const) : [side];
   return (
     <div class="wb-pane-head">
@@ -258,7 +251,7 @@ function PaneHead({ compare, side }: { compare: Compare; side: 0 | 1 | "both" })
         <>
           {i > 0 && <span class="wb-arrow">→</span>}
           <span class="wb-pane-title">{compare.title(each)}</span>
-          <span class="wb-facts">{compare.facts[each].value}</span>
+          <span class="wb-facts">{facts?.(each)}</span>
         </>
       ))}
     </div>

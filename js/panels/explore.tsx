@@ -4,6 +4,7 @@ import { Breakable } from "../components/breakable.tsx";
 import { Button } from "../components/button.tsx";
 import { type Exploration, type State, type Effect as Tried } from "../model/messages.ts";
 import { type Send } from "../model/model.ts";
+import { formatTime } from "../text/counted.ts";
 
 const ORDER = ["changed", "error", "untried", "same"];
 const HEADS = ["Pass", "Kernels", "Ops", "Nodes", "Time"] as const;
@@ -157,7 +158,7 @@ function Row({ row, shown, index, send }: RowProps) {
           {delta(count)}
         </td>
       ))}
-      <td>{(row.seconds * 1000).toFixed(1)} ms</td>
+      <td>{formatTime(row.seconds * 1e6)}</td>
       <td>
         <Button
           label={`Add ${name} here`}

@@ -1,6 +1,6 @@
 /** The workbench's first line: what is open, how passes are chosen, presets, undo. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Button } from "../components/button.tsx";
+import { Button, Segments } from "../components/button.tsx";
 import { CheckButton } from "../components/checks.tsx";
 import { Icon } from "../components/icon.tsx";
 import { type State } from "../model/messages.ts";
@@ -10,8 +10,8 @@ import { PresetForm, PresetList } from "./presets.tsx";
 
 const LEVELS = [0, 1, 2, 3, 4];
 const MODES = [
-  ["pipeline", "pipeline-mode", "Pipeline", "Our own list of passes, in order"],
-  ["context", "context-mode", "Compiler", "The compiler's own pipeline: opt level, disabled and required passes"],
+  ["pipeline", "Pipeline", "Our own list of passes, in order", "pipeline-mode"],
+  ["context", "Compiler", "The compiler's own pipeline: opt level, disabled and required passes", "context-mode"],
 ] as const;
 
 interface HeaderProps {
@@ -52,7 +52,12 @@ export function Header({ state, saved, send }: HeaderProps) {
       </Button>
       <span class="wb-space" />
       {level !== undefined && <Level level={level} send={send} />}
-      <Modes mode={state.mode ?? "pipeline"} send={send} />
+      <Segments
+        label="How passes are chosen"
+        choices={MODES}
+        value={state.mode ?? "pipeline"}
+        pick={(value) => send({ type: "mode", value })}
+      />
       <PresetList
         list={list}
         presets={state.presets ?? []}
@@ -138,25 +143,5 @@ function Level({ level, send }: { level: number; send: Send }) {
         ))}
       </select>
     </label>
-  );
-}
-
-function Modes({ mode, send }: { mode: string; send: Send }) {
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset has a border and a legend
-    <div class="wb-segments" role="group" aria-label="How passes are chosen">
-      {MODES.map(([value, testid, face, label]) => (
-        <Button
-          key={value}
-          class="wb-segment"
-          label={label}
-          testid={testid}
-          aria-pressed={value === mode}
-          onClick={() => send({ type: "mode", value })}
-        >
-          {face}
-        </Button>
-      ))}
-    </div>
   );
 }

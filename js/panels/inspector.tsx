@@ -5,12 +5,13 @@ import { Button } from "../components/button.tsx";
 import { useRoving } from "../components/roving.ts";
 import { stageSignals } from "../components/stage_signals.ts";
 import { basisOf } from "../graph/basis.ts";
-import { attributes, bytes, compactType, formatBytes, groupName, opName } from "../graph/labels.ts";
-import { GROUP_KINDS, type Graph, KINDS, Kind, PATTERN_CODES, PATTERNS, text } from "../graph/payload.ts";
+import { attributes, bytes, compactType, groupName, opName } from "../graph/labels.ts";
+import { GROUP_KINDS, type Graph, KINDS, text } from "../graph/payload.ts";
 import { groupsOf, MARKS, type Picture, sideOf } from "../graph/picture.ts";
+import { Kind, PATTERNS } from "../model/messages.ts";
 import { type Stage } from "../render/stage.ts";
 import { oneLine } from "../render/text.ts";
-import { counted } from "../text/counted.ts";
+import { counted, formatBytes } from "../text/counted.ts";
 
 /** Rows of a list before its button, and those that a click on it adds. */
 const FIRST = 40;
@@ -111,8 +112,7 @@ function factsOf({ graph, id }: Place): [string, string][] {
   const size = bytes(text(graph, graph.type[id] ?? 0));
   const span = text(graph, graph.span[id] ?? 0);
   const facts: [string, string][] = [["kind", kind === "param" ? "parameter" : kind.replace("_", " ")]];
-  if (kind === "op" && PATTERNS[pattern])
-    facts.push(["fuses as", `${PATTERNS[pattern]} (${PATTERN_CODES[pattern] ?? ""})`]);
+  if (kind === "op" && PATTERNS[pattern]) facts.push(["fuses as", PATTERNS[pattern]]);
   if (name && name !== text(graph, graph.label[id] ?? 0)) facts.push(["name", name]);
   if (size > 0) facts.push(["size", formatBytes(size)]);
   if (span) facts.push(["span", span]);

@@ -5,8 +5,8 @@ import { Breakable } from "../components/breakable.tsx";
 import { Button } from "../components/button.tsx";
 import { HEADINGS, type RowState, type State } from "../model/messages.ts";
 import { type Send } from "../model/model.ts";
-import { formatBytes } from "../render/memory/plan.ts";
 import { oneLine } from "../render/text.ts";
+import { formatBytes } from "../text/counted.ts";
 import { RowTime, rowDetail } from "./row_time.tsx";
 
 const COLUMNS = ["config", "kernels", "functions", "peak_bytes", "median_us", "target"] as const;

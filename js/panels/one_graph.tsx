@@ -10,7 +10,8 @@ import { stageSignals } from "../components/stage_signals.ts";
 import { ZoomButtons } from "../components/zoom_buttons.tsx";
 import { decode } from "../graph/payload.ts";
 import { single } from "../graph/picture.ts";
-import { type Model, numbers, watch, write } from "../model/model.ts";
+import { type Model, watch, write } from "../model/model.ts";
+import { fromSides } from "../model/sides.ts";
 import { bindShown } from "../pane/bind_shown.ts";
 import { Pane } from "../pane/pane.ts";
 import { countScenes } from "../pane/scenes.ts";
@@ -92,7 +93,7 @@ export class OneGraph {
 
   /** Python's selection, where it differs: after a new picture it may know better than the page what a node became. */
   private choose(): void {
-    const ids = numbers(this.model.get("selection"));
+    const ids = fromSides(this.stage.picture, this.model.get("selection"));
     const { selection } = this.stage;
     if (ids.length !== selection.length || ids.some((id, i) => id !== selection[i])) this.stage.choose(ids);
   }

@@ -3,6 +3,7 @@ import { beforeEach, test } from "node:test";
 import { mount } from "../components/mount.tsx";
 import { drawn } from "../dom_testing.ts";
 import { type Catalog, type PassState, type State, type ToPython } from "../model/messages.ts";
+import { FoundPasses } from "./catalog_list.tsx";
 import { PassList } from "./pass_list.tsx";
 
 let sent: ToPython[] = [];
@@ -154,6 +155,15 @@ test("the filter hides passes and finds others by their description, added after
   await type("pass-filter", "merge");
   assert.equal((part("add-Merge") as HTMLButtonElement).disabled, true);
   assert.match(part("catalog").textContent ?? "", /Not by name: it takes patterns/);
+});
+
+test("a long catalogue is listed whole", async () => {
+  const first = CATALOG.passes?.[0];
+  assert.ok(first);
+  const passes = Array.from({ length: 82 }, (_, i) => ({ ...first, name: `Pass${i}` }));
+  mount(<FoundPasses catalog={{ passes }} wanted="" place="at the end" add={() => undefined} />, place);
+  await drawn();
+  assert.ok(part("add-Pass81"));
 });
 
 test("of the compiler's own passes the locked ones cannot be switched, and config keys are set", async () => {

@@ -1,9 +1,9 @@
 /** The passes, each with its switch and its effect; a click on a name shows that step. A filter finds passes to add. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { type Checks } from "../components/checks.tsx";
 import { useRoving } from "../components/roving.ts";
 import { type Catalog, type PassState, type Refused, type State } from "../model/messages.ts";
 import { type Send } from "../model/model.ts";
+import { type Checks } from "../model/trace_choice.ts";
 import { ConfigKeys, FoundPasses } from "./catalog_list.tsx";
 import { type Edits, NAME, StepRow, ToggleRow } from "./pass_row.tsx";
 

@@ -1,12 +1,13 @@
 /** Rows of the pass list: a pass of the pipeline with its menu and its options, and a switch of the PassContext. */
 import { useState } from "preact/hooks";
 import { Breakable } from "../components/breakable.tsx";
-import { CheckMark, failed } from "../components/checks.tsx";
+import { CheckMark } from "../components/checks.tsx";
 import { Field } from "../components/field.tsx";
 import { Menu } from "../components/menu.tsx";
 import { type Stop } from "../components/roving.ts";
 import { type CheckState, type FieldSpec, type PassState, type Refused } from "../model/messages.ts";
 import { type Send } from "../model/model.ts";
+import { failed } from "../model/trace_choice.ts";
 import { Effect, Lock, passTitle } from "./pass_words.tsx";
 
 /** Columns of a row. */

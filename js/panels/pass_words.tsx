@@ -1,7 +1,7 @@
 /** A pass of the list in words and signs: its tooltip, its effect on the graph, the reason why it is needed. */
-import { Icon } from "../components/icon.tsx";
-import { type PassState } from "../model/messages.ts";
-import { counted } from "../text/counted.ts";
+import { Icon, MarkSign } from "../components/icon.tsx";
+import { MARKS, type Mark, type PassState } from "../model/messages.ts";
+import { counted, formatTime } from "../text/counted.ts";
 
 /** A pass that lowering needs, with the reason. */
 export function Lock({ reason }: { reason: string }) {
@@ -19,7 +19,7 @@ export function firstSentence(doc: string): string {
 }
 
 export function passTitle(pass: PassState, status: string): string {
-  const time = typeof pass.seconds === "number" ? `${(pass.seconds * 1000).toFixed(1)} ms` : "";
+  const time = typeof pass.seconds === "number" ? formatTime(pass.seconds * 1e6) : "";
   const size = typeof pass.nodes === "number" ? `${counted(pass.nodes, "node")} after` : "";
   const lines = [
     pass.text && pass.text !== pass.name ? pass.text : "",
@@ -46,12 +46,6 @@ function statusWords({ message }: PassState, status: string): string {
   }
 }
 
-const MARKS = [
-  ["added", "+"],
-  ["removed", "−"],
-  ["changed", "~"],
-] as const;
-
 /** The numbers of nodes that the pass changed, or that it failed. */
 export function Effect({ pass, status }: { pass: PassState; status: string }) {
   if (status === "error")
@@ -61,9 +55,15 @@ export function Effect({ pass, status }: { pass: PassState; status: string }) {
       </span>
     );
   if (status !== "changed") return null;
-  const marks = MARKS.filter(([mark]) => pass[mark]);
-  const joins = (["merged", "split"] as const).filter((mark) => pass[mark]);
-  if (marks.length + joins.length === 0)
+  return <Changes counts={pass} />;
+}
+
+const SHOWN = ["added", "removed", "changed", "merged", "split"] as const;
+
+/** The numbers of nodes with each mark; a word where the ops are the same. */
+export function Changes({ counts }: { counts: Partial<Record<Mark, number>> }) {
+  const marks = SHOWN.filter((mark) => counts[mark]);
+  if (marks.length === 0)
     return (
       <span class="wb-dim" title="Changed the grouping or the types, not the ops">
         regrouped
@@ -71,13 +71,10 @@ export function Effect({ pass, status }: { pass: PassState; status: string }) {
     );
   return (
     <>
-      {marks.map(([mark, sign]) => (
-        <span key={mark} class={`wb-mark-${mark}`} title={`${pass[mark]} ${mark}`}>{`${sign}${pass[mark]}`}</span>
-      ))}
-      {joins.map((mark) => (
-        <span key={mark} class="wb-mark-merged" title={`${pass[mark]} ${mark}`}>
-          <Icon name={mark} />
-          {pass[mark]}
+      {marks.map((mark) => (
+        <span key={mark} class={`wb-mark-${mark === "split" ? "merged" : mark}`} title={`${counts[mark]} ${mark}`}>
+          <MarkSign mark={MARKS.indexOf(mark)} />
+          {counts[mark]}
         </span>
       ))}
     </>

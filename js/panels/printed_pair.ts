@@ -1,15 +1,11 @@
 /** Two printed modules compared line by line, with the nodes that each line binds. */
-import { Kind } from "../graph/payload.ts";
+
 import { type Picture } from "../graph/picture.ts";
+import { Kind } from "../model/messages.ts";
+import { type PrintedModule } from "../model/trace_store.ts";
 import { compareTexts, type Folded, folds, type TextRow } from "../text/compare.ts";
 
 export type Side = 0 | 1;
-
-/** A module as printed, and for each node of its graph the line that binds it, from 1 (0: unknown). */
-export interface PrintedModule {
-  text: string;
-  lines: Uint32Array;
-}
 
 export interface PrintedPair {
   lines: readonly [string[], string[]];

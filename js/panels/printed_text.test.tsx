@@ -44,7 +44,7 @@ test("the texts are asked for when the tab is open, once for a picture", async (
   assert.match(await show(true), /Loading the text/);
   await show(true);
   assert.deepEqual(sent, [{ type: "text", seq: 1 }]);
-  hear({ type: "text", seq: 1, sides: sides.map(({ text }) => ({ text, lines: { buffer: 0 } })) }, [
+  hear({ type: "texts", seq: 1, sides: sides.map(({ text }) => ({ text, lines: { buffer: 0 } })) }, [
     new DataView(LINES),
   ]);
   assert.match(await show(true), /x = exp\(<b>\)/);
@@ -54,7 +54,7 @@ test("the texts are asked for when the tab is open, once for a picture", async (
 test("texts of an older picture are not shown", async () => {
   await show(true);
   seq = 2;
-  hear({ type: "text", seq: 1, sides }, []);
+  hear({ type: "texts", seq: 1, sides }, []);
   assert.match(await show(true), /Loading the text/);
   assert.deepEqual(sent, [
     { type: "text", seq: 1 },

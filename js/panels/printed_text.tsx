@@ -2,11 +2,10 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { column } from "../graph/payload.ts";
 import { type Picture } from "../graph/picture.ts";
-import { type Printed, type SidesMessage } from "../model/messages.ts";
-import { type Model } from "../model/model.ts";
-import { unpacked } from "../model/packing.ts";
+import { type Printed } from "../model/messages.ts";
+import { listen, type Model } from "../model/model.ts";
+import { type PrintedModule } from "../model/trace_store.ts";
 import { type Stage } from "../render/stage.ts";
-import { type PrintedModule } from "./printed_pair.ts";
 import { TextDiff } from "./text_diff.tsx";
 
 interface PrintedTextProps {
@@ -30,13 +29,10 @@ export function PrintedText({ model, stage, seq, saved, open }: PrintedTextProps
   const [shown, setShown] = useState<Shown | null>(null);
   const asked = useRef(-1);
   useLayoutEffect(() => {
-    const heard = (message: SidesMessage, buffers: readonly unknown[]) => {
-      if (message.type !== "text" || message.seq !== model.get("seq")) return;
-      const { sides } = unpacked(message, buffers) as SidesMessage;
-      setShown({ seq: message.seq, texts: pairOf(sides), picture: stage.picture });
-    };
-    model.on("msg:custom", heard);
-    return () => model.off("msg:custom", heard);
+    return listen(model, (message) => {
+      if (message.type === "texts" && message.seq === model.get("seq"))
+        setShown({ seq: message.seq, texts: pairOf(message.sides), picture: stage.picture });
+    });
   }, [model, stage]);
   useLayoutEffect(() => {
     if (!open || asked.current === seq || (seq === 0 && !saved)) return;

@@ -1,6 +1,6 @@
 /** The time of a measured row: the median with a bar, the quartiles as a whisker. */
 import { type RowState } from "../model/messages.ts";
-import { counted } from "../text/counted.ts";
+import { counted, formatTime } from "../text/counted.ts";
 
 export function RowTime({ row, slowest }: { row: RowState; slowest: number }) {
   const { median_us: median } = row;
@@ -29,11 +29,4 @@ export function rowDetail(row: RowState): string {
     row.message,
   ];
   return facts.filter(Boolean).join(" · ");
-}
-
-/** Microseconds in the unit that gives one to three digits before the point. */
-function formatTime(us: number): string {
-  if (us >= 1e6) return `${(us / 1e6).toPrecision(3)} s`;
-  if (us >= 1e3) return `${(us / 1e3).toPrecision(3)} ms`;
-  return `${us.toPrecision(3)} µs`;
 }

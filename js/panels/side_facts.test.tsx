@@ -5,14 +5,14 @@ import { mount } from "../components/mount.tsx";
 import { drawn } from "../dom_testing.ts";
 import { type State, type ToPython } from "../model/messages.ts";
 import { BuildReasons } from "./real_build.tsx";
-import { SideFacts } from "./side_facts.tsx";
+import { StateFacts } from "./side_facts.tsx";
 
 const state = signal<State>({});
 const asked = signal(false);
 const sent: ToPython[] = [];
 const Page = () => (
   <>
-    <SideFacts state={state.value} side="after" asked={asked} saved={false} send={(message) => sent.push(message)} />
+    <StateFacts state={state.value} side={1} asked={asked} saved={false} send={(message) => sent.push(message)} />
     <BuildReasons state={state.value} open={asked} />
   </>
 );

@@ -8,7 +8,7 @@ import { TraceChoice } from "../model/trace_choice.ts";
 import { type Facts } from "../model/trace_store.ts";
 import { Traits } from "../model/traits.ts";
 import { SavedModel } from "../standalone.ts";
-import { StepList, time } from "./step_list.tsx";
+import { StepList } from "./step_list.tsx";
 
 const HOSTILE = "<img src=x onerror=alert(1)>";
 const pass = (name: string, status: string, before: number, after: number, depth = 0): StepState => ({
@@ -160,8 +160,4 @@ test("a pass that changed the outputs is not hidden", async () => {
 test("a trace without passes", async () => {
   await list({ listing: { steps: [] } });
   assert.match(document.body.textContent ?? "", /This trace has no passes/);
-});
-
-test("times", () => {
-  assert.deepEqual([0.00001, 0.0012, 0.5, 12].map(time), ["", "1.2 ms", "500 ms", "12.0 s"]);
 });

@@ -3,11 +3,13 @@ import { type ReadonlySignal } from "@preact/signals";
 import { type TargetedKeyboardEvent } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Breakable } from "../components/breakable.tsx";
-import { CheckMark, failed } from "../components/checks.tsx";
+import { CheckMark } from "../components/checks.tsx";
 import { Icon } from "../components/icon.tsx";
 import { type CheckState, type StepState } from "../model/messages.ts";
-import { type TraceChoice } from "../model/trace_choice.ts";
+import { failed, type TraceChoice } from "../model/trace_choice.ts";
 import { type Counts, type Facts, type Pair } from "../model/trace_store.ts";
+import { formatTime } from "../text/counted.ts";
+import { Changes } from "./pass_words.tsx";
 
 /** The numbers that the list shows. */
 interface Numbers {
@@ -66,11 +68,11 @@ function Rows({ choice, numbers }: { choice: TraceChoice; numbers: Numbers }) {
   useEffect(() => {
     list.current?.querySelector(".wb-current")?.scrollIntoView({ block: "nearest" });
   }, [step]);
-  const focus = (part: "pass" | "pin", at: number) =>
-    list.current?.querySelector<HTMLElement>(`[data-testid="${part}-${at}"]`)?.focus();
+  const focus = (part: "pass-name" | "pin", at: number) =>
+    list.current?.querySelector<HTMLElement>(`[data-step="${at}"] .wb-${part}`)?.focus();
   const move = (to: number) => {
     choice.go(to);
-    focus("pass", to);
+    focus("pass-name", to);
   };
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLOListElement>) => {
     const at = Number((event.target as HTMLElement).closest<HTMLElement>("[data-step]")?.dataset.step ?? step);
@@ -80,7 +82,7 @@ function Rows({ choice, numbers }: { choice: TraceChoice; numbers: Numbers }) {
       up: () => move(choice.next(at, -1)),
       first: () => move(visible[0] ?? -1),
       last: () => move(visible.at(-1) ?? -1),
-      name: () => focus("pass", at),
+      name: () => focus("pass-name", at),
       tool: () => focus("pin", at),
       pin: () => choice.pin(at),
     });
@@ -186,19 +188,6 @@ function Row({ pass, place, hidden, current, stop, letter, check, choice, number
   );
 }
 
-export function time(seconds: number): string {
-  const ms = seconds * 1000;
-  if (ms < 0.05) return "";
-  if (ms < 10) return `${ms.toFixed(1)} ms`;
-  return ms < 1000 ? `${ms.toFixed(0)} ms` : `${seconds.toFixed(1)} s`;
-}
-
-const SIGNS = [
-  ["added", "+"],
-  ["removed", "−"],
-  ["changed", "~"],
-] as const;
-
 function Effect({
   pass,
   counts,
@@ -220,31 +209,9 @@ function Effect({
   );
 }
 
-function Changes({ counts }: { counts: Counts }) {
-  const signs = SIGNS.filter(([mark]) => counts[mark]);
-  const forks = (["merged", "split"] as const).filter((mark) => counts[mark]);
-  if (signs.length + forks.length === 0)
-    return (
-      <span class="wb-dim" title="The same ops, grouped or annotated differently">
-        regrouped
-      </span>
-    );
-  return (
-    <>
-      {signs.map(([mark, sign]) => (
-        <span key={mark} class={`wb-mark-${mark}`}>
-          {sign}
-          {counts[mark]}
-        </span>
-      ))}
-      {forks.map((mark) => (
-        <span key={mark} class="wb-mark-merged">
-          <Icon name={mark} />
-          {counts[mark]}
-        </span>
-      ))}
-    </>
-  );
+/** A shorter time is not worth reading. */
+function time(seconds: number): string {
+  return seconds < 5e-5 ? "" : formatTime(seconds * 1e6);
 }
 
 const NOTHING: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 /** The steps of a pipeline as a slider: one tick a pass, larger where it changed something. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
-import { counted } from "../text/counted.ts";
+import { counted, formatTime } from "../text/counted.ts";
 
 export interface SliderStep {
   name: string;
@@ -107,6 +107,6 @@ function jump(steps: readonly SliderStep[], from: number, direction: 1 | -1, go:
 function describe(steps: readonly SliderStep[], at: number): string {
   const pass = steps[at];
   if (!pass) return `All ${counted(steps.length, "pass")}`;
-  const seconds = pass.seconds === undefined ? "" : ` · ${(pass.seconds * 1000).toFixed(1)} ms`;
+  const seconds = pass.seconds === undefined ? "" : ` · ${formatTime(pass.seconds * 1e6)}`;
   return `${at + 1} / ${steps.length}  ${pass.name}${WORDS[pass.status] ?? ""}${seconds}`;
 }

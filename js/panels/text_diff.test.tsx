@@ -4,9 +4,9 @@ import { mount } from "../components/mount.tsx";
 import { drawn } from "../dom_testing.ts";
 import { compare, type Picture } from "../graph/picture.ts";
 import { diff, graph } from "../graph/testing.ts";
+import { type PrintedModule } from "../model/trace_store.ts";
 import { Stage } from "../render/stage.ts";
 import { Ruler } from "../render/text.ts";
-import { type PrintedModule } from "./printed_pair.ts";
 import { TextDiff } from "./text_diff.tsx";
 
 globalThis.IntersectionObserver = class {

@@ -7,8 +7,9 @@ import { useMemo, useRef } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { stageSignals } from "../components/stage_signals.ts";
 import { type Picture } from "../graph/picture.ts";
+import { type PrintedModule } from "../model/trace_store.ts";
 import { type Stage } from "../render/stage.ts";
-import { comparePrinted, type PrintedModule, type PrintedPair } from "./printed_pair.ts";
+import { comparePrinted, type PrintedPair } from "./printed_pair.ts";
 import { SIGN, TextRows } from "./text_rows.tsx";
 import { TextView } from "./text_view.ts";
 

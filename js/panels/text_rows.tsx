@@ -1,8 +1,10 @@
 /** The rows of two texts: one line of each, with a sign between them. */
 // biome-ignore-all lint/a11y/useSemanticElements: rows of a grid layout, which are skipped while they are out of sight
 // biome-ignore-all lint/a11y/useFocusableInteractive: the grid has the focus, and names the row that the keyboard is on
+
 import { type RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { SIGNS } from "../components/icon.tsx";
 import { usePageId } from "../components/ids.ts";
 import { memo } from "../components/memo.ts";
 import { type Stage } from "../render/stage.ts";
@@ -12,7 +14,7 @@ import { type PrintedPair, type Side } from "./printed_pair.ts";
 import { occurrences, SearchMarks } from "./search_marks.ts";
 import { type TextView } from "./text_view.ts";
 
-export const SIGN = { same: "", changed: "~", removed: "−", added: "+", moved: "↕" } as const;
+export const SIGN = { ...SIGNS, same: "", moved: "↕" } as const;
 
 export function TextRows({ view, stage }: { view: TextView; stage: Stage }) {
   const id = usePageId();

@@ -11,7 +11,7 @@ export interface Size {
 }
 
 const MIN_SCALE = 0.0001;
-export const MAX_SCALE = 4;
+const MAX_SCALE = 4;
 /** A part of a graph is first shown no smaller than this. */
 export const READING_SCALE = 0.8;
 /** From this scale on, boxes show all that they have (frame.ts). */

@@ -1,9 +1,10 @@
 /** What stands in each item's box, and how large the box is. Both sides of a picture share one size. */
 import { badgeText, chosenAttributes, compactType, groupName, opName } from "../graph/labels.ts";
 import { type Badge } from "../graph/links.ts";
-import { Kind, text } from "../graph/payload.ts";
+import { text } from "../graph/payload.ts";
 import { type Picture, sideOf } from "../graph/picture.ts";
 import { type Visible } from "../graph/visible.ts";
+import { Kind } from "../model/messages.ts";
 import { oneLine, type Ruler } from "./text.ts";
 
 export const LABEL = 13;

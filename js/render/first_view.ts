@@ -1,7 +1,7 @@
 /** The first view of a scene: all of it where that can be read, else its first change, else its beginning. */
 import { changedNodes } from "../graph/neighbours.ts";
-import { Kind } from "../graph/payload.ts";
 import { BOTH, sideOf } from "../graph/picture.ts";
+import { Kind } from "../model/messages.ts";
 import { type Box, type Camera, FULL_SCALE, fit, READING_SCALE, type Size, WHOLE_SCALE } from "./camera.ts";
 import { itemsOf } from "./derive.ts";
 import { around, type Scene } from "./scene.ts";

@@ -1,15 +1,7 @@
 /** Notes on a graph besides the marks of a diff: a region with braces, letters on branches, the nodes merged so far. */
+import { type EdgeValues, type Marks, type Sign } from "../model/messages.ts";
 import { position } from "./overlay.ts";
 import { type Scene } from "./scene.ts";
-
-type Sign = [item: number, sign: string, look: string, dotted: boolean];
-
-/** Values of edges as Python sends them. */
-interface EdgeValues {
-  title: string;
-  unit: string;
-  edges: [source: number, target: number, value: number][];
-}
 
 /** Values of the edges of one scene, with the ends of their scale. */
 interface EdgeColours {
@@ -39,16 +31,8 @@ export interface Notes {
 
 const MOST_NUMBERS = 3;
 
-export function readNotes(raw: unknown): Notes | null {
-  const {
-    wash = [],
-    entry = -1,
-    exit = -1,
-    signs = [],
-    done = [],
-    numbers = [],
-    edges = null,
-  } = (raw ?? {}) as Partial<Notes>;
+export function readNotes(marks: Marks | undefined, numbers: number[] = []): Notes | null {
+  const { wash = [], entry = -1, exit = -1, signs = [], done = [], edges = null } = marks ?? {};
   const notes = { wash, entry, exit, signs, done, numbers, edges, colours: null, labels: [] };
   return edges !== null || wash.length + signs.length + done.length + numbers.length > 0 ? notes : null;
 }

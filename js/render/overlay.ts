@@ -1,16 +1,12 @@
 /** Measured values as colours: cividis, which is even in lightness and reads the same for colour-blind people. */
 
-/** One graph's values: of nodes, and of its own groups, each with a node that is in it. */
-interface Measured {
-  values?: Record<string, number>;
-  groups?: Record<string, [value: number, node: number]>;
-}
+import { type OverlayState, type SideValues } from "../model/messages.ts";
 
 export interface Overlay {
   title: string;
   unit: string;
   /** The graph's; or that of the graph before and that of the graph after. */
-  sides: Measured[];
+  sides: SideValues[];
   low: number;
   high: number;
 }
@@ -41,17 +37,10 @@ export function inkOn(t: number): string {
   return t > 0.5 ? "#111" : "#fff";
 }
 
-export function readOverlay(raw: unknown): Overlay | null {
-  const data = raw as (Measured & { title?: unknown; unit?: unknown; after?: Measured }) | null;
-  if (!data?.values) return null;
+export function readOverlay(state: OverlayState | undefined): Overlay | null {
+  if (!state?.values) return null;
   // The scale's ends are set where the values meet what is drawn.
-  return {
-    title: String(data.title ?? ""),
-    unit: String(data.unit ?? ""),
-    sides: [data, data.after ?? {}],
-    low: 0,
-    high: 0,
-  };
+  return { title: state.title ?? "", unit: state.unit ?? "", sides: [state, state.after ?? {}], low: 0, high: 0 };
 }
 
 export function position(overlay: Pick<Overlay, "low" | "high">, value: number): number {

@@ -1,6 +1,6 @@
 /** Groups as soft boxes with a header; what kind of group it is shows in its line. */
 import { groupName } from "../graph/labels.ts";
-import { GroupKind } from "../graph/payload.ts";
+import { GroupKind } from "../model/messages.ts";
 import { HEADER, PAD } from "./content.ts";
 import { type Detail, type Frame, overlayValue, sx, sy } from "./frame.ts";
 import { cividis, formatValue, inkOn, position } from "./overlay.ts";

@@ -109,17 +109,17 @@ export class Stage {
 
   setPicture(picture: Picture, collapsed?: ReadonlySet<number>): Promise<void> {
     const old = this.picture;
-    const nodes = this.scene ? carry(old, picture) : null;
+    const kept = this.scene ? carry(old, picture, this.selection) : null;
+    const nodes = kept?.nodes ?? null;
     // The picture on screen is an older one where this one overtakes another.
     const shown = this.scene?.visible.picture;
-    this.carried = shown && shown !== old ? carry(shown, picture) : nodes;
-    const kept = nodes ? keptOf(this.selection, nodes) : [];
+    this.carried = shown && shown !== old ? carry(shown, picture).nodes : nodes;
     this.picture = picture;
     this.found = null;
     this.hoveredNode = -1;
     const start = collapsed ?? carriedCollapse(old, picture, nodes, this.options);
     this.options = { ...this.options, collapsed: start };
-    this.selection = kept;
+    this.selection = kept?.selection ?? [];
     this.choosing = !this.scene && collapsed === undefined;
     this.asked = [];
     this.events.emit("collapsed", start);
@@ -510,17 +510,6 @@ function carriedCollapse(old: Picture, next: Picture, nodes: Int32Array | null, 
     else start.delete(g);
   });
   return start;
-}
-
-/** The selected nodes in another picture; `nodes[u]` is the old node that became node u, or -1. */
-function keptOf(selection: readonly number[], nodes: Int32Array): number[] {
-  if (selection.length === 0) return [];
-  const selected = new Set(selection);
-  const kept: number[] = [];
-  nodes.forEach((old, u) => {
-    if (selected.has(old)) kept.push(u);
-  });
-  return kept;
 }
 
 function identity(count: number): Int32Array {

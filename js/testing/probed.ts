@@ -5,9 +5,18 @@
  * pixels of the pane.
  */
 import page from "../index.ts";
-import { paneOf } from "../pane/pane.ts";
+import { Pane } from "../pane/pane.ts";
 import { toScreen } from "../render/camera.ts";
 import { type Stage } from "../render/stage.ts";
+
+const stages = new WeakMap<HTMLCanvasElement, Stage>();
+const { frame } = Pane.prototype;
+
+/** A pane makes a frame each time it paints. */
+Pane.prototype.frame = function (this: Pane) {
+  stages.set(this.canvas, this.stage);
+  return frame.call(this);
+};
 
 export default {
   render(context: Parameters<typeof page.render>[0]): () => void {
@@ -23,12 +32,14 @@ function probe(root: HTMLElement): void {
   Object.defineProperties(root, {
     frames: {
       get: () => {
-        if (frames === null)
-          stageOf(root)?.events.on("painted", () => {
+        const stage = stageOf(root);
+        if (frames === null && stage) {
+          frames = 0;
+          stage.events.on("painted", () => {
             frames = (frames ?? 0) + 1;
           });
-        frames ??= 0;
-        return frames;
+        }
+        return frames ?? 0;
       },
     },
     selected: { get: () => stageOf(root)?.look.selected.size ?? 0 },
@@ -38,7 +49,7 @@ function probe(root: HTMLElement): void {
 
 function stageOf(root: HTMLElement): Stage | undefined {
   const canvas = root.querySelector<HTMLCanvasElement>("canvas.wb-canvas");
-  return canvas ? paneOf(canvas)?.stage : undefined;
+  return canvas ? stages.get(canvas) : undefined;
 }
 
 function places(stage: Stage | undefined, side: 0 | 1): number[][] {

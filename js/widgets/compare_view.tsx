@@ -1,14 +1,14 @@
 /** Two graphs and their difference. */
 import { type FunctionComponent } from "preact";
 import { Hosted } from "../components/mount.tsx";
+import { open } from "../components/opened.ts";
 import { type Model } from "../model/model.ts";
 import { type Traits } from "../model/traits.ts";
-import { bindCompare } from "../pane/bind_compare.ts";
 import { countScenes } from "../pane/scenes.ts";
+import { bindCompare } from "../panels/bind_compare.ts";
 import { Compare, CompareBar, ComparePanes, type NameMarks } from "../panels/compare.tsx";
 import { Stage } from "../render/stage.ts";
 import { heightOf } from "./graph_view.tsx";
-import { open } from "./opened.ts";
 
 interface FootProps {
   compare: Compare;

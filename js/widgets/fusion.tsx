@@ -5,15 +5,15 @@ import { Button } from "../components/button.tsx";
 import { Icon } from "../components/icon.tsx";
 import { linkedNodes } from "../components/linked.tsx";
 import { Hosted } from "../components/mount.tsx";
+import { open } from "../components/opened.ts";
 import { Main, Panel } from "../components/panel.tsx";
 import { BusyStrip, ErrorStrip } from "../components/strips.tsx";
 import { Tabs } from "../components/tabs.tsx";
-import { type Model, numbers } from "../model/model.ts";
+import { type Model } from "../model/model.ts";
 import { Inspector } from "../panels/inspector.tsx";
 import { GraphPanes, GraphTools, LegendButton, OneGraph } from "../panels/one_graph.tsx";
 import { readNotes } from "../render/notes.ts";
 import { type Stage } from "../render/stage.ts";
-import { open } from "./opened.ts";
 
 /** The differences between the two inspectors. */
 interface Kind {
@@ -49,7 +49,7 @@ export function fusion(model: Model, el: HTMLElement, { side, tabs, acts }: Kind
   graph.pane.onedge = (edge) => selectEdge(stage, edge);
   const panels = computed(() => traits.get("panels").value ?? {});
   const status = computed(() => traits.get("status").value ?? {});
-  const tab = computed(() => String(traits.get("tab").value ?? ""));
+  const tab = computed(() => traits.get("tab").value ?? "");
   // A saved page has the words of one tab: the one that was open.
   const kept = tab.peek() || tabs[0]?.name;
   const blocks = { send, reveal: (nodes: number[]) => void stage.reveal(nodes) };
@@ -68,7 +68,7 @@ export function fusion(model: Model, el: HTMLElement, { side, tabs, acts }: Kind
   const Page = () => (
     <>
       <Blocks blocks={panels.value.head} class="wb-header" {...blocks} />
-      <Main height={Math.max(240, Number(traits.get("height").value) || 640)}>
+      <Main height={Math.max(240, traits.get("height").value ?? 640)}>
         <div class="wb-centre">
           <div class="wb-bar" role="toolbar" aria-label="Graph">
             <LegendButton graph={graph} />
@@ -111,8 +111,8 @@ export function fusion(model: Model, el: HTMLElement, { side, tabs, acts }: Kind
     const { head, card, tab: opened } = panels.value;
     return linkedNodes([...(head ?? []), ...(card ?? []), ...((tab.value && opened) || [])]);
   });
-  shell.atEnd(effect(() => stage.setNotes(readNotes({ ...marks.value, numbers: named.value }))));
-  shell.atEnd(showMarked(stage, () => numbers(marks.value?.at)));
+  shell.atEnd(effect(() => stage.setNotes(readNotes(marks.value, named.value))));
+  shell.atEnd(showMarked(stage, () => marks.value?.at ?? []));
   return () => graph.end();
 }
 

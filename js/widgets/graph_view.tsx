@@ -1,10 +1,10 @@
 /** One graph. */
 
 import { Hosted } from "../components/mount.tsx";
+import { open } from "../components/opened.ts";
 import { Scale } from "../components/scale.tsx";
-import { Shell } from "../components/shell.tsx";
-import { listen, type Model, numbers, watch } from "../model/model.ts";
-import { Traits } from "../model/traits.ts";
+import { listen, type Model, watch } from "../model/model.ts";
+import { type Traits } from "../model/traits.ts";
 import { Brief } from "../panels/brief.tsx";
 import { GraphPanes, GraphTools, LegendButton, OneGraph } from "../panels/one_graph.tsx";
 import { readOverlay } from "../render/overlay.ts";
@@ -12,18 +12,17 @@ import { readOverlay } from "../render/overlay.ts";
 const HEIGHT = 520;
 
 export function heightOf(traits: Traits): number {
-  return Number(traits.get("height").value) || HEIGHT;
+  return traits.get("height").value ?? HEIGHT;
 }
 
 export function graphView(model: Model, el: HTMLElement): () => void {
-  const shell = new Shell(el, "graph-view");
-  const traits = new Traits(model);
+  const { shell, traits } = open(model, el, "graph-view");
   const graph = new OneGraph(model, shell);
   const overlay = () => graph.stage.setOverlay(readOverlay(model.get("overlay_state")));
   const ends = [
     watch(model, ["overlay_state"], overlay),
     listen(model, (message) => {
-      if (message.type === "show") void graph.stage.reveal(numbers(message.ids));
+      if (message.type === "show") void graph.stage.reveal(message.ids);
     }),
   ];
   shell.render(<View graph={graph} traits={traits} />);
@@ -31,7 +30,6 @@ export function graphView(model: Model, el: HTMLElement): () => void {
   overlay();
   return () => {
     for (const end of ends) end();
-    traits.dispose();
     graph.end();
   };
 }

@@ -1,9 +1,9 @@
 /** A memory plan, or two: the sizes in words, the charts, and the selection that it shares with views of graphs. */
 import { Button } from "../components/button.tsx";
+import { open } from "../components/opened.ts";
 import { type Model } from "../model/model.ts";
 import { MemoryBoard } from "../pane/memory_board.ts";
 import { Memory } from "../panels/memory.tsx";
-import { open } from "./opened.ts";
 
 const HEIGHT = 420;
 
@@ -14,7 +14,7 @@ export function memory(model: Model, el: HTMLElement): () => void {
     <>
       <div class="wb-bar">
         <span class="wb-memory-words" data-testid="memory-headline">
-          {String(traits.get("headline").value ?? "")}
+          {traits.get("headline").value}
         </span>
         <Button label="Show all kernels (f)" testid="fit" onClick={() => board.setWindow(null)}>
           Fit
@@ -22,7 +22,7 @@ export function memory(model: Model, el: HTMLElement): () => void {
       </div>
       <Memory
         {...{ board, shell, send }}
-        height={Number(traits.get("height").value) || HEIGHT}
+        height={traits.get("height").value ?? HEIGHT}
         lists={traits.get("blocks").value ?? []}
       />
     </>

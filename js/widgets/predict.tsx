@@ -1,30 +1,33 @@
 /** A question, a field for a guess, and then the answer. */
 import { useRef } from "preact/hooks";
-import { Button } from "../components/button.tsx";
+import { Button, Segments } from "../components/button.tsx";
+import { open } from "../components/opened.ts";
 import { type Answer } from "../model/messages.ts";
 import { type Model } from "../model/model.ts";
-import { open } from "./opened.ts";
 
 type Ask = (guess: string) => void;
 
 export function predict(model: Model, el: HTMLElement): () => void {
   const { shell, traits, send } = open(model, el, "predict");
-  const trait = (name: string) => String(traits.get(name).value ?? "");
   const ask: Ask = (guess) => send({ type: "reveal", guess });
   const Page = () => {
     const shown = traits.get("shown").value ?? {};
     const askable = shown.stage === undefined || shown.stage === "asked" || shown.stage === "failed";
-    const choices = traits.get("choices").value;
+    const choices = traits.get("choices").value ?? [];
     return (
       <>
         <div class="wb-predict-asked">
-          <span class="wb-predict-question">{trait("question")}</span>
+          <span class="wb-predict-question">{traits.get("question").value}</span>
           <span class="wb-predict-entry">
             {askable &&
-              (Array.isArray(choices) && choices.length > 0 ? (
-                <Choices choices={choices.map(String)} ask={ask} />
+              (choices.length > 0 ? (
+                <Segments
+                  label="Predictions"
+                  choices={choices.map((choice) => [choice, choice, choice, "predict-choice"] as const)}
+                  pick={ask}
+                />
               ) : (
-                <Guess unit={trait("unit")} ask={ask} />
+                <Guess unit={traits.get("unit").value} ask={ask} />
               ))}
             {askable && (
               <Button label="The answer, without a prediction" testid="predict-show" onClick={() => ask("")}>
@@ -33,7 +36,7 @@ export function predict(model: Model, el: HTMLElement): () => void {
             )}
           </span>
         </div>
-        <AnswerLine shown={shown} guessed={trait("guess") !== ""} />
+        <AnswerLine shown={shown} guessed={traits.get("guess").value !== ""} />
       </>
     );
   };
@@ -41,19 +44,7 @@ export function predict(model: Model, el: HTMLElement): () => void {
   return () => shell.dispose();
 }
 
-function Choices({ choices, ask }: { choices: string[]; ask: Ask }) {
-  return (
-    <span class="wb-segments">
-      {choices.map((choice) => (
-        <button key={choice} type="button" class="wb-segment" data-testid="predict-choice" onClick={() => ask(choice)}>
-          {choice}
-        </button>
-      ))}
-    </span>
-  );
-}
-
-function Guess({ unit, ask }: { unit: string; ask: Ask }) {
+function Guess({ unit, ask }: { unit: string | undefined; ask: Ask }) {
   const field = useRef<HTMLInputElement>(null);
   const give = () => {
     const guess = field.current?.value.trim() ?? "";

@@ -3,36 +3,36 @@ import { effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { CodeBlock } from "../components/blocks.tsx";
 import { Button } from "../components/button.tsx";
-import { CheckButton, failed } from "../components/checks.tsx";
+import { CheckButton } from "../components/checks.tsx";
+import { open } from "../components/opened.ts";
 import { Main, Panel } from "../components/panel.tsx";
-import { Shell } from "../components/shell.tsx";
+import { type Shell } from "../components/shell.tsx";
 import { stageSignals } from "../components/stage_signals.ts";
 import { BusyStrip, ErrorStrip } from "../components/strips.tsx";
 import { Tabs } from "../components/tabs.tsx";
 import { type Failure } from "../model/messages.ts";
-import { type Model } from "../model/model.ts";
-import { TraceChoice } from "../model/trace_choice.ts";
+import { type Model, type Send } from "../model/model.ts";
+import { failed, TraceChoice } from "../model/trace_choice.ts";
 import { TraceStore } from "../model/trace_store.ts";
-import { Traits } from "../model/traits.ts";
-import { bindCompare } from "../pane/bind_compare.ts";
+import { type Traits } from "../model/traits.ts";
 import { countScenes } from "../pane/scenes.ts";
+import { TraceScreen } from "../pane/trace_screen.ts";
+import { bindCompare } from "../panels/bind_compare.ts";
 import { Compare, CompareBar, ComparePanes } from "../panels/compare.tsx";
 import { Inspector } from "../panels/inspector.tsx";
 import { Pins } from "../panels/pins.tsx";
 import { Ribbon } from "../panels/ribbon.tsx";
-import { StepList, time } from "../panels/step_list.tsx";
+import { SideFacts } from "../panels/side_facts.tsx";
+import { StepList } from "../panels/step_list.tsx";
 import { StepSlider } from "../panels/step_slider.tsx";
 import { TextDiff } from "../panels/text_diff.tsx";
 import { Stage } from "../render/stage.ts";
-import { counted } from "../text/counted.ts";
-import { TraceScreen } from "./trace_screen.ts";
+import { counted, formatTime } from "../text/counted.ts";
 
 export function stepper(model: Model, el: HTMLElement): () => void {
-  const shell = new Shell(el, "stepper");
-  shell.root.classList.toggle("wb-saved-page", model.get("saved") === true);
+  const { shell, traits, saved, send } = open(model, el, "stepper");
   const stage = new Stage(shell.ruler);
   countScenes(shell.root, stage);
-  const traits = new Traits(model);
   const store = new TraceStore(model);
   const choice = new TraceChoice(traits);
   const screen = new TraceScreen(model, stage, choice, store);
@@ -58,16 +58,13 @@ export function stepper(model: Model, el: HTMLElement): () => void {
   };
   screen.start((pair) => bindCompare(pair, compare, shell, problem, () => screen.waiting.peek()));
   const end = effect(() => shell.say(screen.waiting.value ? "Reading the graphs of this step …" : "", "states"));
-  const parts = { shell, stage, traits, store, choice, screen, compare, undrawn, tab };
+  const parts = { shell, send, saved, stage, traits, store, choice, screen, compare, undrawn, tab };
   shell.render(<Stepper {...parts} />);
   shell.root.append(shell.status);
-  compare.facts[0].value = <SideFacts {...parts} side={0} />;
-  compare.facts[1].value = <SideFacts {...parts} side={1} />;
   return () => {
     end();
     screen.dispose();
     store.dispose();
-    traits.dispose();
     compare.dispose();
     stage.dispose();
     shell.dispose();
@@ -78,6 +75,8 @@ type Parts = Parameters<typeof Stepper>[0];
 
 function Stepper(parts: {
   shell: Shell;
+  send: Send;
+  saved: boolean;
   stage: Stage;
   traits: Traits;
   store: TraceStore;
@@ -87,13 +86,13 @@ function Stepper(parts: {
   undrawn: { value: Failure | null };
   tab: { value: string };
 }) {
-  const { shell, traits, store, choice, screen, compare, tab } = parts;
-  const height = Math.max(320, Number(traits.get("height").value) || 640);
+  const { shell, send, traits, store, choice, screen, compare, tab } = parts;
+  const height = Math.max(320, traits.get("height").value ?? 640);
   const status = traits.get("status").value ?? {};
   const { width } = shell;
   return (
     <>
-      <Header choice={choice} traits={traits} />
+      <Header {...parts} />
       <Main height={height}>
         <Panel name="Passes" side="left" startsOpen={width.value >= 640}>
           <StepList choice={choice} numbers={store} />
@@ -101,14 +100,14 @@ function Stepper(parts: {
         <div class="wb-centre">
           <CompareBar compare={compare} />
           <Problems {...parts} />
-          <ComparePanes compare={compare} />
+          <ComparePanes compare={compare} facts={(side) => <StateSizes {...parts} side={side} />} />
           <Ribbon
             places={screen.history.value ?? []}
             steps={choice.steps}
             shown={screen.shown.value}
             onPick={(place) => screen.visit(place)}
           />
-          <BusyStrip busy={status.busy} send={(message) => traits.model.send(message)} />
+          <BusyStrip busy={status.busy} send={send} />
         </div>
         <Panel name="Inspector" side="right" startsOpen={width.value >= 1300}>
           <Inspector stage={parts.stage} />
@@ -125,7 +124,7 @@ function Stepper(parts: {
           {
             name: "code",
             title: "Code",
-            content: <CodeBlock block={{ t: "code", name: "code", text: codeOf(choice) }} />,
+            content: <Code {...parts} />,
           },
         ]}
       />
@@ -133,7 +132,7 @@ function Stepper(parts: {
   );
 }
 
-function Header({ choice, traits }: { choice: TraceChoice; traits: Traits }) {
+function Header({ choice, saved, send }: Parts) {
   const { title = "", dialect = "", opt_level, checkable } = choice.listing.value;
   const { steps } = choice;
   const changed = steps.filter((pass) => pass.status === "changed").length;
@@ -142,10 +141,9 @@ function Header({ choice, traits }: { choice: TraceChoice; traits: Traits }) {
     dialect.slice(0, 1).toUpperCase() + dialect.slice(1),
     `opt level ${opt_level ?? "?"}`,
     `${counted(steps.length, "pass")}, ${changed} changed something`,
-    time(seconds),
+    formatTime(seconds * 1e6),
   ];
   const words = about.filter(Boolean).join(" · ");
-  const saved = traits.get("saved").value === true;
   return (
     <header class="wb-header">
       <span class="wb-title" title={title}>
@@ -156,7 +154,7 @@ function Header({ choice, traits }: { choice: TraceChoice; traits: Traits }) {
       </span>
       <span class="wb-space" />
       <Pins choice={choice} />
-      {checkable && !saved && <CheckButton send={(message) => traits.model.send(message)} />}
+      {checkable && !saved && <CheckButton send={send} />}
     </header>
   );
 }
@@ -195,23 +193,12 @@ function Lost({ text, retry }: { text: string; retry: () => void }) {
   );
 }
 
-/** Beside each title: kernels and nodes of that side. */
-function SideFacts({ store, screen, side }: Parts & { side: 0 | 1 }) {
+/** Beside each title: kernels and nodes of that state. */
+function StateSizes({ store, screen, side }: Parts & { side: 0 | 1 }) {
   const facts = store.facts(screen.shown.value[side]).value;
-  const name = side === 0 ? "before" : "after";
   if (!facts) return null;
   const sizes = ` · ${facts.ops.toLocaleString("en")} ops · ${facts.nodes.toLocaleString("en")} nodes`;
-  return (
-    <>
-      <span class="wb-kernels" data-testid={`kernels-${name}`}>
-        {facts.kernels}
-      </span>
-      <span>{facts.kernels === 1 ? " kernel" : " kernels"}</span>
-      <span class="wb-dim" data-testid={`sizes-${name}`} title={sizes}>
-        {sizes}
-      </span>
-    </>
-  );
+  return <SideFacts side={side} kernels={facts.kernels} sizes={sizes} />;
 }
 
 function Slider({ choice }: { choice: TraceChoice }) {
@@ -244,20 +231,12 @@ function Text({ tab, screen, stage }: Parts) {
 }
 
 /** The Python for what is on the screen. */
-function codeOf(choice: TraceChoice): string {
-  const step = choice.step.value;
-  const lines = ["stepper = wb.PassStepper(t)"];
-  if (choice.comparing.value) {
-    const pinned = choice.pinned.value;
-    const graphs = pinned.map((at) => (at < 0 ? "t.start.graph" : `t.steps[${at}].after`));
-    lines.push(`stepper.compare(${pinned.join(", ")})`, `wb.diff(${graphs.join(", ")})`);
-  } else if (step < 0) lines.push("stepper.step = -1", "t.diff");
-  else
-    lines.push(
-      `stepper.step = ${step}`,
-      `t.steps[${step}].diff    # ${choice.name(step)}`,
-      `t.steps[${step}].text_after`,
-    );
+function Code({ choice, store }: Parts) {
+  const steps = choice.comparing.value ? choice.pinned.value : [choice.step.value];
+  const key = steps.join();
+  useEffect(() => store.want([["code", ...steps]]), [key, store]);
+  store.news.value;
+  const text = store.code(steps) ?? (store.lost([["code", ...steps]]) || "Loading the code …");
   const { code } = choice.listing.value;
-  return [...lines, ...(code ? ["", "# The same passes with TVM alone:", code] : [])].join("\n");
+  return <CodeBlock block={{ t: "code", name: "code", text: [text, code].filter(Boolean).join("\n\n") }} />;
 }

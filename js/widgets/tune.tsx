@@ -1,8 +1,8 @@
 /** The TunePanel: the state of a search, as Python describes it. */
 import { effect } from "@preact/signals";
 import { Blocks } from "../components/blocks.tsx";
+import { open } from "../components/opened.ts";
 import { type Model } from "../model/model.ts";
-import { open } from "./opened.ts";
 
 export function tune(model: Model, el: HTMLElement): () => void {
   const { shell, traits, send } = open(model, el, "tune");

@@ -1,20 +1,20 @@
 /** The whole workbench: passes at the left, the graph in the middle, the inspector at the right, steps and tabs beneath. */
 import { type Signal, signal } from "@preact/signals";
 import { type ComponentChildren } from "preact";
-import { Blocks } from "../components/blocks.tsx";
-import { type Checks, failed } from "../components/checks.tsx";
+import { Blocks, CodeBlock } from "../components/blocks.tsx";
 import { type Reveal } from "../components/linked.tsx";
+import { open } from "../components/opened.ts";
 import { Main, Panel } from "../components/panel.tsx";
-import { Shell } from "../components/shell.tsx";
+import { type Shell } from "../components/shell.tsx";
 import { BusyStrip, ErrorStrip } from "../components/strips.tsx";
 import { Tabs } from "../components/tabs.tsx";
-import { type Failure, type Printed, type State, type ToPython } from "../model/messages.ts";
+import { type Failure, type State } from "../model/messages.ts";
 import { type Model, type Send } from "../model/model.ts";
-import { Traits } from "../model/traits.ts";
-import { bindCompare } from "../pane/bind_compare.ts";
+import { type Checks, failed } from "../model/trace_choice.ts";
+import { type Traits } from "../model/traits.ts";
 import { MemoryBoard } from "../pane/memory_board.ts";
 import { countScenes } from "../pane/scenes.ts";
-import { CodeTab } from "../panels/code.tsx";
+import { bindCompare } from "../panels/bind_compare.ts";
 import { Compare, CompareBar, ComparePanes } from "../panels/compare.tsx";
 import { Explore } from "../panels/explore.tsx";
 import { Header } from "../panels/header.tsx";
@@ -24,7 +24,7 @@ import { Memory } from "../panels/memory.tsx";
 import { PassList } from "../panels/pass_list.tsx";
 import { PrintedText } from "../panels/printed_text.tsx";
 import { BuildReasons } from "../panels/real_build.tsx";
-import { SideFacts } from "../panels/side_facts.tsx";
+import { StateFacts } from "../panels/side_facts.tsx";
 import { type SliderStep, StepSlider } from "../panels/step_slider.tsx";
 import { Stage } from "../render/stage.ts";
 
@@ -41,46 +41,34 @@ const TOLD = [
 ] as const;
 
 export function workbench(model: Model, el: HTMLElement): () => void {
-  const shell = new Shell(el, "workbench");
+  const { shell, traits, saved, send } = open(model, el, "workbench");
   const stage = new Stage(shell.ruler);
   countScenes(shell.root, stage);
-  const traits = new Traits(model);
-  const send = (message: ToPython) => model.send(message);
-  const saved = model.get("saved") === true;
-  shell.root.classList.toggle("wb-saved-page", saved);
   const compare = new Compare(shell, stage);
   const undrawn = signal<Failure | null>(null);
   const asked = signal(false);
   const board = new MemoryBoard(traits, "memory_viewport");
-  const open = signal("measure");
+  const tab = signal("measure");
   const reveal = (nodes: number[]) => void stage.reveal(nodes);
   const pick = (name: string) => {
-    open.value = name;
+    tab.value = name;
     // Python makes the content of a tab when it is open.
     send({ type: "tab", name });
   };
   compare.onkey = ({ key }) => {
     if (key === "u") send({ type: "undo" });
     else if (key === "U") send({ type: "redo" });
-    else if (key === "d") pick(open.value === "text" ? "" : "text");
+    else if (key === "d") pick(tab.value === "text" ? "" : "text");
     else return false;
     return true;
   };
-  shell.render(<Page {...{ shell, stage, traits, compare, board, undrawn, asked, open, pick, saved, send, reveal }} />);
+  shell.render(<Page {...{ shell, stage, traits, compare, board, undrawn, asked, tab, pick, saved, send, reveal }} />);
   shell.root.append(shell.status);
-  const state = () => traits.get("state").value ?? {};
-  (["before", "after"] as const).forEach((side, i) => {
-    const Facts = () => <SideFacts state={state()} side={side} asked={asked} saved={saved} send={send} />;
-    compare.facts[i === 0 ? 0 : 1].value = <Facts />;
+  const unbind = bindCompare(model, compare, shell, (message) => {
+    undrawn.value = message === null ? null : { title: "The graph can't be drawn", text: message, at: Date.now() };
   });
-  const ends = [
-    bindCompare(model, compare, shell, (message) => {
-      undrawn.value = message === null ? null : { title: "The graph can't be drawn", text: message, at: Date.now() };
-    }),
-  ];
   return () => {
-    for (const end of ends) end();
-    traits.dispose();
+    unbind();
     compare.dispose();
     stage.dispose();
     shell.dispose();
@@ -98,7 +86,7 @@ interface PageProps {
   /** Whether the reasons of the real build are open. */
   asked: Signal<boolean>;
   /** The name of the open tab. */
-  open: Signal<string>;
+  tab: Signal<string>;
   pick: (name: string) => void;
   saved: boolean;
   send: Send;
@@ -106,7 +94,7 @@ interface PageProps {
 }
 
 function Page({ shell, stage, traits, compare, ...page }: PageProps) {
-  const { board, undrawn, asked, open, pick, saved, send, reveal } = page;
+  const { board, undrawn, asked, tab, pick, saved, send, reveal } = page;
   const state = traits.get("state").value ?? {};
   const checks = traits.get("checks").value ?? {};
   const width = shell.width.value;
@@ -122,9 +110,9 @@ function Page({ shell, stage, traits, compare, ...page }: PageProps) {
   });
   const explore = <Explore state={state} found={traits.get("exploration").value ?? {}} send={send} />;
   const printed = {
-    ...{ model: traits.model, stage, open: open.value === "text" },
-    seq: Number(traits.get("seq").value ?? 0),
-    saved: saved ? ((traits.get("texts").value as Printed[] | undefined) ?? []) : undefined,
+    ...{ model: traits.model, stage, open: tab.value === "text" },
+    seq: traits.get("seq").value ?? 0,
+    saved: saved ? (traits.get("texts").value ?? []) : undefined,
   };
   const tabs = [
     {
@@ -141,12 +129,12 @@ function Page({ shell, stage, traits, compare, ...page }: PageProps) {
     ...told,
     { name: "explore", title: "Explore", content: <Asking saved={saved}>{explore}</Asking> },
     { name: "text", title: "Text", content: <PrintedText {...printed} /> },
-    { name: "code", title: "Code", content: <CodeTab code={state.code ?? ""} pipeline={state.pipeline_text ?? ""} /> },
+    { name: "code", title: "Code", content: <Code state={state} /> },
   ];
   return (
     <>
       <Header state={state} saved={saved} send={send} />
-      <Main height={Math.max(320, Number(traits.get("height").value) || HEIGHT)}>
+      <Main height={Math.max(320, traits.get("height").value ?? HEIGHT)}>
         <Panel name="Passes" side="left" startsOpen={width >= 640}>
           <Asking saved={saved}>
             <PassList state={state} catalog={traits.get("catalog").value ?? {}} checks={checks} send={send} />
@@ -156,7 +144,7 @@ function Page({ shell, stage, traits, compare, ...page }: PageProps) {
           <CompareBar compare={compare} />
           <ErrorStrip error={undrawn.value ?? state.error ?? wrong(state, checks) ?? unbuilt(state)} />
           <BuildReasons state={state} open={asked} />
-          <ComparePanes compare={compare} />
+          <ComparePanes compare={compare} facts={(side) => <StateFacts {...{ state, side, asked, saved, send }} />} />
           <BusyStrip busy={state.busy} send={send} />
         </div>
         <Panel name="Inspector" side="right" startsOpen={width >= 1300}>
@@ -172,7 +160,7 @@ function Page({ shell, stage, traits, compare, ...page }: PageProps) {
           hidden={state.mode === "context" && !state.passes?.length}
         />
       </Asking>
-      <Tabs tabs={tabs} open={open.value} onPick={pick} name="workbench" />
+      <Tabs tabs={tabs} open={tab.value} onPick={pick} name="workbench" />
     </>
   );
 }
@@ -188,6 +176,18 @@ interface ToldProps {
 /** Blocks that Python makes. They are drawn again only when they change: a plot is long. */
 function Told({ traits, trait, ...props }: ToldProps) {
   return <Blocks blocks={traits.get(trait).value} {...props} />;
+}
+
+/** The Python that does with TVM alone what was clicked here. */
+function Code({ state: { code, pipeline_text: pipeline } }: { state: State }) {
+  return (
+    <div class="wb-code-tab">
+      <div class="wb-cut" title={pipeline}>
+        <code>{pipeline}</code>
+      </div>
+      <CodeBlock block={{ t: "code", name: "code", text: code || "Nothing to show yet." }} />
+    </div>
+  );
 }
 
 /** Controls that ask the kernel: in a saved page they can't be pressed. */

@@ -1,4 +1,4 @@
-"""The TypeScript of the page exports only names that another file imports."""
+"""The page exports only names that another file imports, and does not depend on the marks of its tests."""
 
 from __future__ import annotations
 
@@ -46,3 +46,9 @@ def test_exports_are_imported() -> None:
         if (path, name) not in used
     ]
     assert needless == []
+
+
+def test_test_ids_are_for_tests() -> None:
+    texts = {**sources(), JS / "style.css": (JS / "style.css").read_text(encoding="utf-8")}
+    product = {path: text for path, text in texts.items() if ".test." not in path.name}
+    assert [path.name for path, text in product.items() if "[data-testid" in text] == []

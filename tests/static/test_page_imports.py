@@ -1,4 +1,4 @@
-"""The TypeScript of the page and of its benchmarks: each import resolves, and there are no import circles."""
+"""The TypeScript of the page has layers; its imports and those of its benchmarks resolve, without circles."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ import networkx as nx
 ROOT = Path(__file__).parents[2]
 JS, LAYOUT = ROOT / "js", ROOT / "benchmarks/layout"
 IMPORT = re.compile(r'^(?:import|export)\b[^;"(]*?"(\.[^"?]*)', re.MULTILINE)
+
+LAYERS = ("text", "graph", "layout", "render", "model", "components", "pane", "panels", "widgets", "")
+"a file imports from its own folder or from those before; the entries are in no folder"
+LOWEST = {"model/messages.ts", "unzip.ts", "style.css"}
+"types from Python, a function of the browser, a text: every layer may import them"
 
 
 def imports() -> nx.DiGraph:
@@ -34,8 +39,25 @@ def test_imports_are_read() -> None:
 
 def test_no_import_circles() -> None:
     circles = [
-        sorted(str(path.relative_to(JS)) for path in circle)
+        sorted(str(path.relative_to(ROOT)) for path in circle)
         for circle in nx.strongly_connected_components(imports())
         if len(circle) > 1
     ]
     assert circles == []
+
+
+def test_layers() -> None:
+    edges = [(a, b) for a, b in imports().edges if a.is_relative_to(JS)]
+    pairs = [(str(a.relative_to(JS)), str(b.relative_to(JS))) for a, b in edges]
+    layer = {
+        name: LAYERS.index(name.rpartition("/")[0].split("/")[0])
+        for pair in pairs
+        for name in pair
+        if "testing" not in name
+    }
+    upward = [
+        f"{name} imports {other}"
+        for name, other in pairs
+        if name in layer and other in layer and other not in LOWEST and layer[name] < layer[other]
+    ]
+    assert upward == []

@@ -9,10 +9,12 @@ from workbench.widgets import page_types
 
 
 def misfits_of(view: Any) -> list[str]:
-    """Return the places at which the JSON traits of a widget are not of their types; {} and [] are values of any."""
+    """Return the places at which the traits of a widget that the page reads are not of their types; {} is a value of any."""
     hints = get_type_hints(page_types.Traits)
-    typed = [name for name, trait in view.traits().items() if "json" in trait.metadata]
-    return [each for name in typed if (value := getattr(view, name)) for each in misfits(value, hints[name], name)]
+    typed = [name for name in view.trait_names(sync=True) if name in hints]
+    return [
+        each for name in typed if (value := getattr(view, name)) != {} for each in misfits(value, hints[name], name)
+    ]
 
 
 def misfits(value: Any, kind: Any, at: str = "") -> list[str]:

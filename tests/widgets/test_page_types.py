@@ -54,7 +54,16 @@ def test_what_a_pass_stepper_shows_and_sends(graph: Graph) -> None:
     start, end = (State(None, lambda: graph, lambda: "text") for _ in range(2))
     view = wb.PassStepper(Trace("sample", "relay", (Step("Pass", start, end, "changed", 0.1),), start, 3))
     assert misfits_of(view) == []
-    wishes = [("state", 0), ("facts", 1), ("text", 0), ("diff", 0, 1), ("counts", 0, 1), ("lineage", 0, 1)]
+    wishes = [
+        ("state", 0),
+        ("facts", 1),
+        ("text", 0),
+        ("diff", 0, 1),
+        ("counts", 0, 1),
+        ("lineage", 0, 1),
+        ("code", 0),
+        ("code", -1, 0),
+    ]
     page = Page(view)
     page.send("want", items=[list(wish) for wish in wishes])
     sent = page.messages

@@ -131,7 +131,17 @@ def test_the_page_gets_what_it_asks_for_with_the_bytes_beside(stepper):
 
 
 @pytest.mark.parametrize(
-    "item", [("state", 3), ("state", -1), ("state",), ("diff", 0), ("eval", 0), ("message", 0), ("lineage", 0, 99)]
+    "item",
+    [
+        ("state", 3),
+        ("state", -1),
+        ("state",),
+        ("diff", 0),
+        ("eval", 0),
+        ("message", 0),
+        ("lineage", 0, 99),
+        ("code", 9),
+    ],
 )
 def test_what_there_is_not_is_answered_in_words(stepper, item):
     ((answer, _),) = ask(stepper, item)
@@ -164,6 +174,18 @@ def test_a_nodes_history_is_what_lineage_says(stepper):
     assert answer["places"][1]["sure"] == "exact"
 
 
+@pytest.mark.parametrize("steps", [(-1,), (2,), (-1, 3)], ids=str)
+def test_the_code_shows_the_same(stepper, steps):
+    ((answer, _),) = ask(stepper, ("code", *steps))
+    names = {"wb": wb, "t": stepper.trace}
+    exec(answer["text"], names)
+    if len(steps) == 1:
+        stepper.step = steps[0]
+    else:
+        stepper.compare(*steps)
+    assert names["stepper"].shown == stepper.shown
+
+
 def test_a_trace_without_modules_cannot_be_checked_and_says_so(stepper):
     with pytest.raises(WorkbenchError, match="run it again"):
         stepper.check()
@@ -176,6 +198,7 @@ def test_a_saved_page_has_every_answer_of_the_live_one(stepper, tmp_path: Path):
     states = States(stepper.trace)
     wishes = [(kind, n) for kind in ("state", "facts", "text") for n in range(len(states))]
     wishes += [("diff", *pair) for pair in [(0, 1), (0, 2), (1, 2)]]
+    wishes += [("code", -1), ("code", 3), ("code", 3, -1)]
     for wish in wishes:
         live = json.loads(to_json(states.message(wish)))
         assert answers[",".join(map(str, wish))] == live
@@ -197,6 +220,12 @@ def test_too_many_pairs_are_left_out_with_the_reason(stepper, tmp_path: Path, mo
     assert sorted(key for key in answers if key.startswith("diff")) == ["diff,0,1", "diff,0,2", "diff,1,2"]
     assert not [key for key in answers if key.startswith("lineage")]
     assert "too large" in saved_trace.ABSENT["lineage"]
+
+
+def test_the_code_of_too_many_pairs_is_left_out(stepper, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(saved_trace, "CODE_STEPS", 3)
+    answers = saved_answers(stepper.save(tmp_path / "x.html"))
+    assert [key for key in answers if key.startswith("code")] == [f"code,{step}" for step in range(-1, 5)]
 
 
 def test_a_lost_state_is_saved_as_its_reason(trace, tmp_path: Path):

@@ -151,7 +151,7 @@ def test_a_comparison_shows_nodes_of_the_sides_that_it_has():
     view = wb.CompareView(chain("relu"), chain("exp"))
     page = Page(view)
     view.show([1], side="before")
-    assert page.messages == [{"type": "show", "side": "before", "ids": [1]}]
+    assert page.messages == [{"type": "show_side", "side": "before", "ids": [1]}]
     with pytest.raises(WorkbenchError, match="'before' and 'after'"):
         view.show([1], side="left")
 

@@ -14,6 +14,7 @@ from workbench.errors import UnknownKeyword, WorkbenchError
 from workbench.graph.diff import MARKS, GraphDiff
 from workbench.graph.export import compare_to_graphviz, to_graphviz
 from workbench.graph.model import Graph
+from workbench.widgets.page_types import Viewport
 from workbench.widgets.pictures import by_graphviz, by_layout, find_node, write
 from workbench.widgets.saved_page import saved_page
 from workbench.widgets.still import AGAIN, LIVE, Bundle, Still, new_id, svg_picture
@@ -127,7 +128,7 @@ class View(anywidget.AnyWidget):
     muted = traitlets.List(
         traitlets.Unicode(), help='op types drawn faintly ("nn.relu"), other kinds ("constant"), marks ("mark:kept")'
     ).tag(**SAVED)
-    viewport = traitlets.Dict(help="the centre, x and y, and the scale; empty: the view chooses").tag(**SAVED)
+    viewport = json_trait(Viewport, "the centre, x and y, and the scale; empty: the view chooses")
 
     def __init__(self, **traits: object) -> None:
         known = [name for name in self.trait_names() if not name.startswith("_")]

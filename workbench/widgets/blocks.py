@@ -33,7 +33,7 @@ class Heading(Linked):
 
 
 class Paragraph(Linked):
-    """A paragraph; `look` is `strong` for the first sentence to read, `small` for details, `bad` for an error."""
+    """A paragraph; `look` is `strong` for the first sentence, `small` for details, `bad` for an error, `unit` after a number."""
 
     t: Literal["p"]
     text: str

@@ -1,7 +1,7 @@
 """The JSON that Python sends to a page: the values of traits, and messages.
 
-js/model/messages.ts is generated from this and from messages.py by `make messages`. A trait begins as {}, and a saved page may be
-of an older version, so that most fields may be missing: those of a class with `total=False`.
+js/model/messages.ts is generated from this and from messages.py by `make messages`. A trait of JSON begins as {}, so that its fields
+may be missing: those of a class with `total=False`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,31 @@ from workbench.widgets.memory.payload import PlanPayload
 from workbench.widgets.payload import DiffPayload, GraphPayload
 
 # -- every widget
+
+
+class Viewport(TypedDict, total=False):
+    """The part of a graph that a view shows: the centre, and the scale; {} lets the view choose."""
+
+    x: float
+    y: float
+    scale: float
+
+
+class StepWindow(TypedDict, total=False):
+    """The part of a memory plan that a view shows: {} for all of it."""
+
+    start: float
+    end: float
+    "the steps between which the view shows"
+    top: float
+    "the pixels above the first row that it leaves out"
+
+
+class Sides(TypedDict, total=False):
+    """Ids of nodes or groups of the two graphs of a comparison."""
+
+    before: list[int]
+    after: list[int]
 
 
 class Failure(TypedDict):
@@ -125,6 +150,7 @@ class Listing(TypedDict, total=False):
     steps: list[StepState]
     checkable: bool
     code: str
+    "the same passes with TVM alone"
 
 
 class CheckState(TypedDict):
@@ -174,9 +200,17 @@ class TextMessage(Printed):
 class SidesMessage(TypedDict):
     """The text of both modules in the Workbench's picture."""
 
-    type: Literal["text"]
+    type: Literal["texts"]
     seq: int
     sides: list[Printed]
+
+
+class CodeMessage(TypedDict):
+    """The Python that shows a step, or compares the states after two."""
+
+    type: Literal["code"]
+    steps: list[int]
+    text: str
 
 
 class CountsMessage(TypedDict):
@@ -244,9 +278,11 @@ class ShowMessage(TypedDict):
     ids: list[int]
 
 
-class ShowSideMessage(ShowMessage):
+class ShowSideMessage(TypedDict):
     """Bring nodes of one side into view."""
 
+    type: Literal["show_side"]
+    ids: list[int]
     side: Literal["before", "after"]
 
 
@@ -458,8 +494,36 @@ class Exploration(TypedDict, total=False):
 
 
 class Traits(TypedDict, total=False):
-    """The traits of the widgets that hold JSON, by name."""
+    """The traits that the page reads, of all widgets, by name; a widget has some of them."""
 
+    _view: str
+    _still_id: str
+    height: int
+    direction: Literal["down", "right"]
+    show_constants: bool
+    show_tuples: bool
+    edges_by_dtype: bool
+    legend: bool
+    muted: list[str]
+    viewport: Viewport | StepWindow
+    selection: list[int] | Sides
+    hovered: int | Sides
+    collapsed: list[int] | Sides | None
+    titles: list[str]
+    mode: Literal["split", "changed", "overlay"]
+    hops: int
+    seq: int
+    step: int
+    pinned: list[int]
+    shows: Literal["step", "pinned"]
+    hide_unchanged: bool
+    tab: str
+    memory_viewport: StepWindow
+    headline: str
+    question: str
+    unit: str
+    choices: list[str]
+    guess: str
     graph: GraphPayload
     before: GraphPayload
     after: GraphPayload
@@ -488,6 +552,8 @@ class SavedValues(TypedDict, total=False):
 
     saved: bool
     saved_trace: SavedTrace
+    texts: list[Printed]
+    "of both sides of a saved Workbench"
 
 
 ToPage = (
@@ -495,6 +561,7 @@ ToPage = (
     | StateMessage
     | TextMessage
     | SidesMessage
+    | CodeMessage
     | CountsMessage
     | DiffMessage
     | LineageMessage

@@ -60,8 +60,8 @@ class GraphPayload(TypedDict, total=False):
     strings: list[str]
 
 
-class DiffPayload(TypedDict):
-    """The marks of the nodes of two graphs, and the pairs of nodes that belong together."""
+class DiffPayload(TypedDict, total=False):
+    """The marks of the nodes of two graphs, and the pairs of nodes that belong together; {} before there are any."""
 
     before_mark: bytes
     after_mark: bytes

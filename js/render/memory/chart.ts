@@ -94,7 +94,7 @@ export function xOf({ window, view }: MemoryFrame, step: number): number {
   return GUTTER + ((step - window.start) / (window.end - window.start)) * (view.width - GUTTER - RIGHT);
 }
 
-export function stepAt({ window, view }: MemoryFrame, x: number): number {
+function stepAt({ window, view }: MemoryFrame, x: number): number {
   return window.start + ((x - GUTTER) / (view.width - GUTTER - RIGHT)) * (window.end - window.start);
 }
 

@@ -1,8 +1,10 @@
 /** Draws the chart of a memory plan: blocks first, then the curve and the sizes over what leaves the plot. */
+
+import { formatBytes } from "../../text/counted.ts";
 import { type Pen } from "../pen.ts";
 import { oneLine } from "../text.ts";
 import { AXIS, GUTTER, headOf, type MemoryFrame, NARROW, RIGHT, rowTop, xOf } from "./chart.ts";
-import { formatBytes, nodesAt, type Place } from "./plan.ts";
+import { nodesAt, type Place } from "./plan.ts";
 
 const SIZE = 11;
 /** Pixels of a kernel that has room for its name. */

@@ -1,6 +1,8 @@
 /** A memory plan as Python sends it: columns of tensors, of kernels (steps) and of storages (rows). */
-import { type Bytes, column } from "../../graph/payload.ts";
-import { type PlanPayload } from "../../model/messages.ts";
+
+import { column } from "../../graph/payload.ts";
+import { type Bytes, type PlanPayload } from "../../model/messages.ts";
+import { formatBytes } from "../../text/counted.ts";
 
 /** The column `role` holds indices of these. */
 export const ROLES = ["input", "output", "intermediate", "workspace"];
@@ -61,14 +63,6 @@ function decodePart(columns: object = {}): Record<string, Column> {
 /** The part of a list that belongs to item `i`: it ends at `end[i]`. */
 function listed(end: Column, items: Column, i: number): number[] {
   return Array.prototype.slice.call(items, i > 0 ? end[i - 1] : 0, end[i]);
-}
-
-/** Bytes in a readable unit, as workbench/measurement/columns.py writes them. */
-export function formatBytes(count: number): string {
-  const [factor, unit] =
-    count < 1e4 ? [1, "bytes"] : count < 999.5e3 ? [1e3, "kB"] : count < 999.5e6 ? [1e6, "MB"] : [1e9, "GB"];
-  const value = count / factor;
-  return `${(value < 999.5 ? Number(value.toPrecision(3)) : Math.round(value)).toLocaleString("en")} ${unit}`;
 }
 
 /** A block is a tensor in its row; row -1 is the curve, whose items are steps. */

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from workbench.widgets.fusion.program import Fused
     from workbench.widgets.inspector_queue import Requests
 
-MOST_EDGES = 2000
-"edges that are coloured at once"
-
 
 class Costs:
     """The costs of the boundaries of one program, computed when the tab is open.
@@ -133,7 +130,7 @@ def marks(costs: BoundaryCosts | None) -> Marks:
     if not edges:
         return {}
     title, unit = ("One kernel would save", "µs") if timed else ("Written and read", "bytes")
-    values: EdgeValues = {"title": title, "unit": unit, "edges": edges[:MOST_EDGES]}
+    values: EdgeValues = {"title": title, "unit": unit, "edges": edges}
     return {"edges": values}
 
 

@@ -54,7 +54,7 @@ def head(fused: Fused, base: Fused, before: str) -> list[Block]:
     if fused.report.failure:
         facts = [words("FuseOps fails on this graph", "strong", "kernels")]
     else:
-        facts = [words(f"{kernels}", "number", "kernels"), words("kernel" if kernels == 1 else "kernels", name="word")]
+        facts = [words(f"{kernels}", "number", "kernels"), words("kernel" if kernels == 1 else "kernels", "unit")]
         facts.append(words(f"{size(fused.handed)} between kernels", "small", "handed"))
     if fused.program.edits and not fused.report.failure and not base.report.failure:
         more = fused.handed - base.handed
@@ -254,10 +254,6 @@ def python(before: str, edits: Sequence[str], fused: Fused, selection: Sequence[
     )
 
 
-MOST_SIGNS = 2000
-"signs at once"
-
-
 def region_marks(found: Region) -> Marks:
     """Return the shading of a region."""
     return {"wash": list(found.nodes), "entry": found.entry, "exit": found.exit}
@@ -288,7 +284,7 @@ def branch_marks(groups: Sequence[BranchGroup]) -> Marks:
         look = "removed" if group.kind == "hazard" else "orange"
         for node in (n for branch in group.branches for n in branch):
             signs.setdefault(node, (node, sign, look, group.kind == "near"))
-    return {"signs": list(signs.values())[:MOST_SIGNS]}
+    return {"signs": list(signs.values())}
 
 
 def chain_marks(found: Sequence[ConstantChain]) -> Marks:
@@ -300,4 +296,4 @@ def chain_marks(found: Sequence[ConstantChain]) -> Marks:
         )
         for node in chain.nodes:
             signs.setdefault(node, (node, sign, look, not chain.folds))
-    return {"signs": list(signs.values())[:MOST_SIGNS]}
+    return {"signs": list(signs.values())}

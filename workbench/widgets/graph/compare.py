@@ -122,4 +122,4 @@ def show_message(nodes: Iterable[int], side: str) -> ShowSideMessage:
     """Return the message that brings nodes of a side into view; raises WorkbenchError if there is no such side."""
     if side not in SIDES:
         raise WorkbenchError(f"a comparison has the sides 'before' and 'after', not {side!r}")
-    return {"type": "show", "side": side, "ids": list(nodes)}
+    return {"type": "show_side", "side": side, "ids": list(nodes)}

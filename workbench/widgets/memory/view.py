@@ -18,6 +18,7 @@ from workbench.widgets.blocks import Block, sendable
 from workbench.widgets.graph.ids import SIDES, Sides, known, sides_of
 from workbench.widgets.memory.payload import PlanPayload, encode_plan
 from workbench.widgets.memory.tensors import tensor_list
+from workbench.widgets.page_types import StepWindow
 from workbench.widgets.still import AGAIN, LIVE
 
 
@@ -76,7 +77,7 @@ class MemoryView(TextView):
     blocks = json_trait(list[Block], "the largest tensors of each plan as a list")
     headline = traitlets.Unicode(help="the sizes, and what the plans do not show").tag(**SAVED)
     selection = PlanNodes().tag(**SAVED)
-    viewport = traitlets.Dict(help="the steps that are shown, and the rows; empty: all").tag(**SAVED)
+    viewport = json_trait(StepWindow, "the steps that are shown, and the rows; empty: all")
     height = traitlets.Int(420, min=160, help="height in CSS pixels").tag(**SAVED)
 
     def __init__(

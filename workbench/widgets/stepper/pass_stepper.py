@@ -168,7 +168,7 @@ class PassStepper(View):
 
     def _code(self) -> str:
         try:
-            return self.trace.code()
+            return f"# The same passes with TVM alone:\n{self.trace.code()}"
         except WorkbenchError as error:
             return f"# {error}"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import gzip
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, permutations
 
 from workbench.errors import WorkbenchError
 from workbench.widgets.page_types import LostMessage, Place, SavedTrace
@@ -21,11 +21,14 @@ CHUNK = 200_000
 "characters of JSON in a chunk; a larger answer has a chunk of its own"
 PAIR_NODES = 160_000
 "most nodes in the differences of all pairs of states: those of bert-12 take 9 s"
+CODE_STEPS = 70
+"most steps with code for all pairs: 5,000 short texts"
 PLACES = 400_000
 "most places of all lineages: about 3 s"
 ABSENT = {
     "diff": "This saved page has no difference of these two states: the trace is too large for all pairs. "
     "Pin the two steps in the notebook and save the page again.",
+    "code": "# This saved page has no code for these two steps: the trace has too many. stepper.compare(a, b) compares them.",
     "lineage": "This saved page has no histories of nodes: the trace is too large. Open it in a notebook to follow a node.",
 }
 "the answers to requests that a saved page cannot hold"
@@ -65,6 +68,11 @@ def _answers(states: States, shown: tuple[int, int]) -> Iterator[tuple[str, str]
     wishes += [("state", n) for n in numbers]
     wishes += [("diff", *pair) for pair in pairs]
     wishes += [("text", n) for n in numbers]
+    steps_and_start = range(WHOLE, len(states.of_step))
+    wishes += [("code", step) for step in steps_and_start]
+    wishes += (
+        [("code", *pair) for pair in permutations(steps_and_start, 2)] if len(states.of_step) <= CODE_STEPS else []
+    )
     for wish in wishes:
         yield ",".join(map(str, wish)), to_json(_answer(states, wish))
     for key, value in _lineages(states):

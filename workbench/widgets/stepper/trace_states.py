@@ -18,6 +18,7 @@ from workbench.pipeline.step import State
 from workbench.pipeline.trace import Trace
 from workbench.widgets.history import Newest
 from workbench.widgets.page_types import (
+    CodeMessage,
     CountsMessage,
     DiffMessage,
     Facts,
@@ -114,7 +115,8 @@ class States:
     def message(self, wish: Wish) -> ToPage:
         """Return the answer to a request of the page.
 
-        A request is ("state", n), ("facts", n), ("text", n), ("diff", a, b), ("counts", a, b) or ("lineage", n, node).
+        A request is ("state", n), ("facts", n), ("text", n), ("diff", a, b), ("counts", a, b), ("lineage", n, node),
+        ("code", step) or ("code", step, step).
 
         Raises
         ------
@@ -125,6 +127,12 @@ class States:
         numbers = [number for number in given if type(number) is int]
         if kind == "lineage" and len(numbers) == len(given) == 2:
             return self.lineage(*numbers)
+        if (
+            kind == "code"
+            and len(numbers) == len(given) in (1, 2)
+            and set(numbers) <= {*range(WHOLE, len(self.of_step))}
+        ):
+            return self._code(*numbers)
         answers: dict[object, tuple[int, Callable[..., ToPage]]] = {
             "state": (1, self._state),
             "facts": (1, self._facts),
@@ -157,6 +165,19 @@ class States:
         changes = self.diff(before, after)
         encoded = encode_diff(changes, self.graph(before), self.graph(after))
         return {"type": "diff", "before": before, "after": after, "counts": changes.counts, "diff": encoded}
+
+    def _code(self, *steps: int) -> CodeMessage:
+        lines = ["stepper = wb.PassStepper(t)"]
+        if len(steps) == 2:
+            graphs = ["t.start.graph" if step == WHOLE else f"t.steps[{step}].after" for step in steps]
+            lines += [f"stepper.compare({steps[0]}, {steps[1]})", f"wb.diff({', '.join(graphs)})"]
+        elif steps[0] == WHOLE:
+            lines += ["stepper.step = -1", "t.diff"]
+        else:
+            at = f"t.steps[{steps[0]}]"
+            name = " ".join(self.trace.steps[steps[0]].name.split())
+            lines += [f"stepper.step = {steps[0]}", f"{at}.diff    # {name}", f"{at}.text_after"]
+        return {"type": "code", "steps": list(steps), "text": "\n".join(lines)}
 
     def lineage(self, state: int, node: int) -> LineageMessage:
         """Return one node's path through the trace: the states in order, its nodes in each, and the certainty of the link.

@@ -32,7 +32,7 @@ from workbench.widgets.graph.ids import SIDES, CollapsedSides, SideIds
 from workbench.widgets.history import History
 from workbench.widgets.memory.payload import PlanPayload
 from workbench.widgets.messages import Handlers
-from workbench.widgets.page_types import Catalog, CheckState, Exploration, OverlayState, State
+from workbench.widgets.page_types import Catalog, CheckState, Exploration, OverlayState, State, StepWindow
 from workbench.widgets.payload import DiffPayload, GraphPayload, packed
 from workbench.widgets.stepper.trace_states import printed
 from workbench.widgets.workbench import page
@@ -91,7 +91,7 @@ class Workbench(View):
     plans = json_trait(
         list[PlanPayload], "the memory plan of the present configuration, after the one that it is compared with"
     )
-    memory_viewport = traitlets.Dict(help="as MemoryView.viewport").tag(**SAVED)
+    memory_viewport = json_trait(StepWindow, "as MemoryView.viewport")
     waterfall_tab = json_trait(list[Block], "the effect of each pass")
     ablation_tab = json_trait(list[Block], "the loss without each pass")
 
@@ -383,7 +383,7 @@ class Workbench(View):
             picture = self._live_page.picture_of(seq)
             if picture is not None:
                 sides = [printed(state) for state in (picture.first, picture.last)]
-                self.send(*packed({"type": "text", "seq": seq, "sides": sides}))
+                self.send(*packed({"type": "texts", "seq": seq, "sides": sides}))
 
         self._texts.submit_first({seq: send}, lambda _, error: self.session.reports.report(error))
 

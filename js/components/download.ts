@@ -1,6 +1,5 @@
 /** Gives the browser a file to keep, made on the page. */
-import { element } from "../components/element.ts";
-import { contextOf } from "./context.ts";
+import { contextOf, element } from "./element.ts";
 
 /** What browsers still make a canvas of. */
 const LONGEST_SIDE = 16_000;

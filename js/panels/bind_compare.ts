@@ -4,11 +4,12 @@ import { decode } from "../graph/payload.ts";
 import { compare as pictureOf } from "../graph/picture.ts";
 import { readDiff } from "../graph/read_diff.ts";
 import { equal } from "../model/equal.ts";
-import { listen, type Model, numbers, watch, write } from "../model/model.ts";
+import { type Sides } from "../model/messages.ts";
+import { listen, type Model, watch, write } from "../model/model.ts";
 import { fromSides, toSides } from "../model/sides.ts";
-import { type Compare, readMode } from "../panels/compare.tsx";
+import { bindShown } from "../pane/bind_shown.ts";
 import { readOverlay } from "../render/overlay.ts";
-import { bindShown } from "./bind_shown.ts";
+import { type Compare } from "./compare.tsx";
 
 export function bindCompare(
   model: Model,
@@ -21,7 +22,7 @@ export function bindCompare(
   const { stage } = compare;
   const bound = bindShown(model, stage);
   // The selection that the page has: another one in the model is a wish of Python's.
-  let known: unknown;
+  let known: Sides | undefined;
   let taking = false;
   const wish = () => {
     const wanted = model.get("selection");
@@ -39,7 +40,7 @@ export function bindCompare(
       };
       const picture = pictureOf(decode(before), decode(after), readDiff(diff));
       const first = stage.scene === null;
-      void stage.setPicture(picture, bound.collapsed(picture)).then(painted);
+      void stage.setPicture(picture, bound.collapsed(picture));
       taking = false;
       const chosen = fromSides(picture, wanted);
       if (chosen.length > 0 && first) stage.choose(chosen);
@@ -54,20 +55,8 @@ export function bindCompare(
     if (wanted !== undefined && !waits()) stage.choose(fromSides(stage.picture, wanted));
   };
   let selecting = 0;
-  const painted = () => {
-    const seq = model.get("seq");
-    const off = stage.events.on("painted", () => {
-      off();
-      // For those who wait for the picture in the page itself.
-      shell.root.dataset.painted = String(seq ?? "");
-    });
-    stage.repaint();
-  };
-  const titles = () => {
-    const given = model.get("titles");
-    compare.setTitles(Array.isArray(given) ? given.map(String) : []);
-  };
-  const mode = () => compare.setMode(readMode(model.get("mode")), Number(model.get("hops") ?? 1));
+  const titles = () => compare.setTitles(model.get("titles") ?? []);
+  const mode = () => compare.setMode(model.get("mode") ?? "split", model.get("hops") ?? 1);
   const overlay = () => compare.setOverlay(readOverlay(model.get("overlay_state")));
   compare.onmode = (value, hops) => {
     write(model, "mode", value);
@@ -92,13 +81,9 @@ export function bindCompare(
       selecting = window.setTimeout(select);
     }),
     listen(model, (message) => {
-      if (message.type !== "show") return;
-      const nodes = stage.picture.node["side" in message && message.side === "before" ? 0 : 1];
-      void stage.reveal(
-        numbers(message.ids)
-          .map((id) => nodes[id] ?? -1)
-          .filter((u) => u >= 0),
-      );
+      if (message.type !== "show_side") return;
+      const nodes = stage.picture.node[message.side === "before" ? 0 : 1];
+      void stage.reveal(message.ids.map((id) => nodes[id] ?? -1).filter((u) => u >= 0));
     }),
   ];
   titles();

@@ -6,8 +6,8 @@ import { decode } from "../graph/payload.ts";
 import { compare } from "../graph/picture.ts";
 import { readDiff } from "../graph/read_diff.ts";
 import { payload } from "../graph/testing.ts";
-import { type DiffPayload, type GraphPayload, type Place, type ToPage } from "../model/messages.ts";
-import { watch } from "../model/model.ts";
+import { type Place, type ToPage } from "../model/messages.ts";
+import { type Callback, type ModelEvent, watch } from "../model/model.ts";
 import { TraceChoice } from "../model/trace_choice.ts";
 import { TraceStore, type Wish } from "../model/trace_store.ts";
 import { Traits } from "../model/traits.ts";
@@ -33,7 +33,7 @@ type Heard = (message: ToPage, buffers: unknown[]) => void;
 class TraceModel extends TestModel {
   readonly heard: Heard[] = [];
 
-  override on(name: string, callback: (...args: never[]) => void): void {
+  override on(name: ModelEvent, callback: Callback): void {
     if (name === "msg:custom") this.heard.push(callback as Heard);
     else super.on(name, callback);
   }
@@ -48,15 +48,15 @@ function show() {
   const screen = new TraceScreen(model, stage, choice, store);
   screen.start((pair) =>
     watch(pair, ["seq"], () => {
-      const graph = (name: string) => decode(pair.get(name) as GraphPayload);
-      void stage.setPicture(compare(graph("before"), graph("after"), readDiff(pair.get("diff") as DiffPayload)));
+      const graph = (name: "before" | "after") => decode(pair.get(name));
+      void stage.setPicture(compare(graph("before"), graph("after"), readDiff(pair.get("diff"))));
     }),
   );
   const tell = async (message: ToPage) => {
     for (const callback of model.heard) callback(message, []);
     await drawn();
   };
-  const graph = payload([{ label: "one" }, { label: "two", inputs: [0] }]) as unknown as GraphPayload;
+  const graph = payload([{ label: "one" }, { label: "two", inputs: [0] }]);
   const state = (n: number) => tell({ type: "state", state: n, nodes: 2, ops: 2, kernels: 0, graph });
   const diff = (before: number) =>
     tell({

@@ -1,7 +1,8 @@
 /** The start of every widget: its element, its traits, and the messages that a saved page cannot send. */
-import { Shell } from "../components/shell.tsx";
+
 import { type Model, type Send } from "../model/model.ts";
 import { Traits } from "../model/traits.ts";
+import { Shell } from "./shell.tsx";
 
 interface Opened {
   shell: Shell;

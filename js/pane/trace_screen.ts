@@ -5,8 +5,7 @@ import { type Place } from "../model/messages.ts";
 import { type Model, watch } from "../model/model.ts";
 import { PairModel } from "../model/pair_model.ts";
 import { type TraceChoice } from "../model/trace_choice.ts";
-import { around, onScreen, type Pair, type TraceStore, type Wish } from "../model/trace_store.ts";
-import { type PrintedModule } from "../panels/printed_pair.ts";
+import { around, onScreen, type Pair, type PrintedModule, type TraceStore, type Wish } from "../model/trace_store.ts";
 import { type Stage } from "../render/stage.ts";
 
 const NONE: Pair = [-1, -1];
@@ -149,7 +148,7 @@ export class TraceScreen {
     const [before, after, diff] = [store.graph(states[0]), store.graph(states[1]), store.diff(states)];
     if (!before || !after || !diff) return;
     this.target.value = states;
-    this.pair.put({ before, after, diff, titles });
+    this.pair.put({ before, after, diff, titles: [...titles] });
   }
 
   /** The state and the node of a lone selection, on the side after where it is on both. */

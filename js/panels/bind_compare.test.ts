@@ -3,9 +3,10 @@ import { test } from "node:test";
 import { Shell } from "../components/shell.tsx";
 import { drawn, TestModel } from "../dom_testing.ts";
 import { payload } from "../graph/testing.ts";
-import { Compare } from "../panels/compare.tsx";
+import { type Values } from "../model/model.ts";
 import { Stage } from "../render/stage.ts";
 import { bindCompare } from "./bind_compare.ts";
+import { Compare } from "./compare.tsx";
 
 globalThis.requestAnimationFrame = () => 1;
 globalThis.cancelAnimationFrame = () => undefined;
@@ -33,8 +34,8 @@ function show(traits: object, waits?: () => boolean) {
   const stage = new Stage(shell.ruler);
   const failures: (string | null)[] = [];
   const end = bindCompare(model, new Compare(shell, stage), shell, (message) => failures.push(message), waits);
-  const put = async (values: object) => {
-    for (const [name, value] of Object.entries(values)) model.set(name, value);
+  const put = async (values: Values) => {
+    model.put(values);
     await drawn();
     await drawn();
   };
@@ -49,6 +50,15 @@ test("a selection that the new picture does not have is cleared, and its numbers
   assert.deepEqual(model.get("selection"), { before: [2], after: [2] });
   await put(other());
   assert.deepEqual(stage.selection, []);
+  assert.deepEqual(model.get("selection"), { before: [], after: [] });
+});
+
+test("Python gets no selection that the page guessed", async () => {
+  const { model, stage, put } = show({ selection: {} });
+  await new Promise((done) => stage.events.on("scene", done));
+  stage.select([2]);
+  const graph = payload(["op0", "new", "op2"].map((label, i) => ({ label, inputs: i > 0 ? [i - 1] : [] })));
+  await put({ ...pair(3, 3), before: graph, after: graph });
   assert.deepEqual(model.get("selection"), { before: [], after: [] });
 });
 
