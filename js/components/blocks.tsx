@@ -15,6 +15,7 @@ import { Button } from "./button.tsx";
 import { CopyButton } from "./copy.tsx";
 import { EntryField } from "./entry.tsx";
 import { Linked, type Reveal } from "./linked.tsx";
+import { roving } from "./roving.ts";
 
 interface Context {
   send: Send;
@@ -85,7 +86,7 @@ function Words({ block, reveal }: Context & { block: Paragraph }) {
 
 function List({ block, ...context }: Context & { block: Lines }) {
   return (
-    <ul class="wb-links wb-rows-list" data-testid={block.name || undefined}>
+    <ul ref={roving} class="wb-links wb-rows-list" data-testid={block.name || undefined}>
       <Items rows={block.rows} {...context} />
     </ul>
   );
@@ -215,7 +216,7 @@ function Facts({ block, send }: Context & { block: Table }) {
       oneLine(text, 2000)
     );
   return (
-    <table class="wb-facts-table" data-testid={block.name || undefined}>
+    <table ref={roving} class="wb-facts-table" data-testid={block.name || undefined}>
       <thead>
         <tr>
           {head.map((text, j) => (

@@ -2,6 +2,7 @@
 import { createElement } from "preact";
 import { copy } from "../components/copy.tsx";
 import { element } from "../components/element.ts";
+import { press } from "../components/keys_card.tsx";
 import { elementOf } from "../components/mount.tsx";
 import { Tooltip, TooltipCard } from "../components/tooltip.tsx";
 import { nodesAsText } from "../graph/describe.ts";
@@ -14,7 +15,7 @@ import { type Theme } from "../render/theme.ts";
 import { counted } from "../text/counted.ts";
 import { Still } from "./cached_frame.ts";
 import { contextOf } from "./context.ts";
-import { endsOf, graphKey, nodesIn, nodesOf } from "./graph_keys.ts";
+import { endsOf, GRAPH_KEYS, nodesIn, nodesOf } from "./graph_keys.ts";
 import { Minimap } from "./minimap.ts";
 import { keepDrawing } from "./sheets.ts";
 
@@ -290,9 +291,9 @@ export class Pane {
     event.stopPropagation();
     if (isCopy(event) && this.copy()) return event.preventDefault();
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "m") this.minimap?.toggle();
-    else if (!graphKey(this.stage, event, this.options.sides) && !this.onkey(event)) return;
-    event.preventDefault();
+    const { stage, minimap } = this;
+    if (press(GRAPH_KEYS, event, { stage, minimap, sides: this.options.sides }) || this.onkey(event))
+      event.preventDefault();
   }
 
   /** Copies the text of the selected nodes, unless a text is selected on the page. */

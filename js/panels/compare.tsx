@@ -1,7 +1,7 @@
 /** Before and after side by side, or over each other, on one stage. CompareView, PassStepper and Workbench have it. */
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { type ComponentChildren } from "preact";
-import { KeysCard } from "../components/keys_card.tsx";
+import { help, type Keyed, type KeyRow, KeysCard, press, type Rows, VIEW_KEYS } from "../components/keys_card.tsx";
 import { LayoutFailure } from "../components/layout_failure.tsx";
 import { Legend, LegendPanel, LegendToggle } from "../components/legend.tsx";
 import { Hosted } from "../components/mount.tsx";
@@ -11,6 +11,7 @@ import { type Shell } from "../components/shell.tsx";
 import { stageSignals } from "../components/stage_signals.ts";
 import { ZoomButtons } from "../components/zoom_buttons.tsx";
 import { MARKS } from "../graph/picture.ts";
+import { GRAPH_KEYS } from "../pane/graph_keys.ts";
 import { Pane } from "../pane/pane.ts";
 import { type Overlay } from "../render/overlay.ts";
 import { type Sheet, toSvg } from "../render/save.ts";
@@ -35,7 +36,7 @@ export function readMode(value: unknown): Mode {
 /** The words for MARKS, given the titles of both sides. */
 export type NameMarks = (left: string, right: string) => readonly string[];
 
-export class Compare {
+export class Compare implements Keyed {
   readonly search: Search;
   readonly changes: Changes;
   readonly legend: Legend;
@@ -49,8 +50,10 @@ export class Compare {
   readonly panes = signal<readonly Pane[]>([]);
   readonly helping = signal(false);
   onmode: (mode: Mode, hops: number) => void = () => undefined;
-  /** Asked about keys that the graph has no use for. */
-  onkey: (event: KeyboardEvent) => boolean = () => false;
+  /** The widget's own keys. */
+  keys: readonly KeyRow[] = [];
+  /** The keys of its lists: they are on the card only. */
+  listed: Rows = [];
 
   constructor(
     readonly shell: Shell,
@@ -106,8 +109,8 @@ export class Compare {
     this.panes.value[0]?.canvas.focus({ preventScroll: true });
   }
 
-  help(): void {
-    this.helping.value = true;
+  get rows(): Rows {
+    return [...GRAPH_KEYS, ...COMPARE_KEYS, ...this.keys, ...this.listed];
   }
 
   /** The whole picture as it would be at 100 %, both sides. */
@@ -139,30 +142,17 @@ export class Compare {
   }
 
   private key(event: KeyboardEvent): boolean {
-    switch (event.key) {
-      case "/":
-        this.search.focus();
-        return true;
-      case "c":
-        this.setMode(this.mode === "changed" ? "split" : "changed");
-        return true;
-      case "n":
-        this.changes.nextOfAny();
-        return true;
-      case "?":
-        this.help();
-        return true;
-      case "l":
-        this.legend.toggle();
-        return true;
-      case "Escape":
-        this.search.clear();
-        return true;
-      default:
-        return this.onkey(event);
-    }
+    return press(this.keys, event, undefined) || press(COMPARE_KEYS, event, this) || press(VIEW_KEYS, event, this);
   }
 }
+
+const COMPARE_KEYS: readonly KeyRow<Compare>[] = [
+  {
+    does: "changed only",
+    act: { c: (compare) => compare.setMode(compare.mode === "changed" ? "split" : "changed") },
+  },
+  { does: "next change", act: { n: ({ changes }) => changes.nextOfAny() } },
+];
 
 export function CompareBar({ compare }: { compare: Compare }) {
   const { stage, shell } = compare;
@@ -175,7 +165,7 @@ export function CompareBar({ compare }: { compare: Compare }) {
       <Scale stage={stage} />
       <span class="wb-space" />
       <SearchBox search={compare.search} />
-      <ZoomButtons stage={stage} shell={shell} help={() => compare.help()} svg={() => compare.svg()} />
+      <ZoomButtons stage={stage} shell={shell} help={() => help(compare)} svg={() => compare.svg()} />
     </div>
   );
 }
@@ -245,7 +235,7 @@ export function ComparePanes({ compare, height }: { compare: Compare; height?: n
       </div>
       <LayoutFailure stage={stage} />
       <Brief stage={stage} markNames={compare.markNames.value} />
-      {compare.helping.value && <Help compare={compare} />}
+      <KeysCard view={compare} />
     </div>
   );
 }
@@ -262,17 +252,5 @@ function PaneHead({ compare, side }: { compare: Compare; side: 0 | 1 | "both" })
         </>
       ))}
     </div>
-  );
-}
-
-function Help({ compare }: { compare: Compare }) {
-  return (
-    <KeysCard
-      view={compare.shell.kind}
-      close={() => {
-        compare.helping.value = false;
-      }}
-      goBack={() => compare.focus()}
-    />
   );
 }

@@ -3,6 +3,7 @@ import { type ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Breakable } from "../components/breakable.tsx";
 import { Button } from "../components/button.tsx";
+import { roving } from "../components/roving.ts";
 import { HEADINGS, type RowState, type State } from "../model/messages.ts";
 import { type Send } from "../model/model.ts";
 import { formatBytes } from "../render/memory/plan.ts";
@@ -84,7 +85,7 @@ function Rows({ rows }: { rows: readonly RowState[] }) {
     setSort(sort?.key !== key ? { key, down: false } : sort.down ? null : { key, down: true });
   const slowest = Math.max(1e-9, ...rows.map((row) => row.q3_us ?? row.median_us ?? 0));
   return (
-    <table class="wb-rows">
+    <table ref={roving} class="wb-rows">
       <thead>
         <tr>
           {COLUMNS.map((key) => {

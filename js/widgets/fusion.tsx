@@ -20,8 +20,10 @@ interface Kind {
   side: string;
   tabs: readonly { name: string; title: string }[];
   /** Keys, and the actions of Python that they do. */
-  acts: Partial<Record<string, string>>;
+  acts: readonly (readonly [does: string, acts: Readonly<Record<string, string>>])[];
 }
+
+export const UNDO = ["undo, redo", { u: "undo", U: "redo" }] as const;
 
 const FUSION: Kind = {
   side: "Why",
@@ -33,18 +35,29 @@ const FUSION: Kind = {
     { name: "player", title: "Decisions" },
     { name: "code", title: "Code" },
   ],
-  acts: { x: "cut", r: "region", R: "outward", Escape: "unregion", u: "undo", U: "redo", j: "on", k: "back" },
+  acts: [
+    ["cut the boundary", { x: "cut" }],
+    ["shade the region, step outward", { r: "region", R: "outward" }],
+    ["leave the region", { Escape: "unregion" }],
+    UNDO,
+    ["next, previous decision", { j: "on", k: "back" }],
+  ],
 };
 
 export function fusion(model: Model, el: HTMLElement, { side, tabs, acts }: Kind = FUSION): () => void {
   const { shell, traits, saved, send } = open(model, el, "fusion");
   const act = (what: string) => send({ type: "act", what, arg: "" });
   const graph = new OneGraph(model, shell);
-  graph.onkey = ({ key }) => {
-    const what = acts[key];
-    if (what) act(what);
-    return key !== "Escape" && what !== undefined;
+  const doing = ([key, what]: [string, string]) => {
+    const does = () => {
+      act(what);
+      // Escape leaves the search too.
+      return key !== "Escape";
+    };
+    return [key, does];
   };
+  if (!saved)
+    graph.keys = acts.map(([does, whats]) => ({ does, act: Object.fromEntries(Object.entries(whats).map(doing)) }));
   const { stage } = graph;
   graph.pane.onedge = (edge) => selectEdge(stage, edge);
   const panels = computed(() => traits.get("panels").value ?? {});
@@ -84,7 +97,6 @@ export function fusion(model: Model, el: HTMLElement, { side, tabs, acts }: Kind
           </div>
           <ErrorStrip error={status.value.error} />
           <GraphPanes graph={graph} />
-          <BusyStrip busy={status.value.busy} send={send} />
         </div>
         <Panel name={side} side="right" startsOpen={shell.hasRoom(700)}>
           <div class="wb-panel-body">
@@ -101,7 +113,9 @@ export function fusion(model: Model, el: HTMLElement, { side, tabs, acts }: Kind
         open={tab.value}
         onPick={pick}
         tabs={tabs.map((each) => ({ ...each, content: content(each.name) }))}
-      />
+      >
+        <BusyStrip busy={status.value.busy} send={send} />
+      </Tabs>
     </>
   );
   shell.render(<Page />);

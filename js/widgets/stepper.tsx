@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { CodeBlock } from "../components/blocks.tsx";
 import { Button } from "../components/button.tsx";
 import { CheckButton, failed } from "../components/checks.tsx";
+import { press } from "../components/keys_card.tsx";
 import { Main, Panel } from "../components/panel.tsx";
 import { Shell } from "../components/shell.tsx";
 import { stageSignals } from "../components/stage_signals.ts";
@@ -20,7 +21,7 @@ import { Compare, CompareBar, ComparePanes } from "../panels/compare.tsx";
 import { Inspector } from "../panels/inspector.tsx";
 import { Pins } from "../panels/pins.tsx";
 import { Ribbon } from "../panels/ribbon.tsx";
-import { StepList, time } from "../panels/step_list.tsx";
+import { ROW_KEYS, StepList, time } from "../panels/step_list.tsx";
 import { StepSlider } from "../panels/step_slider.tsx";
 import { TextDiff } from "../panels/text_diff.tsx";
 import { Stage } from "../render/stage.ts";
@@ -39,19 +40,24 @@ export function stepper(model: Model, el: HTMLElement): () => void {
   const compare = new Compare(shell, stage);
   const undrawn = signal<Failure | null>(null);
   const tab = signal("");
-  const key = (name: string): boolean => {
-    if (name === "d") tab.value = tab.value === "text" ? "" : "text";
-    else if (name === "j") choice.go(choice.next(choice.step.value, 1));
-    else if (name === "k") choice.go(choice.next(choice.step.value, -1));
-    else return false;
-    return true;
-  };
-  compare.onkey = (event) => key(event.key);
+  const walk = (direction: 1 | -1) => choice.go(choice.next(choice.step.value, direction));
+  compare.keys = [
+    { does: "next, previous step", act: { j: () => walk(1), k: () => walk(-1) } },
+    {
+      does: "the text, before and after",
+      act: {
+        d: () => {
+          tab.value = tab.value === "text" ? "" : "text";
+        },
+      },
+    },
+  ];
+  compare.listed = ROW_KEYS;
   shell.root.addEventListener("keydown", (event) => {
     const typing =
       event.target instanceof HTMLInputElement && event.target.type !== "range" && event.target.type !== "checkbox";
     if (typing || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (key(event.key)) event.preventDefault();
+    if (press(compare.keys, event, undefined)) event.preventDefault();
   });
   const problem = (text: string | null) => {
     undrawn.value = text === null ? null : { title: "The graph cannot be drawn", text, at: Date.now() };
@@ -108,7 +114,6 @@ function Stepper(parts: {
             shown={screen.shown.value}
             onPick={(place) => screen.visit(place)}
           />
-          <BusyStrip busy={status.busy} send={(message) => traits.model.send(message)} />
         </div>
         <Panel name="Inspector" side="right" startsOpen={width.value >= 1300}>
           <Inspector stage={parts.stage} />
@@ -128,7 +133,9 @@ function Stepper(parts: {
             content: <CodeBlock block={{ t: "code", name: "code", text: codeOf(choice) }} />,
           },
         ]}
-      />
+      >
+        <BusyStrip busy={status.busy} send={(message) => traits.model.send(message)} />
+      </Tabs>
     </>
   );
 }

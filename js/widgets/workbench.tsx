@@ -21,7 +21,7 @@ import { Header } from "../panels/header.tsx";
 import { Inspector } from "../panels/inspector.tsx";
 import { Measure } from "../panels/measure.tsx";
 import { Memory } from "../panels/memory.tsx";
-import { PassList } from "../panels/pass_list.tsx";
+import { EDIT_KEYS, historyKeys, PassList } from "../panels/pass_list.tsx";
 import { PrintedText } from "../panels/printed_text.tsx";
 import { BuildReasons } from "../panels/real_build.tsx";
 import { SideFacts } from "../panels/side_facts.tsx";
@@ -59,13 +59,11 @@ export function workbench(model: Model, el: HTMLElement): () => void {
     // Python makes the content of a tab when it is open.
     send({ type: "tab", name });
   };
-  compare.onkey = ({ key }) => {
-    if (key === "u") send({ type: "undo" });
-    else if (key === "U") send({ type: "redo" });
-    else if (key === "d") pick(open.value === "text" ? "" : "text");
-    else return false;
-    return true;
-  };
+  compare.keys = [
+    ...(saved ? [] : historyKeys(send)),
+    { does: "the text, before and after", act: { d: () => pick(open.value === "text" ? "" : "text") } },
+  ];
+  if (!saved) compare.listed = EDIT_KEYS;
   shell.render(<Page {...{ shell, stage, traits, compare, board, undrawn, asked, open, pick, saved, send, reveal }} />);
   shell.root.append(shell.status);
   const state = () => traits.get("state").value ?? {};
@@ -157,7 +155,6 @@ function Page({ shell, stage, traits, compare, ...page }: PageProps) {
           <ErrorStrip error={undrawn.value ?? state.error ?? wrong(state, checks) ?? unbuilt(state)} />
           <BuildReasons state={state} open={asked} />
           <ComparePanes compare={compare} />
-          <BusyStrip busy={state.busy} send={send} />
         </div>
         <Panel name="Inspector" side="right" startsOpen={width >= 1300}>
           <Inspector stage={stage} />
@@ -172,7 +169,9 @@ function Page({ shell, stage, traits, compare, ...page }: PageProps) {
           hidden={state.mode === "context" && !state.passes?.length}
         />
       </Asking>
-      <Tabs tabs={tabs} open={open.value} onPick={pick} name="workbench" />
+      <Tabs tabs={tabs} open={open.value} onPick={pick} name="workbench">
+        <BusyStrip busy={state.busy} send={send} />
+      </Tabs>
     </>
   );
 }
