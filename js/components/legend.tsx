@@ -236,12 +236,7 @@ function Line({ row, shown, show, only }: LineProps) {
         )}
         <span class="wb-cut">{face}</span>
       </label>
-      <Button
-        class="wb-button wb-small wb-only"
-        label={`Only ${face}`}
-        testid={`only-${id}`}
-        onClick={only}
-      >
+      <Button class="wb-button wb-small wb-only" label={`Only ${face}`} testid={`only-${id}`} onClick={only}>
         only
       </Button>
       <span class="wb-number">{row.count.toLocaleString("en")}</span>

@@ -19,7 +19,7 @@ const list: Block = {
   rows: [line("a"), line("b"), { ...line("group"), group: [line("in it")], opened: false }],
 };
 const table: Block = {
-  ...{ t: "table", name: "table", act: "pick", sort: "sort", marked: [], args: [] },
+  ...{ t: "table", name: "table", act: "pick", sort: "sort", sorted: -1, down: false, marked: [], args: [] },
   rows: [
     ["Name", "Size"],
     ["x", "1"],

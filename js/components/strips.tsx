@@ -9,7 +9,7 @@ const PATIENCE_MS = 300;
 /** A clock that differs by more than a day is another machine's, and wrong. */
 const DAY_MS = 86_400_000;
 
-export function BusyStrip({ busy, send }: { busy: Busy | null | undefined; send: Send }) {
+export function BusyStrip({ busy, send }: { busy: Busy | null | undefined; send: Send | undefined }) {
   const [since, setSince] = useState(0);
   const [now, setNow] = useState(0);
   const working = Boolean(busy);
@@ -36,7 +36,7 @@ export function BusyStrip({ busy, send }: { busy: Busy | null | undefined; send:
         label="Stop this work"
         class="wb-button wb-primary"
         testid="cancel"
-        onClick={() => send({ type: "cancel" })}
+        onClick={() => send?.({ type: "cancel" })}
       >
         Cancel
       </Button>
@@ -47,8 +47,8 @@ export function BusyStrip({ busy, send }: { busy: Busy | null | undefined; send:
 export function ErrorStrip({ error }: { error: Failure | null | undefined }) {
   const [closed, setClosed] = useState<Failure | null>(null);
   const open = error && !(closed && same(closed, error));
-  // An error that went away and comes again is another one.
-  if (closed && !error) setClosed(null);
+  // An error that comes again after another one, or after none, is not the one that was closed.
+  if (closed && (open || !error)) setClosed(null);
   return (
     <div class="wb-error" role="alert" data-testid="error" hidden={!open}>
       {open && (

@@ -57,8 +57,16 @@ test("the tabs are one tab stop, and arrows move the focus only", async () => {
   const stops = () => [...document.querySelectorAll<HTMLElement>("[role=tab]")].map((tab) => tab.tabIndex);
   assert.deepEqual(stops(), [-1, 0, -1]);
   one("[data-testid=tab-b]").focus();
-  for (const [key, to] of [["ArrowRight", "c"], ["ArrowRight", "a"], ["ArrowLeft", "c"], ["Home", "a"], ["End", "c"]]) {
-    document.activeElement?.dispatchEvent(new KeyboardEvent("keydown", { key: key ?? "", bubbles: true, cancelable: true }));
+  for (const [key, to] of [
+    ["ArrowRight", "c"],
+    ["ArrowRight", "a"],
+    ["ArrowLeft", "c"],
+    ["Home", "a"],
+    ["End", "c"],
+  ]) {
+    document.activeElement?.dispatchEvent(
+      new KeyboardEvent("keydown", { key: key ?? "", bubbles: true, cancelable: true }),
+    );
     await drawn();
     assert.equal(document.activeElement, one(`[data-testid=tab-${to}]`));
   }

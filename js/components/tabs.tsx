@@ -31,7 +31,7 @@ interface TabsProps {
 export function Tabs({ tabs, open, onPick, name = "tabs", children }: TabsProps) {
   const id = usePageId();
   const body = useRef<HTMLDivElement>(null);
-  const [height, resize, reset] = useHeight(body, name, open !== "");
+  const [height, most, resize, reset] = useHeight(body, name, open !== "");
   const at = tabs.findIndex((tab) => tab.name === open);
   return (
     <section class={`wb-tabs${at < 0 ? " wb-closed" : ""}`}>
@@ -41,6 +41,8 @@ export function Tabs({ tabs, open, onPick, name = "tabs", children }: TabsProps)
           label="Height of the lower panel"
           panel={body}
           controls={`${id}-body`}
+          least={LEAST}
+          most={most}
           onResize={resize}
           onReset={reset}
         />
@@ -94,19 +96,21 @@ function useHeight(body: { current: HTMLElement | null }, name: string, open: bo
     root?.style.setProperty("--wb-taken", `${open ? taken : 0}px`);
     root?.classList.toggle("wb-lower-dragged", open && dragged);
   }, [body, open, taken, dragged]);
+  const most = () => {
+    const graph = body.current?.closest(".wb")?.querySelector<HTMLElement>(".wb-main");
+    return (body.current?.offsetHeight ?? 0) + (graph?.offsetHeight ?? 0) - LEAST_GRAPH;
+  };
   const resize = (size: number) => {
     const now = body.current?.offsetHeight ?? 0;
-    const graph = body.current?.closest(".wb")?.querySelector<HTMLElement>(".wb-main")?.offsetHeight ?? Infinity;
-    const next = Math.round(Math.max(LEAST, Math.min(size, now + graph - LEAST_GRAPH)));
     setDragged(true);
     // A drag holds the function of the drawing in which it began.
-    setTaken((before) => before + next - now);
-    remember(next);
+    setTaken((before) => before + size - now);
+    remember(size);
   };
   const reset = () => {
     setDragged(false);
     setTaken(0);
     remember(null);
   };
-  return [height, resize, reset] as const;
+  return [height, most, resize, reset] as const;
 }

@@ -17,6 +17,7 @@ const SHORT = 64;
 export class Minimap {
   readonly element: HTMLElement;
   private readonly canvas = element("canvas", { class: "wb-minimap-canvas", "aria-hidden": "true" });
+  private readonly button: HTMLElement;
   private readonly still = document.createElement("canvas");
   private drawn: Scene | null = null;
   private closed = false;
@@ -26,7 +27,8 @@ export class Minimap {
     private theme: Theme,
     private readonly sides: number,
   ) {
-    this.element = element("div", { class: "wb-minimap", hidden: "" }, this.canvas, this.closeButton());
+    this.button = toggleButton(() => this.toggle());
+    this.element = element("div", { class: "wb-minimap", hidden: "" }, this.canvas, this.button);
     this.canvas.addEventListener("pointerdown", (event) => {
       this.canvas.setPointerCapture(event.pointerId);
       this.go(event);
@@ -42,16 +44,9 @@ export class Minimap {
   }
 
   toggle(): void {
-    this.closed = !this.closed;
+    this.closed = this.element.classList.toggle("wb-closed");
+    this.button.textContent = this.closed ? "Map" : "×";
     this.stage.repaint();
-  }
-
-  private closeButton(): HTMLButtonElement {
-    const label = "Hide the map (m)";
-    const look = { type: "button", class: "wb-button wb-minimap-close", title: label, "aria-label": label };
-    const button = element("button", { ...look, tabindex: "-1", "data-lm-suppress-shortcuts": "true" }, "×");
-    button.addEventListener("click", () => this.toggle());
-    return button;
   }
 
   private go(event: PointerEvent): void {
@@ -71,8 +66,8 @@ export class Minimap {
     const [wide, high] = scene.turned ? [LONG, SHORT] : [SHORT, LONG];
     const needed =
       (scene.height > down * 1.6 || scene.width > across * 1.6) && view.width > 3 * wide && view.height > 1.6 * high;
-    this.element.hidden = this.closed || !needed;
-    if (this.element.hidden) return;
+    this.element.hidden = !needed;
+    if (this.closed || !needed) return;
     this.element.classList.toggle("wb-turned", scene.turned === true);
     const ratio = window.devicePixelRatio || 1;
     if (this.drawn !== scene || this.still.width !== Math.round(wide * ratio)) this.draw(frame, ratio);
@@ -108,6 +103,14 @@ export class Minimap {
     context.fillRect(0, 0, wide, high);
     paintMap(context, frame, this.sides, wide / Math.max(1, scene.width), high / Math.max(1, scene.height), ratio);
   }
+}
+
+function toggleButton(toggle: () => void): HTMLElement {
+  const label = "Show or hide the map (m)";
+  const look = { type: "button", class: "wb-button wb-minimap-close", title: label, "aria-label": label };
+  const button = element("button", { ...look, tabindex: "-1", "data-lm-suppress-shortcuts": "true" }, "×");
+  button.addEventListener("click", toggle);
+  return button;
 }
 
 /** All items in cells of one pixel, a mark over what is unmarked: thousands of boxes share a few hundred pixels, and each is painted once. */

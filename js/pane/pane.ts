@@ -106,7 +106,10 @@ export class Pane {
     } catch {
       resized.observe(this.canvas);
     }
-    this.ends.push(() => resized.disconnect());
+    this.ends.push(
+      () => resized.disconnect(),
+      () => stage.sizes.delete(this),
+    );
   }
 
   setTheme(theme: Theme): void {
@@ -155,7 +158,7 @@ export class Pane {
     if (clientWidth === this.width && clientHeight === this.height) return this.stage.repaint();
     this.width = clientWidth;
     this.height = clientHeight;
-    this.stage.resize({ width: clientWidth, height: clientHeight });
+    this.stage.resize({ width: clientWidth, height: clientHeight }, this);
   }
 
   private listen(): void {
@@ -200,10 +203,15 @@ export class Pane {
     const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? this.height : 1;
     this.tooltip.hide();
     if (event.shiftKey) return this.stage.pan(-(event.deltaX || event.deltaY) * unit, 0);
-    const { x, y } = this.point(event);
     // A pinch on a trackpad comes as small ctrl-wheel steps.
     const speed = event.ctrlKey ? 0.01 : 0.0016;
-    this.stage.zoom(Math.exp(-Math.max(-240, Math.min(240, event.deltaY * unit)) * speed), x, y);
+    this.zoom(Math.exp(-Math.max(-240, Math.min(240, event.deltaY * unit)) * speed), this.point(event));
+  }
+
+  /** Around a point of this pane, which may be larger than the stage's view. */
+  private zoom(factor: number, { x, y }: { x: number; y: number }): void {
+    const { stage, width, height } = this;
+    stage.zoom(factor, x + (stage.view.width - width) / 2, y + (stage.view.height - height) / 2);
   }
 
   private down(event: PointerEvent): void {
@@ -227,7 +235,7 @@ export class Pane {
     this.pointers.set(event.pointerId, now);
     if (this.pointers.size > 1) {
       const spread = this.spread();
-      if (this.pinch > 0) this.stage.zoom(spread / this.pinch, now.x, now.y);
+      if (this.pinch > 0) this.zoom(spread / this.pinch, now);
       this.pinch = spread;
       this.dragged = CLICK_SLOP + 1;
       return;

@@ -1,6 +1,9 @@
 /** Before and after side by side, or over each other, on one stage. CompareView, PassStepper and Workbench have it. */
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { type ComponentChildren } from "preact";
+import { useRef, useState } from "preact/hooks";
+import { Edge } from "../components/edge.tsx";
+import { usePageId } from "../components/ids.ts";
 import { help, type Keyed, type KeyRow, KeysCard, press, type Rows, VIEW_KEYS } from "../components/keys_card.tsx";
 import { LayoutFailure } from "../components/layout_failure.tsx";
 import { Legend, LegendPanel, LegendToggle } from "../components/legend.tsx";
@@ -28,6 +31,8 @@ const MODES: readonly [Mode, string, string][] = [
 ];
 const HOPS = [0, 1, 2, 3, 5];
 const SIDES = ["before", "after"] as const;
+/** Pixels of a side that no drag takes. */
+const LEAST_SIDE = 80;
 
 export function readMode(value: unknown): Mode {
   return MODES.find(([mode]) => mode === value)?.[0] ?? "split";
@@ -219,14 +224,41 @@ export function ComparePanes({ compare, height }: { compare: Compare; height?: n
   const { stage } = compare;
   const { scene, picture } = stageSignals(stage);
   const panes = compare.panes.value;
+  const turned = scene.value?.turned === true;
+  const id = usePageId();
+  const last = useRef<HTMLDivElement>(null);
+  /** The share of the side after; null for half. */
+  const [share, setShare] = useState<number | null>(null);
+  const room = () => {
+    const sides = last.current?.parentElement;
+    return (turned ? sides?.clientHeight : sides?.clientWidth) ?? 0;
+  };
   return (
     <div class="wb-panes" style={height === undefined ? {} : { height: `${height}px` }}>
       <LegendPanel legend={compare.legend} markNames={compare.markNames.value} />
-      <div class={`wb-sides${scene.value?.turned ? " wb-turned" : ""}`}>
+      <div class={`wb-sides${turned ? " wb-turned" : ""}`}>
         {panes.map((pane, i) => (
-          <div key={pane.options.testid} class="wb-side">
+          <div
+            key={pane.options.testid}
+            class="wb-side"
+            style={i > 0 && share !== null ? { flex: `0 0 ${share * 100}%` } : {}}
+            ref={i > 0 ? last : null}
+            id={`${id}-${i}`}
+          >
             <PaneHead compare={compare} side={panes.length === 1 ? "both" : i === 0 ? 0 : 1} />
             <Hosted element={pane.element} />
+            {i > 0 && (
+              <Edge
+                side={turned ? "top" : "left"}
+                label="Size of the pane after"
+                panel={last}
+                controls={`${id}-1`}
+                least={LEAST_SIDE}
+                most={() => room() - LEAST_SIDE}
+                onResize={(size) => setShare(size / room())}
+                onReset={() => setShare(null)}
+              />
+            )}
           </div>
         ))}
       </div>

@@ -126,12 +126,7 @@ function ContextList({ state, catalog, send }: PassListProps) {
       />
       <ol ref={roving} class="wb-passes" data-testid="pass-list">
         {passes.map((pass, index) => (
-          <ToggleRow
-            key={pass.name}
-            pass={pass}
-            hidden={!shown.includes(index)}
-            send={send}
-          />
+          <ToggleRow key={pass.name} pass={pass} hidden={!shown.includes(index)} send={send} />
         ))}
       </ol>
       <ConfigKeys

@@ -46,7 +46,7 @@ const FUSION: Kind = {
 
 export function fusion(model: Model, el: HTMLElement, { side, tabs, acts }: Kind = FUSION): () => void {
   const { shell, traits, saved, send } = open(model, el, "fusion");
-  const act = (what: string) => send({ type: "act", what, arg: "" });
+  const act = (what: string) => send?.({ type: "act", what, arg: "" });
   const graph = new OneGraph(model, shell);
   const doing = ([key, what]: [string, string]) => {
     const does = () => {
@@ -85,10 +85,10 @@ export function fusion(model: Model, el: HTMLElement, { side, tabs, acts }: Kind
         <div class="wb-centre">
           <div class="wb-bar" role="toolbar" aria-label="Graph">
             <LegendButton graph={graph} />
-            <Button label="Undo (u)" testid="undo" onClick={() => act("undo")}>
+            <Button label="Undo (u)" testid="undo" disabled={saved} onClick={() => act("undo")}>
               <Icon name="undo" />
             </Button>
-            <Button label="Redo (U)" testid="redo" onClick={() => act("redo")}>
+            <Button label="Redo (U)" testid="redo" disabled={saved} onClick={() => act("redo")}>
               <Icon name="redo" />
             </Button>
             <Hosted element={shell.status} />

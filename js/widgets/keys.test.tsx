@@ -15,7 +15,10 @@ import { workbench } from "./workbench.tsx";
 globalThis.requestAnimationFrame = () => 1;
 globalThis.cancelAnimationFrame = () => undefined;
 
-const GROUPS: GroupSpec[] = [{ kind: "function", name: "main" }, { kind: "primitive", name: "fused", parent: 0 }];
+const GROUPS: GroupSpec[] = [
+  { kind: "function", name: "main" },
+  { kind: "primitive", name: "fused", parent: 0 },
+];
 const NODES: NodeSpec[] = [
   { label: "x", kind: "param", group: 0 },
   { label: "exp", inputs: [0], group: 1 },
@@ -24,7 +27,13 @@ const NODES: NodeSpec[] = [
 ];
 const GRAPH = payload(NODES, GROUPS);
 const DIFF = { before_mark: [0, 1, 0, 0], after_mark: [0, 1, 0, 0], pairs: [0, 0, 1, 1, 2, 2, 3, 3] };
-const STEP = { ...{ name: "Fold", depth: 0, status: "changed", seconds: 0 }, error: "", detail: "", before: 0, after: 1 };
+const STEP = {
+  ...{ name: "Fold", depth: 0, status: "changed", seconds: 0 },
+  error: "",
+  detail: "",
+  before: 0,
+  after: 1,
+};
 
 /** A kernel that has every state and difference of a trace of one step. */
 class Answering extends TestModel {
@@ -51,8 +60,26 @@ const WIDGETS: Record<string, (model: Model, el: HTMLElement) => () => void> = {
   ...{ graphView, compareView, compilers, stepper, workbench, fusion, pattern },
 };
 const LETTERS = [..."abcdefghijklmnopqrstuvwxyz"];
-const OTHERS = ["Enter", "Escape", "PageUp", "PageDown", "Home", "End", "Delete", "Backspace", " ", ..."0123456789+-=/?[],."];
-const KEYS = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", ...LETTERS, ...LETTERS.map((key) => key.toUpperCase())];
+const OTHERS = [
+  "Enter",
+  "Escape",
+  "PageUp",
+  "PageDown",
+  "Home",
+  "End",
+  "Delete",
+  "Backspace",
+  " ",
+  ..."0123456789+-=/?[],.",
+];
+const KEYS = [
+  "ArrowUp",
+  "ArrowDown",
+  "ArrowLeft",
+  "ArrowRight",
+  ...LETTERS,
+  ...LETTERS.map((key) => key.toUpperCase()),
+];
 /** The faces on the card that are not names of keys. */
 const FACES: Record<string, string[]> = {
   "↑ ↓ ← →": ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"],

@@ -7,7 +7,8 @@ interface Opened {
   shell: Shell;
   traits: Traits;
   saved: boolean;
-  send: Send;
+  /** None in a saved page. */
+  send: Send | undefined;
 }
 
 export function open(model: Model, el: HTMLElement, kind: string): Opened {
@@ -16,12 +17,5 @@ export function open(model: Model, el: HTMLElement, kind: string): Opened {
   shell.atEnd(() => traits.dispose());
   const saved = traits.get("saved").peek() === true;
   shell.root.classList.toggle("wb-saved-page", saved);
-  return {
-    shell,
-    traits,
-    saved,
-    send: (message) => {
-      if (!saved) model.send(message);
-    },
-  };
+  return { shell, traits, saved, send: saved ? undefined : (message) => model.send(message) };
 }

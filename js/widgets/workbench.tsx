@@ -2,6 +2,7 @@
 import { type Signal, signal } from "@preact/signals";
 import { type ComponentChildren } from "preact";
 import { Blocks } from "../components/blocks.tsx";
+import { Asking } from "../components/button.tsx";
 import { type Checks, failed } from "../components/checks.tsx";
 import { type Reveal } from "../components/linked.tsx";
 import { Main, Panel } from "../components/panel.tsx";
@@ -114,8 +115,9 @@ function Page({ shell, stage, traits, compare, ...page }: PageProps) {
       <Memory height={MEMORY_HEIGHT} {...{ board, shell, send }} />
     </>
   );
+  const asks = saved ? undefined : send;
   const told = TOLD.map(([name, title, trait]) => {
-    const content = <Told class="wb-told" {...{ traits, trait, send, reveal }} />;
+    const content = <Told class="wb-told" {...{ traits, trait, send: asks, reveal }} />;
     return { name, title, content: name === "memory" ? withChart(content) : content };
   });
   const explore = <Explore state={state} found={traits.get("exploration").value ?? {}} send={send} />;
@@ -131,7 +133,8 @@ function Page({ shell, stage, traits, compare, ...page }: PageProps) {
       content: (
         <Measure
           state={state}
-          plots={<Told class="wb-plots" trait="plots" {...{ traits, send, reveal }} />}
+          saved={saved}
+          plots={<Told class="wb-plots" trait="plots" {...{ traits, send: asks, reveal }} />}
           send={send}
         />
       ),
@@ -180,23 +183,13 @@ interface ToldProps {
   traits: Traits;
   trait: "plots" | (typeof TOLD)[number][2];
   class: string;
-  send: Send;
+  send: Send | undefined;
   reveal: Reveal;
 }
 
 /** Blocks that Python makes. They are drawn again only when they change: a plot is long. */
 function Told({ traits, trait, ...props }: ToldProps) {
   return <Blocks blocks={traits.get(trait).value} {...props} />;
-}
-
-/** Controls that ask the kernel: in a saved page they can't be pressed. */
-function Asking({ saved, children }: { saved: boolean; children: ComponentChildren }) {
-  if (!saved) return children;
-  return (
-    <fieldset class="wb-saved" disabled title="Saved: passes and times as they stood">
-      {children}
-    </fieldset>
-  );
 }
 
 /** The passes of the slider: off, or marked as wrong where they changed the outputs. */

@@ -73,8 +73,8 @@ def test_a_line_has_counts_the_difference_the_names_and_the_reason_and_selects_i
     assert line["text"] == (
         "layer.0.norm: Exp: 1 kernel in Relay, 2 kernels in Relax; Relax 2 µs more, each kernel by itself"
     )
-    assert line["small"] == "Relay: exp. Relax: mean, exp. Relax: exp (node 2) is <opaque>."
-    assert (line["act"], line["arg"]) == ("kernels", "1|1,2")
+    assert line["small"] == "Relay: exp. Relax: mean, exp. Relax: exp is <opaque>."
+    assert (line["nodes"], line["after"]) == ([1], [1, 2])
 
 
 def test_without_times_the_bytes_are_compared_and_there_are_no_colours():
