@@ -4,11 +4,9 @@ import { Hosted } from "../components/mount.tsx";
 import { type Model } from "../model/model.ts";
 import { type Traits } from "../model/traits.ts";
 import { bindCompare } from "../pane/bind_compare.ts";
-import { countScenes } from "../pane/scenes.ts";
-import { Compare, CompareBar, ComparePanes, type NameMarks } from "../panels/compare.tsx";
-import { Stage } from "../render/stage.ts";
+import { type Compare, CompareBar, ComparePanes, type NameMarks } from "../panels/compare.tsx";
 import { heightOf } from "./graph_view.tsx";
-import { open } from "./opened.ts";
+import { openPair } from "./opened.ts";
 
 interface FootProps {
   compare: Compare;
@@ -23,10 +21,7 @@ interface Kind {
 }
 
 export function compareView(model: Model, el: HTMLElement, { name, nameMarks, Foot }: Kind = { name: "compare-view" }) {
-  const { shell, traits } = open(model, el, name);
-  const stage = new Stage(shell.ruler);
-  countScenes(shell.root, stage);
-  const compare = new Compare(shell, stage, nameMarks);
+  const { shell, traits, compare } = openPair(model, el, name, nameMarks);
   const View = () => (
     <>
       <CompareBar compare={compare} />
@@ -36,11 +31,6 @@ export function compareView(model: Model, el: HTMLElement, { name, nameMarks, Fo
     </>
   );
   shell.render(<View />);
-  const unbind = bindCompare(model, compare, shell, (message) => shell.say(message ?? "", "graph"));
-  return () => {
-    unbind();
-    compare.dispose();
-    stage.dispose();
-    shell.dispose();
-  };
+  shell.atEnd(bindCompare(model, compare, shell, (message) => shell.say(message ?? "", "graph")));
+  return () => shell.dispose();
 }

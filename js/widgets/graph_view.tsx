@@ -2,12 +2,12 @@
 
 import { Hosted } from "../components/mount.tsx";
 import { Scale } from "../components/scale.tsx";
-import { Shell } from "../components/shell.tsx";
 import { listen, type Model, numbers, watch } from "../model/model.ts";
-import { Traits } from "../model/traits.ts";
+import { type Traits } from "../model/traits.ts";
 import { Brief } from "../panels/brief.tsx";
 import { GraphPanes, GraphTools, LegendButton, OneGraph } from "../panels/one_graph.tsx";
 import { readOverlay } from "../render/overlay.ts";
+import { open } from "./opened.ts";
 
 const HEIGHT = 520;
 
@@ -16,8 +16,7 @@ export function heightOf(traits: Traits): number {
 }
 
 export function graphView(model: Model, el: HTMLElement): () => void {
-  const shell = new Shell(el, "graph-view");
-  const traits = new Traits(model);
+  const { shell, traits } = open(model, el, "graph-view");
   const graph = new OneGraph(model, shell);
   const overlay = () => graph.stage.setOverlay(readOverlay(model.get("overlay_state")));
   const ends = [
@@ -31,7 +30,6 @@ export function graphView(model: Model, el: HTMLElement): () => void {
   overlay();
   return () => {
     for (const end of ends) end();
-    traits.dispose();
     graph.end();
   };
 }

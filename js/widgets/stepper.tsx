@@ -6,39 +6,33 @@ import { Button } from "../components/button.tsx";
 import { CheckButton, failed } from "../components/checks.tsx";
 import { press } from "../components/keys_card.tsx";
 import { Main, Panel } from "../components/panel.tsx";
-import { Shell } from "../components/shell.tsx";
+import { type Shell } from "../components/shell.tsx";
 import { stageSignals } from "../components/stage_signals.ts";
 import { BusyStrip, ErrorStrip } from "../components/strips.tsx";
 import { Tabs } from "../components/tabs.tsx";
 import { type Failure } from "../model/messages.ts";
-import { type Model } from "../model/model.ts";
+import { type Model, type Send } from "../model/model.ts";
 import { TraceChoice } from "../model/trace_choice.ts";
 import { TraceStore } from "../model/trace_store.ts";
-import { Traits } from "../model/traits.ts";
+import { type Traits } from "../model/traits.ts";
 import { bindCompare } from "../pane/bind_compare.ts";
-import { countScenes } from "../pane/scenes.ts";
-import { Compare, CompareBar, ComparePanes } from "../panels/compare.tsx";
+import { type Compare, CompareBar, ComparePanes } from "../panels/compare.tsx";
 import { Inspector } from "../panels/inspector.tsx";
 import { Pins } from "../panels/pins.tsx";
 import { Ribbon } from "../panels/ribbon.tsx";
 import { ROW_KEYS, StepList, time } from "../panels/step_list.tsx";
 import { StepSlider } from "../panels/step_slider.tsx";
 import { TextDiff } from "../panels/text_diff.tsx";
-import { Stage } from "../render/stage.ts";
+import { type Stage } from "../render/stage.ts";
 import { counted } from "../text/counted.ts";
+import { openPair } from "./opened.ts";
 import { TraceScreen } from "./trace_screen.ts";
 
 export function stepper(model: Model, el: HTMLElement): () => void {
-  const shell = new Shell(el, "stepper");
-  shell.root.classList.toggle("wb-saved-page", model.get("saved") === true);
-  const stage = new Stage(shell.ruler);
-  countScenes(shell.root, stage);
-  const traits = new Traits(model);
+  const { shell, traits, stage, compare, undrawn, problem, send } = openPair(model, el, "stepper");
   const store = new TraceStore(model);
   const choice = new TraceChoice(traits);
   const screen = new TraceScreen(model, stage, choice, store);
-  const compare = new Compare(shell, stage);
-  const undrawn = signal<Failure | null>(null);
   const tab = signal("");
   const walk = (direction: 1 | -1) => choice.go(choice.next(choice.step.value, direction));
   compare.keys = [
@@ -59,12 +53,9 @@ export function stepper(model: Model, el: HTMLElement): () => void {
     if (typing || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     if (press(compare.keys, event, undefined)) event.preventDefault();
   });
-  const problem = (text: string | null) => {
-    undrawn.value = text === null ? null : { title: "The graph cannot be drawn", text, at: Date.now() };
-  };
   screen.start((pair) => bindCompare(pair, compare, shell, problem, () => screen.waiting.peek()));
   const end = effect(() => shell.say(screen.waiting.value ? "Reading the graphs of this step …" : "", "states"));
-  const parts = { shell, stage, traits, store, choice, screen, compare, undrawn, tab };
+  const parts = { shell, stage, traits, store, choice, screen, compare, undrawn, tab, send };
   shell.render(<Stepper {...parts} />);
   shell.root.append(shell.status);
   compare.facts[0].value = <SideFacts {...parts} side={0} />;
@@ -73,9 +64,6 @@ export function stepper(model: Model, el: HTMLElement): () => void {
     end();
     screen.dispose();
     store.dispose();
-    traits.dispose();
-    compare.dispose();
-    stage.dispose();
     shell.dispose();
   };
 }
@@ -92,14 +80,15 @@ function Stepper(parts: {
   compare: Compare;
   undrawn: { value: Failure | null };
   tab: { value: string };
+  send: Send | undefined;
 }) {
-  const { shell, traits, store, choice, screen, compare, tab } = parts;
+  const { shell, traits, store, choice, screen, compare, tab, send } = parts;
   const height = Math.max(320, Number(traits.get("height").value) || 640);
   const status = traits.get("status").value ?? {};
   const { width } = shell;
   return (
     <>
-      <Header choice={choice} traits={traits} />
+      <Header choice={choice} send={send} />
       <Main height={height}>
         <Panel name="Passes" side="left" startsOpen={width.value >= 640}>
           <StepList choice={choice} numbers={store} />
@@ -134,13 +123,13 @@ function Stepper(parts: {
           },
         ]}
       >
-        <BusyStrip busy={status.busy} send={(message) => traits.model.send(message)} />
+        <BusyStrip busy={status.busy} send={send} />
       </Tabs>
     </>
   );
 }
 
-function Header({ choice, traits }: { choice: TraceChoice; traits: Traits }) {
+function Header({ choice, send }: { choice: TraceChoice; send: Send | undefined }) {
   const { title = "", dialect = "", opt_level, checkable } = choice.listing.value;
   const { steps } = choice;
   const changed = steps.filter((pass) => pass.status === "changed").length;
@@ -152,7 +141,6 @@ function Header({ choice, traits }: { choice: TraceChoice; traits: Traits }) {
     time(seconds),
   ];
   const words = about.filter(Boolean).join(" · ");
-  const saved = traits.get("saved").value === true;
   return (
     <header class="wb-header">
       <span class="wb-title" title={title}>
@@ -163,7 +151,7 @@ function Header({ choice, traits }: { choice: TraceChoice; traits: Traits }) {
       </span>
       <span class="wb-space" />
       <Pins choice={choice} />
-      {checkable && !saved && <CheckButton send={(message) => traits.model.send(message)} />}
+      {checkable && send && <CheckButton send={send} />}
     </header>
   );
 }

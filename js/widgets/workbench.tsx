@@ -6,17 +6,16 @@ import { Asking } from "../components/button.tsx";
 import { type Checks, failed } from "../components/checks.tsx";
 import { type Reveal } from "../components/linked.tsx";
 import { Main, Panel } from "../components/panel.tsx";
-import { Shell } from "../components/shell.tsx";
+import { type Shell } from "../components/shell.tsx";
 import { BusyStrip, ErrorStrip } from "../components/strips.tsx";
 import { Tabs } from "../components/tabs.tsx";
 import { type Failure, type Printed, type State, type ToPython } from "../model/messages.ts";
 import { type Model, type Send } from "../model/model.ts";
-import { Traits } from "../model/traits.ts";
+import { type Traits } from "../model/traits.ts";
 import { bindCompare } from "../pane/bind_compare.ts";
 import { MemoryBoard } from "../pane/memory_board.ts";
-import { countScenes } from "../pane/scenes.ts";
 import { CodeTab } from "../panels/code.tsx";
-import { Compare, CompareBar, ComparePanes } from "../panels/compare.tsx";
+import { type Compare, CompareBar, ComparePanes } from "../panels/compare.tsx";
 import { Explore } from "../panels/explore.tsx";
 import { Header } from "../panels/header.tsx";
 import { Inspector } from "../panels/inspector.tsx";
@@ -27,7 +26,8 @@ import { PrintedText } from "../panels/printed_text.tsx";
 import { BuildReasons } from "../panels/real_build.tsx";
 import { SideFacts } from "../panels/side_facts.tsx";
 import { type SliderStep, StepSlider } from "../panels/step_slider.tsx";
-import { Stage } from "../render/stage.ts";
+import { type Stage } from "../render/stage.ts";
+import { openPair } from "./opened.ts";
 
 const HEIGHT = 560;
 const MEMORY_HEIGHT = 340;
@@ -42,15 +42,9 @@ const TOLD = [
 ] as const;
 
 export function workbench(model: Model, el: HTMLElement): () => void {
-  const shell = new Shell(el, "workbench");
-  const stage = new Stage(shell.ruler);
-  countScenes(shell.root, stage);
-  const traits = new Traits(model);
+  const { shell, traits, saved, stage, compare, undrawn, problem } = openPair(model, el, "workbench");
+  // A saved page ignores messages; the tab that is open is one.
   const send = (message: ToPython) => model.send(message);
-  const saved = model.get("saved") === true;
-  shell.root.classList.toggle("wb-saved-page", saved);
-  const compare = new Compare(shell, stage);
-  const undrawn = signal<Failure | null>(null);
   const asked = signal(false);
   const board = new MemoryBoard(traits, "memory_viewport");
   const open = signal("measure");
@@ -72,18 +66,8 @@ export function workbench(model: Model, el: HTMLElement): () => void {
     const Facts = () => <SideFacts state={state()} side={side} asked={asked} saved={saved} send={send} />;
     compare.facts[i === 0 ? 0 : 1].value = <Facts />;
   });
-  const ends = [
-    bindCompare(model, compare, shell, (message) => {
-      undrawn.value = message === null ? null : { title: "The graph can't be drawn", text: message, at: Date.now() };
-    }),
-  ];
-  return () => {
-    for (const end of ends) end();
-    traits.dispose();
-    compare.dispose();
-    stage.dispose();
-    shell.dispose();
-  };
+  shell.atEnd(bindCompare(model, compare, shell, problem));
+  return () => shell.dispose();
 }
 
 interface PageProps {
