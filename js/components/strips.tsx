@@ -1,4 +1,5 @@
 /** The lines above and beneath a graph: the work under way with Cancel, and the last error until it is closed. */
+import { type ComponentChildren } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 import { type Busy, type Failure } from "../model/messages.ts";
 import { type Send } from "../model/model.ts";
@@ -52,19 +53,28 @@ export function ErrorStrip({ error }: { error: Failure | null | undefined }) {
   return (
     <div class="wb-error" role="alert" data-testid="error" hidden={!open}>
       {open && (
-        <>
-          <div class="wb-error-head">
-            <span class="wb-sign">!</span>
-            <span class="wb-strong">{error.title || "Something failed"}</span>
-            <span class="wb-space" />
-            <Button label="Close this message" onClick={() => setClosed(error)}>
-              ×
-            </Button>
-          </div>
-          {error.text && <pre class="wb-error-text">{error.text.slice(0, 20000)}</pre>}
-        </>
+        <Trouble title={error.title || "Something failed"} text={error.text}>
+          <Button label="Close this message" onClick={() => setClosed(error)}>
+            ×
+          </Button>
+        </Trouble>
       )}
     </div>
+  );
+}
+
+/** The content of a strip; its button is the child. */
+export function Trouble({ title, text, children }: { title: string; text: string; children: ComponentChildren }) {
+  return (
+    <>
+      <div class="wb-error-head">
+        <span class="wb-sign">!</span>
+        <span class="wb-strong">{title}</span>
+        <span class="wb-space" />
+        {children}
+      </div>
+      {text && <pre class="wb-error-text">{text.slice(0, 20000)}</pre>}
+    </>
   );
 }
 

@@ -91,12 +91,10 @@ function OneNode({ stage, picture, node }: NodeProps) {
       <Facts rows={factsOf(place)} />
       <Attributes picture={picture} node={node} sides={on} />
       <Groups picture={picture} node={node} />
-      <Links stage={stage} picture={picture} node={node} title="Inputs" ends={ends.inputs} />
-      <Links stage={stage} picture={picture} node={node} title="Used by" ends={ends.users} />
+      <Links {...{ stage, picture, node }} title="Inputs" ends={ends.inputs} />
+      <Links {...{ stage, picture, node }} title="Used by" ends={ends.users} />
       <Links
-        stage={stage}
-        picture={picture}
-        node={node}
+        {...{ stage, picture, node }}
         title={mark === 5 || mark === 1 ? "Became" : "Together with"}
         ends={partners}
       />

@@ -1,6 +1,6 @@
 /** A pass of the list in words and signs: its tooltip, its effect on the graph, the reason why it is needed. */
 import { Icon } from "../components/icon.tsx";
-import { type PassState } from "../model/messages.ts";
+import { type Mark, type PassState } from "../model/messages.ts";
 import { counted } from "../text/counted.ts";
 
 /** A pass that lowering needs, with the reason. */
@@ -46,10 +46,14 @@ function statusWords({ message }: PassState, status: string): string {
   }
 }
 
+type MarkCounts = Partial<Record<Mark, number>>;
+
 const MARKS = [
   ["added", "+"],
   ["removed", "−"],
   ["changed", "~"],
+  ["merged", <Icon key={0} name="merged" />],
+  ["split", <Icon key={0} name="split" />],
 ] as const;
 
 /** The numbers of nodes that the pass changed, or that it failed. */
@@ -60,10 +64,13 @@ export function Effect({ pass, status }: { pass: PassState; status: string }) {
         ! failed
       </span>
     );
-  if (status !== "changed") return null;
-  const marks = MARKS.filter(([mark]) => pass[mark]);
-  const joins = (["merged", "split"] as const).filter((mark) => pass[mark]);
-  if (marks.length + joins.length === 0)
+  return status === "changed" ? <Changes counts={pass} /> : null;
+}
+
+/** The number of nodes with each mark. */
+export function Changes({ counts }: { counts: MarkCounts }) {
+  const marks = MARKS.filter(([mark]) => counts[mark]);
+  if (marks.length === 0)
     return (
       <span class="wb-dim" title="Changed the grouping or the types, not the ops">
         regrouped
@@ -72,12 +79,9 @@ export function Effect({ pass, status }: { pass: PassState; status: string }) {
   return (
     <>
       {marks.map(([mark, sign]) => (
-        <span key={mark} class={`wb-mark-${mark}`} title={`${pass[mark]} ${mark}`}>{`${sign}${pass[mark]}`}</span>
-      ))}
-      {joins.map((mark) => (
-        <span key={mark} class="wb-mark-merged" title={`${pass[mark]} ${mark}`}>
-          <Icon name={mark} />
-          {pass[mark]}
+        <span key={mark} class={`wb-mark-${mark}`} title={`${counts[mark]} ${mark}`}>
+          {sign}
+          {counts[mark]}
         </span>
       ))}
     </>

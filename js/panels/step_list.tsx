@@ -9,6 +9,7 @@ import { roving, rowOf } from "../components/roving.ts";
 import { type CheckState, type StepState } from "../model/messages.ts";
 import { type TraceChoice } from "../model/trace_choice.ts";
 import { type Counts, type Facts, type Pair } from "../model/trace_store.ts";
+import { Changes } from "./pass_words.tsx";
 
 /** The numbers that the list shows. */
 interface Numbers {
@@ -173,12 +174,6 @@ export function time(seconds: number): string {
   return ms < 1000 ? `${ms.toFixed(0)} ms` : `${seconds.toFixed(1)} s`;
 }
 
-const SIGNS = [
-  ["added", "+"],
-  ["removed", "−"],
-  ["changed", "~"],
-] as const;
-
 function Effect({
   pass,
   counts,
@@ -196,33 +191,6 @@ function Effect({
       {pass.status === "error" && <span class="wb-mark-removed wb-strong">! failed</span>}
       {(pass.status === "skipped" || pass.status === "off") && <span class="wb-dim">{pass.status}</span>}
       {pass.status === "changed" && counts && <Changes counts={counts} />}
-    </>
-  );
-}
-
-function Changes({ counts }: { counts: Counts }) {
-  const signs = SIGNS.filter(([mark]) => counts[mark]);
-  const forks = (["merged", "split"] as const).filter((mark) => counts[mark]);
-  if (signs.length + forks.length === 0)
-    return (
-      <span class="wb-dim" title="The same ops, grouped or annotated differently">
-        regrouped
-      </span>
-    );
-  return (
-    <>
-      {signs.map(([mark, sign]) => (
-        <span key={mark} class={`wb-mark-${mark}`}>
-          {sign}
-          {counts[mark]}
-        </span>
-      ))}
-      {forks.map((mark) => (
-        <span key={mark} class="wb-mark-merged">
-          <Icon name={mark} />
-          {counts[mark]}
-        </span>
-      ))}
     </>
   );
 }

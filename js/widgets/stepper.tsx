@@ -8,7 +8,7 @@ import { press } from "../components/keys_card.tsx";
 import { Main, Panel } from "../components/panel.tsx";
 import { type Shell } from "../components/shell.tsx";
 import { stageSignals } from "../components/stage_signals.ts";
-import { BusyStrip, ErrorStrip } from "../components/strips.tsx";
+import { BusyStrip, ErrorStrip, Trouble } from "../components/strips.tsx";
 import { Tabs } from "../components/tabs.tsx";
 import { type Failure } from "../model/messages.ts";
 import { type Model, type Send } from "../model/model.ts";
@@ -177,15 +177,11 @@ function Problems({ traits, choice, screen, undrawn }: Parts) {
 function Lost({ text, retry }: { text: string; retry: () => void }) {
   return (
     <div class="wb-error" role="alert" data-testid="lost">
-      <div class="wb-error-head">
-        <span class="wb-sign">!</span>
-        <span class="wb-strong">Couldn't load part of the trace</span>
-        <span class="wb-space" />
+      <Trouble title="Couldn't load part of the trace" text={text}>
         <Button label="Ask for it again" testid="retry" onClick={retry}>
           Try again
         </Button>
-      </div>
-      <pre class="wb-error-text">{text}</pre>
+      </Trouble>
     </div>
   );
 }
