@@ -15,7 +15,7 @@ export interface KeyRow<Context = void> {
 }
 
 export type Rows = readonly KeyRow<never>[];
-type Pressed = Pick<KeyboardEvent, "key" | "shiftKey" | "altKey">;
+export type Pressed = Pick<KeyboardEvent, "key"> & Partial<Pick<KeyboardEvent, "shiftKey" | "altKey">>;
 
 /** Do what the rows have for a key; false where that is nothing. */
 export function press<Context>(rows: readonly KeyRow<Context>[], event: Pressed, context: Context): boolean {
@@ -65,15 +65,8 @@ const QUERIES: readonly (readonly [word: string, finds: string])[] = [
 /** These scroll the card; any other key closes it. */
 const SCROLLS = new Set(["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", " ", "Tab", "Shift"]);
 
-const FACES: Record<string, string> = { Escape: "Esc" };
-
 function faceOf({ shown, act = {} }: KeyRow<never>): string {
-  return (
-    shown ??
-    Object.keys(act)
-      .map((key) => FACES[key] ?? key)
-      .join("  ")
-  );
+  return shown ?? Object.keys(act).join("  ").replace("Escape", "Esc");
 }
 
 export function KeysCard({ view }: { view: Keyed }) {

@@ -88,26 +88,28 @@ function holdsFocus(list: HTMLElement): boolean {
 }
 
 function move(rows: HTMLElement[][], event: KeyboardEvent): void {
+  const { target, key } = event;
   if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey) return;
-  const at = rows.findIndex((row) => row.some((control) => control === event.target));
+  if (!(target instanceof HTMLElement)) return;
+  const at = rows.findIndex((each) => each.includes(target));
   const row = rows[at];
   if (!row) return;
-  const column = row.findIndex((control) => control === event.target);
+  const column = row.indexOf(target);
   const last = rows.length - 1;
-  const up = (place: number) => {
+  const to = (place: number) => {
     const other = rows[Math.max(0, Math.min(last, place))];
     return usable(other?.[column]) ? other?.[column] : home(other);
   };
-  const moves: Record<string, HTMLElement | undefined> = {
-    ArrowUp: up(at - 1),
-    ArrowDown: up(at + 1),
-    Home: last > 0 ? up(0) : row[0],
-    End: last > 0 ? up(last) : row.at(-1),
-    ArrowLeft: row.at(column - 1),
-    ArrowRight: row[(column + 1) % row.length],
-  };
-  if (!Object.hasOwn(moves, event.key)) return;
+  const next = {
+    ArrowUp: () => to(at - 1),
+    ArrowDown: () => to(at + 1),
+    Home: () => (last > 0 ? to(0) : row[0]),
+    End: () => (last > 0 ? to(last) : row.at(-1)),
+    ArrowLeft: () => row.at(column - 1),
+    ArrowRight: () => row[(column + 1) % row.length],
+  }[key];
+  if (!next) return;
   event.preventDefault();
-  const to = moves[event.key];
-  if (usable(to)) to?.focus();
+  const control = next();
+  if (usable(control)) control?.focus();
 }

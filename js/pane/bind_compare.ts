@@ -65,10 +65,10 @@ export function bindCompare(
   };
   const titles = () => {
     const given = model.get("titles");
-    compare.setTitles(Array.isArray(given) ? given.map(String) : []);
+    compare.titles.value = Array.isArray(given) ? given.map(String) : [];
   };
   const mode = () => compare.setMode(readMode(model.get("mode")), Number(model.get("hops") ?? 1));
-  const overlay = () => compare.setOverlay(readOverlay(model.get("overlay_state")));
+  const overlay = () => stage.setOverlay(readOverlay(model.get("overlay_state")));
   compare.onmode = (value, hops) => {
     write(model, "mode", value);
     write(model, "hops", hops);

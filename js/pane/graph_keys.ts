@@ -1,5 +1,5 @@
 /** The graph from the keyboard. */
-import { type KeyRow } from "../components/keys_card.tsx";
+import { type KeyRow, type Pressed } from "../components/keys_card.tsx";
 import { type Arrow, between, neighbourhood, step, stream } from "../graph/neighbours.ts";
 import { groupsOf } from "../graph/picture.ts";
 import { type Stage } from "../render/stage.ts";
@@ -16,7 +16,7 @@ interface At {
   minimap: { toggle(): void } | null;
 }
 
-const walks = ({ stage, sides }: At, { key, shiftKey }: Pick<KeyboardEvent, "key" | "shiftKey">) =>
+const walks = ({ stage, sides }: At, { key, shiftKey }: Pressed) =>
   walk(stage, ARROWS[key as keyof typeof ARROWS], sides, shiftKey);
 
 /** The keys of a pane. */
@@ -44,13 +44,8 @@ export const GRAPH_KEYS: readonly KeyRow<At>[] = [
       PageDown: ({ stage }, { shiftKey }) => page(stage, -1, shiftKey),
     },
   },
-  {
-    does: "select everything upstream, downstream",
-    act: {
-      "[": ({ stage, sides }) => selectStream(stage, "up", sides),
-      "]": ({ stage, sides }) => selectStream(stage, "down", sides),
-    },
-  },
+  { does: "select everything upstream", act: { "[": ({ stage, sides }) => selectStream(stage, "up", sides) } },
+  { does: "select everything downstream", act: { "]": ({ stage, sides }) => selectStream(stage, "down", sides) } },
   { does: "select one step more around the selection", act: { e: ({ stage }) => selectAround(stage) } },
   { does: "select the whole group around the selection", act: { g: ({ stage }) => selectGroup(stage) } },
   {
@@ -70,14 +65,14 @@ export const GRAPH_KEYS: readonly KeyRow<At>[] = [
 ];
 
 /** Everything that the selection is computed from, or everything computed from it; false where nothing is selected. */
-export function selectStream(stage: Stage, way: "up" | "down", sides: number): boolean {
+function selectStream(stage: Stage, way: "up" | "down", sides: number): boolean {
   const { selection, picture } = stage;
   if (selection.length > 0) stage.select(stream(picture, selection, way, sides));
   return selection.length > 0;
 }
 
 /** One step more in every direction: as often as one likes. */
-export function selectAround(stage: Stage): boolean {
+function selectAround(stage: Stage): boolean {
   const { selection, picture } = stage;
   const near = neighbourhood(picture, selection, 1);
   if (selection.length > 0) stage.select([...near.keys()].filter((u) => near[u]));
@@ -85,7 +80,7 @@ export function selectAround(stage: Stage): boolean {
 }
 
 /** All nodes on a path from one selected node to another; false where there is none. */
-export function selectPaths(stage: Stage, sides: number): boolean {
+function selectPaths(stage: Stage, sides: number): boolean {
   const { selection, picture } = stage;
   const found = selection.length > 1 && selection.length <= 50 ? between(picture, selection, sides) : [];
   if (found.length > 0) stage.select(found);
@@ -104,7 +99,7 @@ function selectGroup(stage: Stage): boolean {
   return group !== undefined;
 }
 
-function page(stage: Stage, way: 1 | -1, sideways: boolean): void {
+function page(stage: Stage, way: 1 | -1, sideways = false): void {
   const { width, height } = stage.view;
   stage.pan(sideways ? way * width * PAGE : 0, sideways ? 0 : way * height * PAGE);
 }

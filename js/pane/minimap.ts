@@ -2,7 +2,10 @@
  * The whole picture in a corner. Deep graphs are thousands of times higher than wide, so each axis has its own
  * scale: it is a map of where the changes are and where one looks, not a small copy.
  */
+import { createElement } from "preact";
+import { Button } from "../components/button.tsx";
 import { element } from "../components/element.ts";
+import { elementOf } from "../components/mount.tsx";
 import { type Frame, markOf } from "../render/frame.ts";
 import { markInside } from "../render/paint_nodes.ts";
 import { type Scene } from "../render/scene.ts";
@@ -17,7 +20,6 @@ const SHORT = 64;
 export class Minimap {
   readonly element: HTMLElement;
   private readonly canvas = element("canvas", { class: "wb-minimap-canvas", "aria-hidden": "true" });
-  private readonly button: HTMLElement;
   private readonly still = document.createElement("canvas");
   private drawn: Scene | null = null;
   private closed = false;
@@ -27,8 +29,7 @@ export class Minimap {
     private theme: Theme,
     private readonly sides: number,
   ) {
-    this.button = toggleButton(() => this.toggle());
-    this.element = element("div", { class: "wb-minimap", hidden: "" }, this.canvas, this.button);
+    this.element = element("div", { class: "wb-minimap", hidden: "" }, this.canvas, this.button());
     this.canvas.addEventListener("pointerdown", (event) => {
       this.canvas.setPointerCapture(event.pointerId);
       this.go(event);
@@ -45,8 +46,13 @@ export class Minimap {
 
   toggle(): void {
     this.closed = this.element.classList.toggle("wb-closed");
-    this.button.textContent = this.closed ? "Map" : "×";
     this.stage.repaint();
+  }
+
+  private button(): HTMLElement {
+    const label = "Show or hide the map (m)";
+    const look = { class: "wb-button wb-minimap-close", tabIndex: -1, onClick: () => this.toggle() };
+    return elementOf(createElement(Button, { label, ...look }));
   }
 
   private go(event: PointerEvent): void {
@@ -103,14 +109,6 @@ export class Minimap {
     context.fillRect(0, 0, wide, high);
     paintMap(context, frame, this.sides, wide / Math.max(1, scene.width), high / Math.max(1, scene.height), ratio);
   }
-}
-
-function toggleButton(toggle: () => void): HTMLElement {
-  const label = "Show or hide the map (m)";
-  const look = { type: "button", class: "wb-button wb-minimap-close", title: label, "aria-label": label };
-  const button = element("button", { ...look, tabindex: "-1", "data-lm-suppress-shortcuts": "true" }, "×");
-  button.addEventListener("click", toggle);
-  return button;
 }
 
 /** All items in cells of one pixel, a mark over what is unmarked: thousands of boxes share a few hundred pixels, and each is painted once. */

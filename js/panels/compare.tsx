@@ -16,7 +16,6 @@ import { ZoomButtons } from "../components/zoom_buttons.tsx";
 import { MARKS } from "../graph/picture.ts";
 import { GRAPH_KEYS } from "../pane/graph_keys.ts";
 import { Pane } from "../pane/pane.ts";
-import { type Overlay } from "../render/overlay.ts";
 import { type Sheet, toSvg } from "../render/save.ts";
 import { type Stage } from "../render/stage.ts";
 import { oneLine } from "../render/text.ts";
@@ -85,10 +84,6 @@ export class Compare implements Keyed {
     return this.shownMode.value;
   }
 
-  setTitles(titles: readonly string[]): void {
-    this.titles.value = titles;
-  }
-
   title(side: 0 | 1): string {
     return oneLine(this.titles.value[side] || SIDES[side]);
   }
@@ -104,10 +99,6 @@ export class Compare implements Keyed {
     this.stage.setApart(mode === "overlay");
     this.stage.setChangedOnly(mode === "changed", hops);
     this.onmode(mode, hops);
-  }
-
-  setOverlay(overlay: Overlay | null): void {
-    this.stage.setOverlay(overlay);
   }
 
   focus(): void {

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { help, type Keyed, type KeyRow, KeysCard, press, type Rows, VIEW_KEYS } from "../components/keys_card.tsx";
 import { LayoutFailure } from "../components/layout_failure.tsx";
-import { Legend, LegendPanel, LegendToggle } from "../components/legend.tsx";
+import { Legend, LegendPanel } from "../components/legend.tsx";
 import { Hosted } from "../components/mount.tsx";
 import { Search, SearchBox } from "../components/search_box.tsx";
 import { type Shell } from "../components/shell.tsx";
@@ -97,10 +97,6 @@ export class OneGraph implements Keyed {
     const { selection } = this.stage;
     if (ids.length !== selection.length || ids.some((id, i) => id !== selection[i])) this.stage.choose(ids);
   }
-}
-
-export function LegendButton({ graph }: { graph: OneGraph }) {
-  return <LegendToggle legend={graph.legend} />;
 }
 
 export function GraphTools({ graph }: { graph: OneGraph }) {

@@ -12,7 +12,7 @@ const asked = signal(false);
 const sent: ToPython[] = [];
 const Page = () => (
   <>
-    <SideFacts state={state.value} side="after" asked={asked} saved={false} send={(message) => sent.push(message)} />
+    <SideFacts state={state.value} side="after" asked={asked} send={(message) => sent.push(message)} />
     <BuildReasons state={state.value} open={asked} />
   </>
 );

@@ -10,11 +10,10 @@ interface SideFactsProps {
   side: "before" | "after";
   /** Whether the reasons of the real build are open. */
   asked: Signal<boolean>;
-  saved: boolean;
-  send: Send;
+  send: Send | undefined;
 }
 
-export function SideFacts({ state, side, asked, saved, send }: SideFactsProps) {
+export function SideFacts({ state, side, asked, send }: SideFactsProps) {
   const kernels = state.counts?.[`${side}_kernels`];
   const nodes = state.counts?.[`${side}_nodes`];
   return (
@@ -25,7 +24,7 @@ export function SideFacts({ state, side, asked, saved, send }: SideFactsProps) {
       <span>{kernels === 1 ? " kernel" : " kernels"}</span>
       {side === "after" && (
         <>
-          <Failed state={state} /> <BuildCount state={state} open={asked} saved={saved} send={send} />
+          <Failed state={state} /> <BuildCount state={state} open={asked} send={send} />
         </>
       )}
       {side === "after" && state.peak && <span data-testid="peak"> · {state.peak}</span>}

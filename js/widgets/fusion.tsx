@@ -3,6 +3,7 @@ import { computed, effect } from "@preact/signals";
 import { Blocks } from "../components/blocks.tsx";
 import { Button } from "../components/button.tsx";
 import { Icon } from "../components/icon.tsx";
+import { LegendToggle } from "../components/legend.tsx";
 import { linkedNodes } from "../components/linked.tsx";
 import { Hosted } from "../components/mount.tsx";
 import { Main, Panel } from "../components/panel.tsx";
@@ -10,7 +11,7 @@ import { BusyStrip, ErrorStrip } from "../components/strips.tsx";
 import { Tabs } from "../components/tabs.tsx";
 import { type Model, numbers } from "../model/model.ts";
 import { Inspector } from "../panels/inspector.tsx";
-import { GraphPanes, GraphTools, LegendButton, OneGraph } from "../panels/one_graph.tsx";
+import { GraphPanes, GraphTools, OneGraph } from "../panels/one_graph.tsx";
 import { readNotes } from "../render/notes.ts";
 import { type Stage } from "../render/stage.ts";
 import { open } from "./opened.ts";
@@ -84,7 +85,7 @@ export function fusion(model: Model, el: HTMLElement, { side, tabs, acts }: Kind
       <Main height={Math.max(240, Number(traits.get("height").value) || 640)}>
         <div class="wb-centre">
           <div class="wb-bar" role="toolbar" aria-label="Graph">
-            <LegendButton graph={graph} />
+            <LegendToggle legend={graph.legend} />
             <Button label="Undo (u)" testid="undo" disabled={saved} onClick={() => act("undo")}>
               <Icon name="undo" />
             </Button>

@@ -63,7 +63,7 @@ export function workbench(model: Model, el: HTMLElement): () => void {
   shell.root.append(shell.status);
   const state = () => traits.get("state").value ?? {};
   (["before", "after"] as const).forEach((side, i) => {
-    const Facts = () => <SideFacts state={state()} side={side} asked={asked} saved={saved} send={send} />;
+    const Facts = () => <SideFacts state={state()} side={side} asked={asked} send={saved ? undefined : send} />;
     compare.facts[i === 0 ? 0 : 1].value = <Facts />;
   });
   shell.atEnd(bindCompare(model, compare, shell, problem));
