@@ -51,7 +51,7 @@ export function roving(list: HTMLElement | null): void {
 /** Move the focus to a row, by its place among the children of the list: now, or when the row is drawn. */
 export function focusRow(list: HTMLElement | null, row: number): void {
   if (!list || row < 0) return;
-  const found = home(rowsOf(list).find(([control]) => control?.closest(ROWS) === list.children[row]));
+  const found = home(rowsOf(list).find(([control]) => list.children[row]?.contains(control ?? null)));
   if (found) found.focus();
   else wanted.set(list, row);
 }

@@ -146,3 +146,13 @@ test("a saved page lists no key that needs Python", async () => {
     end();
   }
 });
+
+test("a saved Workbench copies its code, and nothing else of it that needs Python is on", async () => {
+  const { end } = await opened("workbench", true);
+  const button = (css: string) => document.querySelector<HTMLButtonElement>(css);
+  const off = (css: string) => button(css)?.closest("fieldset[disabled]") !== null;
+  assert.equal(off(".wb-code-tab .wb-copy button"), false);
+  for (const name of ["measure", "race", "clear-rows", "explore", "undo"])
+    assert.ok(off(`[data-testid=${name}]`), name);
+  end();
+});
