@@ -16,8 +16,9 @@ function show(...blocks: Block[]): void {
 
 const one = <E extends HTMLElement = HTMLElement>(css: string) => page.querySelector<E>(css)!;
 const p = (text: string): Block => ({ t: "p", text, look: "", name: "" });
+const SORTED = { sort: "sort", sorted: 1, down: true };
 const table = (rows: string[][], args: string[] = []): Table => {
-  return { t: "table", rows: [["Name", "Size"], ...rows], name: "facts", act: "pick", sort: "sort", marked: [0], args };
+  return { t: "table", rows: [["Name", "Size"], ...rows], name: "facts", act: "pick", ...SORTED, marked: [0], args };
 };
 const text: Entry = { t: "in", kind: "text", name: "needle", label: "Needle", value: "a" };
 const slider: Entry = { t: "in", kind: "range", name: "at", label: "At", value: 1, min: 0, max: 9 };
@@ -69,6 +70,10 @@ test("a table has header cells, and its rows keep their elements when others com
   show(table([["x", "1"]], ["id-x"]));
   const row = one("tbody tr");
   assert.equal(one("thead th").getAttribute("scope"), "col");
+  assert.deepEqual(
+    [...page.querySelectorAll("thead th")].map((head) => head.getAttribute("aria-sort")),
+    ["none", "descending"],
+  );
   assert.equal(row.querySelector("th")!.getAttribute("scope"), "row");
   show(
     table(
@@ -149,4 +154,32 @@ test("an action gives the text of its field, and its reason where it is off", as
   await drawn();
   assert.equal(one<HTMLButtonElement>("[data-testid=act-keep]").disabled, true);
   assert.match(page.textContent!, /Nothing to save/);
+});
+
+test("in a saved page what needs Python is disabled or only text", async () => {
+  const action = { t: "act", label: "Save", act: "keep", title: "", off: "", arg: "", field: "mine" } as const;
+  const line = { text: "add", nodes: [], small: "", sign: "", look: "", act: "go", arg: "7", drop: "2" };
+  const select: Entry = { t: "in", kind: "select", name: "of", label: "Of", value: "b", options: ["a", "b"] };
+  const lines: Block = { t: "rows", rows: [line, { ...line, nodes: [3] }], name: "" };
+  const blocks: Block[] = [
+    action,
+    text,
+    slider,
+    select,
+    table([["x", "1"]]),
+    lines,
+    { t: "code", text: "1", name: "" },
+  ];
+  const revealed: number[][] = [];
+  mount(<Blocks blocks={blocks} send={undefined} reveal={(nodes) => revealed.push(nodes)} />, page);
+  await drawn();
+  const on = [...page.querySelectorAll<HTMLButtonElement>("button, input, select, textarea")].filter(
+    (e) => !e.disabled,
+  );
+  assert.deepEqual(
+    on.map((each) => each.textContent),
+    ["add", "Copy"],
+  );
+  on[0]?.click();
+  assert.deepEqual(revealed, [[3]]);
 });

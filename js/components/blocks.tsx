@@ -15,9 +15,11 @@ import { Button } from "./button.tsx";
 import { CopyButton } from "./copy.tsx";
 import { EntryField } from "./entry.tsx";
 import { Linked, type Reveal } from "./linked.tsx";
+import { roving } from "./roving.ts";
 
 interface Context {
-  send: Send;
+  /** None in a saved page: then only what needs no Python can be pressed. */
+  send: Send | undefined;
   reveal?: Reveal;
 }
 
@@ -85,7 +87,12 @@ function Words({ block, reveal }: Context & { block: Paragraph }) {
 
 function List({ block, ...context }: Context & { block: Lines }) {
   return (
-    <ul class="wb-links wb-rows-list" data-list={block.name || undefined} data-testid={block.name || undefined}>
+    <ul
+      ref={roving}
+      class="wb-links wb-rows-list"
+      data-list={block.name || undefined}
+      data-testid={block.name || undefined}
+    >
       <Items rows={block.rows} {...context} />
     </ul>
   );
@@ -122,14 +129,15 @@ function Group({ row, ...context }: Context & { row: Line }) {
 
 function Item({ row, send, reveal }: Context & { row: Line }) {
   const words = oneLine(row.text, 400);
+  const marks = row.nodes.length > 0 || row.after !== undefined;
   const choose = () => {
-    if (row.nodes.length > 0) reveal?.(row.nodes);
-    if (row.act) send({ type: "act", what: row.act, arg: row.arg });
+    if (marks) reveal?.(row.nodes, row.after);
+    if (row.act) send?.({ type: "act", what: row.act, arg: row.arg });
   };
   return (
     <li>
       {row.sign && <span class={`wb-sign wb-look-${row.look}`}>{row.sign}</span>}
-      {row.nodes.length > 0 || row.act ? (
+      {marks || (row.act && send) ? (
         <button type="button" class="wb-link" onClick={choose}>
           {words}
         </button>
@@ -138,7 +146,7 @@ function Item({ row, send, reveal }: Context & { row: Line }) {
           <Linked text={row.text} links={row.links} limit={400} reveal={reveal} />
         </span>
       )}
-      {row.drop && (
+      {row.drop && send && (
         <Button
           label="Remove this edit"
           class="wb-button wb-small"
@@ -159,15 +167,16 @@ function Item({ row, send, reveal }: Context & { row: Line }) {
 function ActionButton({ block, send, reveal }: Context & { block: Action }) {
   const press = ({ currentTarget }: Event) => {
     const field = currentTarget instanceof Element ? currentTarget.parentElement?.querySelector("input") : null;
-    send({ type: "act", what: block.act, arg: field ? field.value : block.arg });
+    send?.({ type: "act", what: block.act, arg: field ? field.value : block.arg });
   };
+  const off = block.off !== "" || !send;
   return (
     <div class="wb-action">
       <Button
         label={block.off || block.title || block.label}
         class="wb-button wb-primary"
         testid={`act-${block.act}`}
-        disabled={block.off !== ""}
+        disabled={off}
         onClick={press}
       >
         {block.label}
@@ -177,7 +186,7 @@ function ActionButton({ block, send, reveal }: Context & { block: Action }) {
           class="wb-input"
           aria-label="Name"
           defaultValue={block.field}
-          disabled={block.off !== ""}
+          disabled={off}
           data-testid={`${block.act}-name`}
         />
       )}
@@ -205,8 +214,8 @@ export function CodeBlock({ block }: { block: Code }) {
 
 function Facts({ block, send }: Context & { block: Table }) {
   const [head = [], ...lines] = block.rows;
-  const act = (what: string, arg: string) => () => send({ type: "act", what, arg });
-  const face = (text: string, press: (() => void) | false) =>
+  const act = (what: string, arg: string) => what !== "" && send && (() => send({ type: "act", what, arg }));
+  const face = (text: string, press: (() => void) | false | undefined) =>
     press ? (
       <button type="button" class="wb-link" onClick={press}>
         {oneLine(text, 2000)}
@@ -214,13 +223,15 @@ function Facts({ block, send }: Context & { block: Table }) {
     ) : (
       oneLine(text, 2000)
     );
+  const order = (column: number) =>
+    block.sort === "" ? undefined : column !== block.sorted ? "none" : block.down ? "descending" : "ascending";
   return (
-    <table class="wb-facts-table" data-testid={block.name || undefined}>
+    <table ref={roving} class="wb-facts-table" data-testid={block.name || undefined}>
       <thead>
         <tr>
           {head.map((text, j) => (
-            <th key={j} scope="col" title={text}>
-              {face(text, block.sort !== "" && act(block.sort, String(j)))}
+            <th key={j} scope="col" title={text} aria-sort={order(j)}>
+              {face(text, act(block.sort, String(j)))}
             </th>
           ))}
         </tr>
@@ -231,7 +242,7 @@ function Facts({ block, send }: Context & { block: Table }) {
           return (
             <tr key={arg} class={block.marked.includes(i) ? "wb-current" : ""}>
               <th scope="row" title={first}>
-                {face(first, block.act !== "" && act(block.act, arg))}
+                {face(first, act(block.act, arg))}
               </th>
               {others.map((text, j) => (
                 <td key={j} title={text}>

@@ -7,7 +7,7 @@ import { usePageId } from "./ids.ts";
 
 type Field = HTMLInputElement & HTMLSelectElement & HTMLTextAreaElement;
 
-export function EntryField({ block, send }: { block: Entry; send: Send }) {
+export function EntryField({ block, send }: { block: Entry; send: Send | undefined }) {
   const { kind, name, label, value, options } = block;
   const id = usePageId();
   const field = useRef<Field>(null);
@@ -19,9 +19,9 @@ export function EntryField({ block, send }: { block: Entry; send: Send }) {
   }, [kind, value, options, block.max]);
   const give = () => {
     const input = field.current;
-    if (input) send({ type: "set", name, value: kind === "check" ? String(input.checked) : input.value });
+    if (input) send?.({ type: "set", name, value: kind === "check" ? String(input.checked) : input.value });
   };
-  const shared = { id, ref: field, "data-testid": name, "aria-label": label || name };
+  const shared = { id, ref: field, "data-testid": name, "aria-label": label || name, disabled: !send };
   const limits = { min: block.min, max: block.max, class: "wb-input" };
   return (
     <label class={`wb-label wb-field-${kind}`} for={id}>
@@ -40,6 +40,7 @@ export function EntryField({ block, send }: { block: Entry; send: Send }) {
 interface Shared {
   id: string;
   ref: { current: Field | null };
+  disabled: boolean;
 }
 
 function Select({ options, ...props }: Shared & { options: NonNullable<Entry["options"]>; onChange(): void }) {

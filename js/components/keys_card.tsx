@@ -1,54 +1,53 @@
 /** The keys of a view and the words of its search, as a card over the graph. */
+import { type Signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "./button.tsx";
+import { type Legend } from "./legend.tsx";
+import { type Search } from "./search_box.tsx";
 
-type Row = readonly [key: string, does: string];
+/** Keys that do one thing; without `act`, words for a pointer or for several keys at once. */
+export interface KeyRow<Context = void> {
+  does: string;
+  /** In place of the keys' names. */
+  shown?: string;
+  /** By `KeyboardEvent.key`. An action that returns false had no use for its key. */
+  act?: Readonly<Record<string, (context: Context, event: Pressed) => unknown>>;
+}
 
-const GRAPH: readonly Row[] = [
-  ["↑ ↓ ← →", "move along edges, and to neighbours"],
-  ["Shift + arrow", "the same, and add to the selection"],
-  ["Enter", "open or close a group"],
-  ["/", "search"],
-  ["f", "fit the whole graph"],
-  ["h", "back to the beginning"],
-  ["s", "zoom to the selection"],
-  ["+  −", "zoom"],
-  ["Page ↑ ↓", "move the view (Shift: sideways)"],
-  ["[  ]", "select everything upstream, downstream"],
-  ["e", "select one step more around the selection"],
-  ["g", "select the whole group around the selection"],
-  ["p", "select all paths between the selected nodes"],
-  ["Ctrl + C", "copy the text of the selected nodes"],
-  ["t", "edges by data type"],
-  ["l", "legend"],
-  ["m", "show or hide the map"],
-  ["Esc", "clear the selection, leave the search"],
-  ["?", "this list"],
-  ["Shift + click", "add to the selection"],
-  ["drag, wheel", "move the view, zoom (Shift + wheel: sideways)"],
-  ["double-click", "open or close a group"],
+export type Rows = readonly KeyRow<never>[];
+export type Pressed = Pick<KeyboardEvent, "key"> & Partial<Pick<KeyboardEvent, "shiftKey" | "altKey">>;
+
+/** Do what the rows have for a key; false where that is nothing. */
+export function press<Context>(rows: readonly KeyRow<Context>[], event: Pressed, context: Context): boolean {
+  return rows.some(({ act }) => {
+    const does = act?.[event.key];
+    return does !== undefined && does(context, event) !== false;
+  });
+}
+
+/** A view with a card. */
+export interface Keyed {
+  readonly search: Search;
+  readonly legend: Legend;
+  readonly helping: Signal<boolean>;
+  /** The keys of its graph. */
+  readonly rows: Rows;
+  focus(): void;
+}
+
+/** The keys of every view with a card. */
+export const VIEW_KEYS: readonly KeyRow<Keyed>[] = [
+  { does: "search", act: { "/": ({ search }) => search.focus() } },
+  { does: "legend", act: { l: ({ legend }) => legend.toggle() } },
+  { does: "leave the search", act: { Escape: ({ search }) => search.clear() } },
+  { does: "this list", act: { "?": (view) => help(view) } },
 ];
-const COMPARISON: readonly Row[] = [
-  ["c", "changed only"],
-  ["n", "next change"],
-];
-const TEXT: readonly Row[] = [["d", "the text, before and after"]];
-const STEPS: readonly Row[] = [["j  k", "next, previous step"]];
-const PASSES: readonly Row[] = [
-  ["u  U", "undo, redo"],
-  ["Alt + ↑ ↓, +, Delete, o", "on a pass: move, duplicate, remove it, its options"],
-];
-const FUSION: readonly Row[] = [["x  r  R", "cut the boundary, shade the region, step outward"]];
 
-/** By the kind of a view's Shell; a view that is not listed has the keys of a graph only. */
-const OF_VIEW: Record<string, readonly Row[]> = {
-  "compare-view": COMPARISON,
-  fusion: FUSION,
-  stepper: [...COMPARISON, ...STEPS, ...TEXT],
-  workbench: [...COMPARISON, ...TEXT, ...PASSES],
-};
+export function help({ helping }: Keyed): void {
+  helping.value = true;
+}
 
-const QUERIES: readonly Row[] = [
+const QUERIES: readonly (readonly [word: string, finds: string])[] = [
   ["cast", "op, name, type, attributes or group has it"],
   ["op:conv2d", "the operator has it"],
   ["name:layer_0", "the name, or its place in the source"],
@@ -66,23 +65,24 @@ const QUERIES: readonly Row[] = [
 /** These scroll the card; any other key closes it. */
 const SCROLLS = new Set(["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", " ", "Tab", "Shift"]);
 
-export function keysOf(view: string): readonly Row[] {
-  return [...GRAPH, ...(OF_VIEW[view] ?? [])];
+function faceOf({ shown, act = {} }: KeyRow<never>): string {
+  return shown ?? Object.keys(act).join("  ").replace("Escape", "Esc");
 }
 
-interface KeysCardProps {
-  view: string;
-  close: () => void;
-  /** Puts the focus back where it was: on a key or the button, not where a click has moved it. */
-  goBack: () => void;
+export function KeysCard({ view }: { view: Keyed }) {
+  return view.helping.value ? <Card view={view} /> : null;
 }
 
-export function KeysCard({ view, close, goBack }: KeysCardProps) {
+function Card({ view }: { view: Keyed }) {
   const card = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => card.current?.focus(), []);
+  const close = () => {
+    view.helping.value = false;
+  };
   const leave = () => {
     close();
-    goBack();
+    // Not where a click has moved it.
+    view.focus();
   };
   const key = (event: KeyboardEvent) => {
     event.stopPropagation();
@@ -104,7 +104,7 @@ export function KeysCard({ view, close, goBack }: KeysCardProps) {
       onKeyDown={key}
       onFocusOut={left}
     >
-      <List title="Keys" rows={keysOf(view)} />
+      <List title="Keys" rows={[...view.rows, ...VIEW_KEYS].map((row) => [faceOf(row), row.does])} />
       <List title="Search" rows={QUERIES}>
         Words are joined by “and”. A word matches anywhere in the text it is compared with. Enter goes to the next
         match, Shift + Enter to the one before.
@@ -116,13 +116,13 @@ export function KeysCard({ view, close, goBack }: KeysCardProps) {
   );
 }
 
-function List({ title, rows, children }: { title: string; rows: readonly Row[]; children?: string }) {
+function List({ title, rows, children }: { title: string; rows: typeof QUERIES; children?: string }) {
   return (
     <div>
       <div class="wb-strong">{title}</div>
       <dl>
         {rows.map(([key, does]) => (
-          <div key={key} class="wb-keys-row">
+          <div key={does} class="wb-keys-row">
             <dt>{key}</dt>
             <dd>{does}</dd>
           </div>

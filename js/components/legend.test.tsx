@@ -93,7 +93,7 @@ test("the button opens and closes it", async () => {
 
 test("a section is one tab stop, and arrows move in it", async () => {
   await opened();
-  const stops = [...document.querySelectorAll<HTMLElement>("section:nth-of-type(2) [data-stop]")];
+  const stops = [...document.querySelectorAll<HTMLElement>("section:nth-of-type(2) :is(input, .wb-only)")];
   assert.equal(stops.filter((stop) => stop.tabIndex === 0).length, 1);
   part("shown-nn.relu").focus();
   await press("ArrowRight");

@@ -14,7 +14,7 @@ import { oneLine } from "../render/text.ts";
 import { edgeColour } from "../render/theme.ts";
 import { Button, Segments } from "./button.tsx";
 import { MarkSign } from "./icon.tsx";
-import { type Stop, useRoving } from "./roving.ts";
+import { roving } from "./roving.ts";
 import { Ramp } from "./scale.tsx";
 import { type Shell } from "./shell.tsx";
 import { stageSignals } from "./stage_signals.ts";
@@ -175,10 +175,8 @@ function Section({ legend, title, rows }: { legend: Legend; title: string; rows:
   const names = new Set(rows.map((row) => row.name));
   const rest = muted.filter((name) => !names.has(name));
   const shown = rows.slice(0, MOST_ROWS);
-  const { list, stop, onKey } = useRoving<HTMLElement>(shown.map((_, i) => i));
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the controls inside
-    <section ref={list} onKeyDown={onKey}>
+    <section ref={roving}>
       <div class="wb-legend-head">
         <span class="wb-strong">{title}</span>
         <Button
@@ -191,11 +189,10 @@ function Section({ legend, title, rows }: { legend: Legend; title: string; rows:
           all
         </Button>
       </div>
-      {shown.map((row, i) => (
+      {shown.map((row) => (
         <Line
           key={row.name}
           row={row}
-          stops={[stop(i, 0), stop(i, 1)]}
           shown={!muted.includes(row.name)}
           show={(on) => legend.set("muted", on ? muted.filter((name) => name !== row.name) : [...muted, row.name])}
           only={() => legend.set("muted", [...rest, ...[...names].filter((name) => name !== row.name)])}
@@ -208,14 +205,12 @@ function Section({ legend, title, rows }: { legend: Legend; title: string; rows:
 
 interface LineProps {
   row: Row;
-  /** Of the switch and of "only". */
-  stops: readonly [ReturnType<Stop>, ReturnType<Stop>];
   shown: boolean;
   show: (on: boolean) => void;
   only: () => void;
 }
 
-function Line({ row, stops, shown, show, only }: LineProps) {
+function Line({ row, shown, show, only }: LineProps) {
   const face = oneLine(row.face, 80) || "(no name)";
   const id = oneLine(row.name, 80);
   const look = row.mark === undefined ? "" : `wb-mark-${MARKS[row.mark]}`;
@@ -225,7 +220,6 @@ function Line({ row, stops, shown, show, only }: LineProps) {
         <input
           type="checkbox"
           checked={shown}
-          {...stops[0]}
           data-testid={`shown-${id}`}
           aria-label={`${face}, ${row.count}`}
           onChange={() => show(!shown)}
@@ -237,13 +231,7 @@ function Line({ row, stops, shown, show, only }: LineProps) {
         )}
         <span class="wb-cut">{face}</span>
       </label>
-      <Button
-        class="wb-button wb-small wb-only"
-        label={`Only ${face}`}
-        testid={`only-${id}`}
-        {...stops[1]}
-        onClick={only}
-      >
+      <Button class="wb-button wb-small wb-only" label={`Only ${face}`} testid={`only-${id}`} onClick={only}>
         only
       </Button>
       <span class="wb-number">{row.count.toLocaleString("en")}</span>

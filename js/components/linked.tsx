@@ -2,8 +2,8 @@
 import { type Block, type Line } from "../model/messages.ts";
 import { oneLine } from "../render/text.ts";
 
-/** Brings nodes into view and selects them. */
-export type Reveal = (nodes: number[]) => void;
+/** Brings nodes into view and selects them; in a view of two graphs, those of each. */
+export type Reveal = (nodes: number[], after?: number[]) => void;
 
 type Links = readonly [words: string, node: number][];
 

@@ -1,7 +1,6 @@
 /** A button that opens a menu: arrow keys move in it, Escape closes it. */
 import { type ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { type Stop } from "./roving.ts";
 
 interface MenuItem {
   words: string;
@@ -16,11 +15,10 @@ interface MenuProps {
   label: string;
   testid: string;
   items: readonly MenuItem[];
-  stop?: ReturnType<Stop>;
   children: ComponentChildren;
 }
 
-export function Menu({ label, testid, items, stop, children }: MenuProps) {
+export function Menu({ label, testid, items, children }: MenuProps) {
   const [open, setOpen] = useState(false);
   const place = useRef<HTMLSpanElement>(null);
   const button = useRef<HTMLButtonElement>(null);
@@ -56,7 +54,6 @@ export function Menu({ label, testid, items, stop, children }: MenuProps) {
       }}
     >
       <button
-        {...stop}
         ref={button}
         type="button"
         class="wb-button"

@@ -4,25 +4,19 @@ import { type Model, type Send } from "../model/model.ts";
 import { Traits } from "../model/traits.ts";
 import { Shell } from "./shell.tsx";
 
-interface Opened {
+export interface Opened {
   shell: Shell;
   traits: Traits;
   saved: boolean;
-  send: Send;
+  /** None in a saved page. */
+  send: Send | undefined;
 }
 
+/** The widget ends with its shell. */
 export function open(model: Model, el: HTMLElement, kind: string): Opened {
   const shell = new Shell(el, kind);
   const traits = new Traits(model);
   shell.atEnd(() => traits.dispose());
   const saved = traits.get("saved").peek() === true;
-  shell.root.classList.toggle("wb-saved-page", saved);
-  return {
-    shell,
-    traits,
-    saved,
-    send: (message) => {
-      if (!saved) model.send(message);
-    },
-  };
+  return { shell, traits, saved, send: saved ? undefined : (message) => model.send(message) };
 }

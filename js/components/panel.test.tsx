@@ -66,3 +66,33 @@ test("its edge moves by a drag and by keys, and the width is remembered", async 
   await drawn();
   assert.equal(one("aside").style.width, "324px");
 });
+
+test("an edge reports its size, and leaves the graph half beside another panel", async () => {
+  localStorage.clear();
+  mount(null, document.body);
+  mount(
+    <Main height={600}>
+      <Panel name="Passes" side="left" startsOpen>
+        passes
+      </Panel>
+      <Panel name="Inspector" side="right" startsOpen>
+        facts
+      </Panel>
+    </Main>,
+    document.body,
+  );
+  await drawn();
+  const [left, right] = document.querySelectorAll("aside");
+  assert.ok(left && right);
+  Object.defineProperty(one(".wb-main"), "clientWidth", { get: () => 1000 });
+  Object.defineProperty(left, "offsetWidth", { get: () => 260 });
+  right.getBoundingClientRect = () => new DOMRect(0, 0, Number.parseInt(right.style.width || "230", 10), 600);
+  const edge = one("[data-testid=edge-left]");
+  for (const _ of [1, 2]) {
+    edge.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft" }));
+    await drawn();
+  }
+  assert.equal(right.style.width, "240px");
+  const values = ["aria-valuemin", "aria-valuenow", "aria-valuemax"].map((name) => edge.getAttribute(name));
+  assert.deepEqual(values, ["140", "240", "240"]);
+});

@@ -16,7 +16,7 @@ export function Main({ height, children }: { height: number; children: Component
     main.current?.closest<HTMLElement>(".wb")?.style.setProperty("--wb-height", `${height}px`);
   }, [height]);
   return (
-    <div class="wb-main wb-main-shared" ref={main}>
+    <div class="wb-main" ref={main}>
       {children}
     </div>
   );
@@ -36,15 +36,21 @@ export function Panel({ name, side, startsOpen, children }: PanelProps) {
   const [chosen, choose] = useState<boolean | null>(null);
   const [width, remember] = useRemembered(`${name.toLowerCase()}-width`);
   const open = chosen ?? startsOpen;
+  /** Half of the width is the graph's. */
+  const most = () => {
+    const main = panel.current?.parentElement;
+    const others = [...(main?.querySelectorAll<HTMLElement>(".wb-panel") ?? [])].filter((e) => e !== panel.current);
+    return others.reduce((room, other) => room - other.offsetWidth, (main?.clientWidth ?? 0) / 2);
+  };
   const edge = (
     <Edge
       side={side === "left" ? "right" : "left"}
       label={`Width of ${name.toLowerCase()}`}
       panel={panel}
       controls={id}
-      onResize={(size) =>
-        remember(Math.max(LEAST, Math.min(size, (panel.current?.parentElement?.clientWidth ?? Infinity) / 2)))
-      }
+      least={LEAST}
+      most={most}
+      onResize={remember}
       onReset={() => remember(null)}
     />
   );

@@ -24,3 +24,16 @@ test("the end of one piece of work leaves the words of another", async () => {
   shell.dispose();
   await drawn();
 });
+
+test("the ring of the graph is off after a click only, until the next key or until the focus leaves", () => {
+  const shell = new Shell(document.body, "graph");
+  const off = () => shell.root.classList.contains("wb-pointer");
+  assert.equal(off(), false, "the first Tab into a widget presses no key in it");
+  for (const event of [new KeyboardEvent("keydown", { key: "f" }), new FocusEvent("focusout")]) {
+    shell.root.dispatchEvent(new PointerEvent("pointerdown"));
+    assert.equal(off(), true);
+    shell.root.dispatchEvent(event);
+    assert.equal(off(), false);
+  }
+  shell.dispose();
+});

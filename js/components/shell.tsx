@@ -35,10 +35,14 @@ export class Shell {
     this.ends.push(watchTheme(() => this.reread()));
     this.root.addEventListener("keydown", (event) => {
       event.stopPropagation();
-      this.root.classList.add("wb-keyboard");
+      byKeys();
     });
     // A ring around the graph helps those who move by keys; after a click it would only be in the way.
-    this.root.addEventListener("pointerdown", () => this.root.classList.remove("wb-keyboard"), { capture: true });
+    const byKeys = () => this.root.classList.remove("wb-pointer");
+    this.root.addEventListener("pointerdown", () => this.root.classList.add("wb-pointer"), { capture: true });
+    this.root.addEventListener("focusout", ({ relatedTarget }) => {
+      if (!(relatedTarget instanceof Node && this.root.contains(relatedTarget))) byKeys();
+    });
     this.ends.push(this.watchWidth());
   }
 

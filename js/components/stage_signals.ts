@@ -12,12 +12,6 @@ interface StageSignals {
   scene: ReadonlySignal<Scene | null>;
   /** Nodes of `picture`. */
   selection: ReadonlySignal<readonly number[]>;
-  /** The node under the pointer; -1 for none. */
-  hovered: ReadonlySignal<number>;
-  /** The work under way in words; null where there is none. */
-  busy: ReadonlySignal<string | null>;
-  collapsed: ReadonlySignal<ReadonlySet<number>>;
-  changedOnly: ReadonlySignal<boolean>;
   look: ReadonlySignal<Look>;
   /** The error of the last arrangement; null where there is none. */
   failed: ReadonlySignal<Error | null>;
@@ -36,10 +30,6 @@ function listen(stage: Stage): StageSignals {
   const picture = signal(stage.picture);
   const scene = signal(stage.scene);
   const selection = signal<readonly number[]>(stage.selection);
-  const hovered = signal(stage.hoveredNode);
-  const busy = signal<string | null>(null);
-  const collapsed = signal(stage.options.collapsed);
-  const changedOnly = signal(stage.changedOnly);
   const look = signal(stage.look);
   const failed = signal<Error | null>(null);
   const { events } = stage;
@@ -53,23 +43,11 @@ function listen(stage: Stage): StageSignals {
   events.on("scene", (now) => {
     scene.value = now;
   });
-  events.on("hover", (node) => {
-    hovered.value = node;
-  });
-  events.on("busy", (words) => {
-    busy.value = words;
-  });
-  events.on("collapsed", (now) => {
-    collapsed.value = now;
-  });
-  events.on("changedOnly", (on) => {
-    changedOnly.value = on;
-  });
   events.on("look", (now) => {
     look.value = now;
   });
   events.on("failed", (error) => {
     failed.value = error;
   });
-  return { picture, scene, selection, hovered, busy, collapsed, changedOnly, look, failed };
+  return { picture, scene, selection, look, failed };
 }

@@ -24,6 +24,26 @@ test("an error that was closed comes back when the same mistake is made again", 
   assert.match(strip.textContent!, /fuse_depth/);
 });
 
+test("a closed error comes back after another one, and after none", async (test) => {
+  const [a, b] = ["A", "B"].map((title): Failure => ({ title, text: "", at: 0 }));
+  const error = signal<Failure | null | undefined>(a);
+  const Strip = () => <ErrorStrip error={error.value} />;
+  test.after(mount(<Strip />, document.body));
+  const strip = document.querySelector<HTMLElement>("[data-testid=error]");
+  assert.ok(strip);
+  for (const between of [b, null]) {
+    strip.querySelector("button")?.click();
+    await drawn();
+    assert.equal(strip.hidden, true);
+    error.value = between;
+    await drawn();
+    assert.equal(strip.hidden, between === null);
+    error.value = a;
+    await drawn();
+    assert.equal(strip.hidden, false);
+  }
+});
+
 test("work that begins does not show the seconds of the work before", async (test) => {
   const busy = signal<Busy | null>({ what: "Tuning", fraction: null, since: Date.now() / 1000 - 60 });
   const Strip = () => <BusyStrip busy={busy.value} send={() => undefined} />;

@@ -1,4 +1,5 @@
 /** The lines above and beneath a graph: the work under way with Cancel, and the last error until it is closed. */
+import { type ComponentChildren } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 import { type Busy, type Failure } from "../model/messages.ts";
 import { type Send } from "../model/model.ts";
@@ -9,7 +10,7 @@ const PATIENCE_MS = 300;
 /** A clock that differs by more than a day is another machine's, and wrong. */
 const DAY_MS = 86_400_000;
 
-export function BusyStrip({ busy, send }: { busy: Busy | null | undefined; send: Send }) {
+export function BusyStrip({ busy, send }: { busy: Busy | null | undefined; send: Send | undefined }) {
   const [since, setSince] = useState(0);
   const [now, setNow] = useState(0);
   const working = Boolean(busy);
@@ -36,7 +37,7 @@ export function BusyStrip({ busy, send }: { busy: Busy | null | undefined; send:
         label="Stop this work"
         class="wb-button wb-primary"
         testid="cancel"
-        onClick={() => send({ type: "cancel" })}
+        onClick={() => send?.({ type: "cancel" })}
       >
         Cancel
       </Button>
@@ -47,24 +48,33 @@ export function BusyStrip({ busy, send }: { busy: Busy | null | undefined; send:
 export function ErrorStrip({ error }: { error: Failure | null | undefined }) {
   const [closed, setClosed] = useState<Failure | null>(null);
   const open = error && !(closed && same(closed, error));
-  // An error that went away and comes again is another one.
-  if (closed && !error) setClosed(null);
+  // An error that comes again after another one, or after none, is not the one that was closed.
+  if (closed && (open || !error)) setClosed(null);
   return (
     <div class="wb-error" role="alert" data-testid="error" hidden={!open}>
       {open && (
-        <>
-          <div class="wb-error-head">
-            <span class="wb-sign">!</span>
-            <span class="wb-strong">{error.title || "Something failed"}</span>
-            <span class="wb-space" />
-            <Button label="Close this message" onClick={() => setClosed(error)}>
-              ×
-            </Button>
-          </div>
-          {error.text && <pre class="wb-error-text">{error.text.slice(0, 20000)}</pre>}
-        </>
+        <Trouble title={error.title || "Something failed"} text={error.text}>
+          <Button label="Close this message" onClick={() => setClosed(error)}>
+            ×
+          </Button>
+        </Trouble>
       )}
     </div>
+  );
+}
+
+/** The content of a strip; its button is the child. */
+export function Trouble({ title, text, children }: { title: string; text: string; children: ComponentChildren }) {
+  return (
+    <>
+      <div class="wb-error-head">
+        <span class="wb-sign">!</span>
+        <span class="wb-strong">{title}</span>
+        <span class="wb-space" />
+        {children}
+      </div>
+      {text && <pre class="wb-error-text">{text.slice(0, 20000)}</pre>}
+    </>
   );
 }
 

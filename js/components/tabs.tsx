@@ -4,6 +4,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Edge } from "./edge.tsx";
 import { usePageId } from "./ids.ts";
 import { useRemembered } from "./remembered.ts";
+import { roving } from "./roving.ts";
 
 const LEAST = 60;
 /** Pixels of the graph that no drag takes. */
@@ -22,24 +23,16 @@ interface TabsProps {
   onPick(name: string): void;
   /** The height is remembered under this name. */
   name?: string;
+  /** At the end of the bar. */
+  children?: ComponentChildren;
 }
 
 /** Its place is beneath a `Main`, whose height it shares: what a drag gives to the one, it takes from the other. */
-export function Tabs({ tabs, open, onPick, name = "tabs" }: TabsProps) {
+export function Tabs({ tabs, open, onPick, name = "tabs", children }: TabsProps) {
   const id = usePageId();
   const body = useRef<HTMLDivElement>(null);
-  const bar = useRef<HTMLDivElement>(null);
-  const [height, resize, reset] = useHeight(body, name, open !== "");
+  const [height, most, resize, reset] = useHeight(body, name, open !== "");
   const at = tabs.findIndex((tab) => tab.name === open);
-  const key = (event: KeyboardEvent, i: number) => {
-    const last = tabs.length - 1;
-    const to = { ArrowRight: i < last ? i + 1 : 0, ArrowLeft: i > 0 ? i - 1 : last, Home: 0, End: last }[event.key];
-    const next = to === undefined ? undefined : tabs[to];
-    if (to === undefined || !next) return;
-    event.preventDefault();
-    onPick(next.name);
-    bar.current?.querySelectorAll<HTMLElement>("[role=tab]")[to]?.focus();
-  };
   return (
     <section class={`wb-tabs${at < 0 ? " wb-closed" : ""}`}>
       {at >= 0 && (
@@ -48,28 +41,32 @@ export function Tabs({ tabs, open, onPick, name = "tabs" }: TabsProps) {
           label="Height of the lower panel"
           panel={body}
           controls={`${id}-body`}
+          least={LEAST}
+          most={most}
           onResize={resize}
           onReset={reset}
         />
       )}
-      <div class="wb-tab-bar" role="tablist" ref={bar}>
-        {tabs.map((tab, i) => (
-          <button
-            key={tab.name}
-            type="button"
-            class="wb-tab"
-            role="tab"
-            id={`${id}-tab-${tab.name}`}
-            aria-selected={i === at}
-            aria-controls={`${id}-panel-${tab.name}`}
-            tabIndex={i === Math.max(at, 0) ? 0 : -1}
-            data-testid={`tab-${tab.name}`}
-            onClick={() => onPick(i === at ? "" : tab.name)}
-            onKeyDown={(event) => key(event, i)}
-          >
-            {tab.title}
-          </button>
-        ))}
+      <div class="wb-tab-bar">
+        {/* Arrows move the focus only: the content of some tabs takes Python long. */}
+        <div role="tablist" ref={roving}>
+          {tabs.map((tab, i) => (
+            <button
+              key={tab.name}
+              type="button"
+              class="wb-tab"
+              role="tab"
+              id={`${id}-tab-${tab.name}`}
+              aria-selected={i === at}
+              aria-controls={`${id}-panel-${tab.name}`}
+              data-testid={`tab-${tab.name}`}
+              onClick={() => onPick(i === at ? "" : tab.name)}
+            >
+              {tab.title}
+            </button>
+          ))}
+        </div>
+        {children}
       </div>
       <div class="wb-tab-body" id={`${id}-body`} ref={body} style={height === null ? {} : { height: `${height}px` }}>
         {tabs.map((tab, i) => (
@@ -99,19 +96,21 @@ function useHeight(body: { current: HTMLElement | null }, name: string, open: bo
     root?.style.setProperty("--wb-taken", `${open ? taken : 0}px`);
     root?.classList.toggle("wb-lower-dragged", open && dragged);
   }, [body, open, taken, dragged]);
+  const most = () => {
+    const graph = body.current?.closest(".wb")?.querySelector<HTMLElement>(".wb-main");
+    return (body.current?.offsetHeight ?? 0) + (graph?.offsetHeight ?? 0) - LEAST_GRAPH;
+  };
   const resize = (size: number) => {
     const now = body.current?.offsetHeight ?? 0;
-    const graph = body.current?.closest(".wb")?.querySelector<HTMLElement>(".wb-main")?.offsetHeight ?? Infinity;
-    const next = Math.round(Math.max(LEAST, Math.min(size, now + graph - LEAST_GRAPH)));
     setDragged(true);
     // A drag holds the function of the drawing in which it began.
-    setTaken((before) => before + next - now);
-    remember(next);
+    setTaken((before) => before + size - now);
+    remember(size);
   };
   const reset = () => {
     setDragged(false);
     setTaken(0);
     remember(null);
   };
-  return [height, resize, reset] as const;
+  return [height, most, resize, reset] as const;
 }

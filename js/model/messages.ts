@@ -318,6 +318,7 @@ export interface Line {
   links?: [string, number][];
   group?: Line[];
   opened?: boolean;
+  after?: number[];
   text: string;
   nodes: number[];
   small: string;
@@ -350,6 +351,8 @@ export interface Listing {
   dialect?: string;
   opt_level?: number;
   steps?: StepState[];
+  /** for each place from -1, the whole trace: of the graphs before and after it, and of the state after it as pinned A and B */
+  titles?: [string, string, string, string][];
   checkable?: boolean;
   /** the same passes with TVM alone */
   code?: string;
@@ -668,13 +671,16 @@ export interface StepWindow {
   top?: number;
 }
 
-/** A table of texts; the first of `rows` is its head. */
+/** A table of texts; the first of `rows` is its head. `sorted` is the column that the lines are sorted by, -1 for none. */
 export interface Table {
   t: "table";
   rows: string[][];
   name: string;
   act: string;
   sort: string;
+  sorted: number;
+  /** the largest value is first */
+  down: boolean;
   marked: number[];
   /** the argument of `act` for each line; its number where there are none */
   args: string[];

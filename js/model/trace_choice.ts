@@ -118,11 +118,11 @@ export class TraceChoice {
   }
 
   private titlesShown(): readonly [string, string] {
-    const name = (step: number) => (step < 0 ? "the start" : `after ${this.name(step)}`);
+    const of = (step: number) => this.listing.value.titles?.[step - WHOLE] ?? ["", "", "", ""];
     const [a = WHOLE, b = WHOLE] = this.pinned.value;
-    if (this.comparing.value) return [`A: ${name(a)}`, `B: ${name(b)}`];
-    const step = this.step.value;
-    return step < 0 ? ["the start", "after all passes"] : [`before ${this.name(step)}`, `after ${this.name(step)}`];
+    if (this.comparing.value) return [of(a)[2], of(b)[3]];
+    const [before, after] = of(this.step.value);
+    return [before, after];
   }
 
   private stepsListed(): number[] {

@@ -1,4 +1,5 @@
 /** The graph from the keyboard. */
+import { type KeyRow, type Pressed } from "../components/keys_card.tsx";
 import { type Arrow, between, neighbourhood, step, stream } from "../graph/neighbours.ts";
 import { groupsOf } from "../graph/picture.ts";
 import { type Stage } from "../render/stage.ts";
@@ -9,70 +10,69 @@ const ARROWS = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight
 const PAGE = 0.8;
 const TURNED: Record<Arrow, Arrow> = { right: "down", left: "up", down: "right", up: "left" };
 
-/** What a key does in the graph; false where it does nothing here. */
-export function graphKey(
-  stage: Stage,
-  { key, shiftKey }: Pick<KeyboardEvent, "key" | "shiftKey">,
-  sides: number,
-): boolean {
-  switch (key) {
-    case "ArrowUp":
-    case "ArrowDown":
-    case "ArrowLeft":
-    case "ArrowRight":
-      walk(stage, ARROWS[key], sides, shiftKey);
-      return true;
-    case "PageUp":
-    case "PageDown":
-      page(stage, key === "PageUp" ? 1 : -1, shiftKey);
-      return true;
-    case "Enter":
-      return enter(stage);
-    case "f":
-      stage.fit();
-      return true;
-    case "h":
-      stage.home();
-      return true;
-    case "s":
-      stage.fitItems(stage.look.selected);
-      return true;
-    case "+":
-    case "=":
-      stage.zoom(1.25);
-      return true;
-    case "-":
-      stage.zoom(0.8);
-      return true;
-    case "Escape":
-      return goOut(stage);
-    case "[":
-      return selectStream(stage, "up", sides);
-    case "]":
-      return selectStream(stage, "down", sides);
-    case "p":
-      return selectPaths(stage, sides);
-    case "e":
-      return selectAround(stage);
-    case "g":
-      return selectGroup(stage);
-    case "t":
-      stage.setEdges(stage.look.edges === "dtype" ? "diff" : "dtype");
-      return true;
-    default:
-      return false;
-  }
+interface At {
+  stage: Stage;
+  sides: number;
+  minimap: { toggle(): void } | null;
 }
 
+const walks = ({ stage, sides }: At, { key, shiftKey }: Pressed) =>
+  walk(stage, ARROWS[key as keyof typeof ARROWS], sides, shiftKey);
+
+/** The keys of a pane. */
+export const GRAPH_KEYS: readonly KeyRow<At>[] = [
+  {
+    ...{ shown: "↑ ↓ ← →", does: "move along edges, and to neighbours (Shift: add to the selection)" },
+    act: { ArrowUp: walks, ArrowDown: walks, ArrowLeft: walks, ArrowRight: walks },
+  },
+  { does: "open or close a group", act: { Enter: ({ stage }) => enter(stage) } },
+  { does: "fit the whole graph", act: { f: ({ stage }) => stage.fit() } },
+  { does: "back to the beginning", act: { h: ({ stage }) => stage.home() } },
+  { does: "zoom to the selection", act: { s: ({ stage }) => stage.fitItems(stage.look.selected) } },
+  {
+    ...{ shown: "+  −", does: "zoom" },
+    act: {
+      "+": ({ stage }) => stage.zoom(1.25),
+      "=": ({ stage }) => stage.zoom(1.25),
+      "-": ({ stage }) => stage.zoom(0.8),
+    },
+  },
+  {
+    ...{ shown: "Page ↑ ↓", does: "move the view (Shift: sideways)" },
+    act: {
+      PageUp: ({ stage }, { shiftKey }) => page(stage, 1, shiftKey),
+      PageDown: ({ stage }, { shiftKey }) => page(stage, -1, shiftKey),
+    },
+  },
+  { does: "select everything upstream", act: { "[": ({ stage, sides }) => selectStream(stage, "up", sides) } },
+  { does: "select everything downstream", act: { "]": ({ stage, sides }) => selectStream(stage, "down", sides) } },
+  { does: "select one step more around the selection", act: { e: ({ stage }) => selectAround(stage) } },
+  { does: "select the whole group around the selection", act: { g: ({ stage }) => selectGroup(stage) } },
+  {
+    does: "select all paths between the selected nodes",
+    act: { p: ({ stage, sides }) => selectPaths(stage, sides) },
+  },
+  { shown: "Ctrl + C", does: "copy the text of the selected nodes" },
+  {
+    does: "edges by data type",
+    act: { t: ({ stage }) => stage.setEdges(stage.look.edges === "dtype" ? "diff" : "dtype") },
+  },
+  { does: "show or hide the map", act: { m: ({ minimap }) => minimap?.toggle() } },
+  { does: "clear the selection", act: { Escape: ({ stage }) => goOut(stage) } },
+  { shown: "Shift + click", does: "add to the selection" },
+  { shown: "drag, wheel", does: "move the view, zoom (Shift + wheel: sideways)" },
+  { shown: "double-click", does: "open or close a group, with the pointer" },
+];
+
 /** Everything that the selection is computed from, or everything computed from it; false where nothing is selected. */
-export function selectStream(stage: Stage, way: "up" | "down", sides: number): boolean {
+function selectStream(stage: Stage, way: "up" | "down", sides: number): boolean {
   const { selection, picture } = stage;
   if (selection.length > 0) stage.select(stream(picture, selection, way, sides));
   return selection.length > 0;
 }
 
 /** One step more in every direction: as often as one likes. */
-export function selectAround(stage: Stage): boolean {
+function selectAround(stage: Stage): boolean {
   const { selection, picture } = stage;
   const near = neighbourhood(picture, selection, 1);
   if (selection.length > 0) stage.select([...near.keys()].filter((u) => near[u]));
@@ -80,7 +80,7 @@ export function selectAround(stage: Stage): boolean {
 }
 
 /** All nodes on a path from one selected node to another; false where there is none. */
-export function selectPaths(stage: Stage, sides: number): boolean {
+function selectPaths(stage: Stage, sides: number): boolean {
   const { selection, picture } = stage;
   const found = selection.length > 1 && selection.length <= 50 ? between(picture, selection, sides) : [];
   if (found.length > 0) stage.select(found);
@@ -99,7 +99,7 @@ function selectGroup(stage: Stage): boolean {
   return group !== undefined;
 }
 
-function page(stage: Stage, way: 1 | -1, sideways: boolean): void {
+function page(stage: Stage, way: 1 | -1, sideways = false): void {
   const { width, height } = stage.view;
   stage.pan(sideways ? way * width * PAGE : 0, sideways ? 0 : way * height * PAGE);
 }

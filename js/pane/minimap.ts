@@ -2,7 +2,10 @@
  * The whole picture in a corner. Deep graphs are thousands of times higher than wide, so each axis has its own
  * scale: it is a map of where the changes are and where one looks, not a small copy.
  */
+import { createElement } from "preact";
+import { Button } from "../components/button.tsx";
 import { contextOf, element } from "../components/element.ts";
+import { elementOf } from "../components/mount.tsx";
 import { type Frame, markOf } from "../render/frame.ts";
 import { markInside } from "../render/paint_nodes.ts";
 import { type Scene } from "../render/scene.ts";
@@ -25,7 +28,7 @@ export class Minimap {
     private theme: Theme,
     private readonly sides: number,
   ) {
-    this.element = element("div", { class: "wb-minimap", hidden: "" }, this.canvas, this.closeButton());
+    this.element = element("div", { class: "wb-minimap", hidden: "" }, this.canvas, this.button());
     this.canvas.addEventListener("pointerdown", (event) => {
       this.canvas.setPointerCapture(event.pointerId);
       this.go(event);
@@ -41,16 +44,14 @@ export class Minimap {
   }
 
   toggle(): void {
-    this.closed = !this.closed;
+    this.closed = this.element.classList.toggle("wb-closed");
     this.stage.repaint();
   }
 
-  private closeButton(): HTMLButtonElement {
-    const label = "Hide the map (m)";
-    const look = { type: "button", class: "wb-button wb-minimap-close", title: label, "aria-label": label };
-    const button = element("button", { ...look, tabindex: "-1", "data-lm-suppress-shortcuts": "true" }, "×");
-    button.addEventListener("click", () => this.toggle());
-    return button;
+  private button(): HTMLElement {
+    const label = "Show or hide the map (m)";
+    const look = { class: "wb-button wb-minimap-close", tabIndex: -1, onClick: () => this.toggle() };
+    return elementOf(createElement(Button, { label, ...look }));
   }
 
   private go(event: PointerEvent): void {
@@ -70,8 +71,8 @@ export class Minimap {
     const [wide, high] = scene.turned ? [LONG, SHORT] : [SHORT, LONG];
     const needed =
       (scene.height > down * 1.6 || scene.width > across * 1.6) && view.width > 3 * wide && view.height > 1.6 * high;
-    this.element.hidden = this.closed || !needed;
-    if (this.element.hidden) return;
+    this.element.hidden = !needed;
+    if (this.closed || !needed) return;
     this.element.classList.toggle("wb-turned", scene.turned === true);
     const ratio = window.devicePixelRatio || 1;
     if (this.drawn !== scene || this.still.width !== Math.round(wide * ratio)) this.draw(frame, ratio);

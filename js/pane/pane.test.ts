@@ -115,6 +115,17 @@ test("the canvas has a name and a role", async () => {
   assert.equal(pane.canvas.tabIndex, 0);
 });
 
+test("a closed map leaves a button that brings it back", async () => {
+  const { pane } = await opened();
+  const map = pane.element.querySelector<HTMLElement>(".wb-minimap");
+  const button = map?.querySelector("button");
+  assert.ok(map && button);
+  button.click();
+  assert.ok(map.classList.contains("wb-closed"));
+  button.click();
+  assert.ok(!map.classList.contains("wb-closed"));
+});
+
 test("the background covers the last row of pixels", () => {
   const filled: number[][] = [];
   const context = {

@@ -2,6 +2,7 @@
 import { createElement } from "preact";
 import { copy } from "../components/copy.tsx";
 import { contextOf, element } from "../components/element.ts";
+import { press } from "../components/keys_card.tsx";
 import { elementOf } from "../components/mount.tsx";
 import { Tooltip, TooltipCard } from "../components/tooltip.tsx";
 import { nodesAsText } from "../graph/describe.ts";
@@ -13,7 +14,7 @@ import { graphDrawing } from "../render/still.ts";
 import { type Theme } from "../render/theme.ts";
 import { counted } from "../text/counted.ts";
 import { CachedFrame } from "./cached_frame.ts";
-import { endsOf, graphKey, nodesIn, nodesOf } from "./graph_keys.ts";
+import { endsOf, GRAPH_KEYS, nodesIn, nodesOf } from "./graph_keys.ts";
 import { Minimap } from "./minimap.ts";
 import { keepDrawing } from "./sheets.ts";
 
@@ -96,7 +97,10 @@ export class Pane {
     } catch {
       resized.observe(this.canvas);
     }
-    this.ends.push(() => resized.disconnect());
+    this.ends.push(
+      () => resized.disconnect(),
+      () => stage.sizes.delete(this),
+    );
   }
 
   setTheme(theme: Theme): void {
@@ -145,7 +149,7 @@ export class Pane {
     if (clientWidth === this.width && clientHeight === this.height) return this.stage.repaint();
     this.width = clientWidth;
     this.height = clientHeight;
-    this.stage.resize({ width: clientWidth, height: clientHeight });
+    this.stage.resize({ width: clientWidth, height: clientHeight }, this);
   }
 
   private listen(): void {
@@ -190,10 +194,15 @@ export class Pane {
     const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? this.height : 1;
     this.tooltip.hide();
     if (event.shiftKey) return this.stage.pan(-(event.deltaX || event.deltaY) * unit, 0);
-    const { x, y } = this.point(event);
     // A pinch on a trackpad comes as small ctrl-wheel steps.
     const speed = event.ctrlKey ? 0.01 : 0.0016;
-    this.stage.zoom(Math.exp(-Math.max(-240, Math.min(240, event.deltaY * unit)) * speed), x, y);
+    this.zoom(Math.exp(-Math.max(-240, Math.min(240, event.deltaY * unit)) * speed), this.point(event));
+  }
+
+  /** Around a point of this pane, which may be larger than the stage's view. */
+  private zoom(factor: number, { x, y }: { x: number; y: number }): void {
+    const { stage, width, height } = this;
+    stage.zoom(factor, x + (stage.view.width - width) / 2, y + (stage.view.height - height) / 2);
   }
 
   private down(event: PointerEvent): void {
@@ -217,7 +226,7 @@ export class Pane {
     this.pointers.set(event.pointerId, now);
     if (this.pointers.size > 1) {
       const spread = this.spread();
-      if (this.pinch > 0) this.stage.zoom(spread / this.pinch, now.x, now.y);
+      if (this.pinch > 0) this.zoom(spread / this.pinch, now);
       this.pinch = spread;
       this.dragged = CLICK_SLOP + 1;
       return;
@@ -281,9 +290,9 @@ export class Pane {
     event.stopPropagation();
     if (isCopy(event) && this.copy()) return event.preventDefault();
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "m") this.minimap?.toggle();
-    else if (!graphKey(this.stage, event, this.options.sides) && !this.onkey(event)) return;
-    event.preventDefault();
+    const { stage, minimap } = this;
+    if (press(GRAPH_KEYS, event, { stage, minimap, sides: this.options.sides }) || this.onkey(event))
+      event.preventDefault();
   }
 
   /** Copies the text of the selected nodes, unless a text is selected on the page. */

@@ -1,15 +1,45 @@
-/** The traits that CompareView, PassStepper and Workbench share, tied to one Compare. */
+/** What CompareView, PassStepper and Workbench share: their start, and their traits tied to one Compare. */
+import { type Signal, signal } from "@preact/signals";
+import { type Opened, open } from "../components/opened.ts";
 import { type Shell } from "../components/shell.tsx";
 import { decode } from "../graph/payload.ts";
 import { compare as pictureOf } from "../graph/picture.ts";
 import { readDiff } from "../graph/read_diff.ts";
 import { equal } from "../model/equal.ts";
-import { type Sides } from "../model/messages.ts";
+import { type Failure, type Sides } from "../model/messages.ts";
 import { listen, type Model, watch, write } from "../model/model.ts";
 import { fromSides, toSides } from "../model/sides.ts";
 import { bindShown } from "../pane/bind_shown.ts";
+import { countScenes } from "../pane/scenes.ts";
 import { readOverlay } from "../render/overlay.ts";
-import { type Compare } from "./compare.tsx";
+import { Stage } from "../render/stage.ts";
+import { Compare, type NameMarks } from "./compare.tsx";
+
+interface OpenedPair extends Opened {
+  stage: Stage;
+  compare: Compare;
+  /** Why the graph can't be drawn. */
+  undrawn: Signal<Failure | null>;
+  problem: (text: string | null) => void;
+}
+
+/** A widget with two graphs. */
+export function openPair(model: Model, el: HTMLElement, kind: string, nameMarks?: NameMarks): OpenedPair {
+  const opened = open(model, el, kind);
+  const { shell } = opened;
+  const stage = new Stage(shell.ruler);
+  countScenes(shell.root, stage);
+  const compare = new Compare(shell, stage, nameMarks);
+  shell.atEnd(() => {
+    compare.dispose();
+    stage.dispose();
+  });
+  const undrawn = signal<Failure | null>(null);
+  const problem = (text: string | null) => {
+    undrawn.value = text === null ? null : { title: "The graph can't be drawn", text, at: Date.now() };
+  };
+  return { ...opened, stage, compare, undrawn, problem };
+}
 
 export function bindCompare(
   model: Model,
@@ -55,9 +85,11 @@ export function bindCompare(
     if (wanted !== undefined && !waits()) stage.choose(fromSides(stage.picture, wanted));
   };
   let selecting = 0;
-  const titles = () => compare.setTitles(model.get("titles") ?? []);
+  const titles = () => {
+    compare.titles.value = model.get("titles") ?? [];
+  };
   const mode = () => compare.setMode(model.get("mode") ?? "split", model.get("hops") ?? 1);
-  const overlay = () => compare.setOverlay(readOverlay(model.get("overlay_state")));
+  const overlay = () => stage.setOverlay(readOverlay(model.get("overlay_state")));
   compare.onmode = (value, hops) => {
     write(model, "mode", value);
     write(model, "hops", hops);

@@ -1,17 +1,27 @@
 /** The selection in one line at the foot of the graph: for a page without an inspector, and for screen readers. */
 import { Button } from "../components/button.tsx";
+import { press } from "../components/keys_card.tsx";
 import { stageSignals } from "../components/stage_signals.ts";
 import { chosenAttributes, compactType, groupName, opName } from "../graph/labels.ts";
 import { GROUP_KINDS, text } from "../graph/payload.ts";
 import { groupsOf, MARKS, type Picture, sideOf } from "../graph/picture.ts";
 import { GroupKind } from "../model/messages.ts";
-import { selectAround, selectPaths, selectStream } from "../pane/graph_keys.ts";
+import { GRAPH_KEYS } from "../pane/graph_keys.ts";
 import { type Stage } from "../render/stage.ts";
 import { oneLine } from "../render/text.ts";
 import { counted } from "../text/counted.ts";
 
 /** In an overlay, and with two graphs side by side, the flow on either side counts. */
 const EITHER = 3;
+
+/** Keys of the graph that have a button. */
+const TOOLS = [
+  ["select-up", "[", "↑ up"],
+  ["select-down", "]", "↓ down"],
+  ["select-around", "e", "+1 around"],
+  ["select-paths", "p", "paths"],
+  ["select-zoom", "s", "zoom"],
+] as const;
 
 interface BriefProps {
   stage: Stage;
@@ -29,49 +39,25 @@ export function Brief({ stage, markNames = MARKS }: BriefProps) {
       </span>
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset has a border and a legend */}
       <span class="wb-brief-tools" role="group" aria-label="Select more">
-        <Tool name="select-up" label="Select everything upstream ([)" act={() => selectStream(stage, "up", EITHER)}>
-          ↑ up
-        </Tool>
-        <Tool
-          name="select-down"
-          label="Select everything downstream (])"
-          act={() => selectStream(stage, "down", EITHER)}
-        >
-          ↓ down
-        </Tool>
-        <Tool name="select-around" label="Select one step more in every direction (e)" act={() => selectAround(stage)}>
-          +1 around
-        </Tool>
-        <Tool
-          name="select-paths"
-          label="Select all paths between the selected nodes (p)"
-          hidden={selection.value.length < 2}
-          act={() => selectPaths(stage, EITHER)}
-        >
-          paths
-        </Tool>
-        <Tool name="select-zoom" label="Zoom to the selection (s)" act={() => stage.fitItems(stage.look.selected)}>
-          zoom
-        </Tool>
+        {TOOLS.map(([name, key, face]) => (
+          <Button
+            key={key}
+            class="wb-button wb-small"
+            testid={name}
+            label={`${wordsOf(key)} (${key})`}
+            hidden={key === "p" && selection.value.length < 2}
+            onClick={() => press(GRAPH_KEYS, { key }, { stage, sides: EITHER, minimap: null })}
+          >
+            {face}
+          </Button>
+        ))}
       </span>
     </div>
   );
 }
 
-interface ToolProps {
-  name: string;
-  label: string;
-  hidden?: boolean;
-  act: () => void;
-  children: string;
-}
-
-function Tool({ name, label, hidden, act, children }: ToolProps) {
-  return (
-    <Button class="wb-button wb-small" testid={name} label={label} hidden={hidden} onClick={act}>
-      {children}
-    </Button>
-  );
+function wordsOf(key: string): string {
+  return GRAPH_KEYS.find(({ act }) => act?.[key])?.does ?? "";
 }
 
 export function describeSelection(

@@ -1,6 +1,6 @@
 /** Beneath the pass list: passes of the catalogue that can be added, or keys of PassContext's config. */
 import { Field } from "../components/field.tsx";
-import { useRoving } from "../components/roving.ts";
+import { roving } from "../components/roving.ts";
 import { type Catalog, type FieldSpec, type PassChoice, type State } from "../model/messages.ts";
 import { type Send } from "../model/model.ts";
 import { firstSentence, Lock } from "./pass_words.tsx";
@@ -18,14 +18,12 @@ interface FoundProps {
 export function FoundPasses({ catalog, wanted, place, add }: FoundProps) {
   const has = (text: string) => text.toLowerCase().includes(wanted);
   const found = (catalog.passes ?? []).filter(({ name, doc }) => has(name) || (wanted.length > 2 && has(doc)));
-  const addable = found.flatMap(({ reason }, row) => (reason ? [] : [row]));
-  const { list, stop, onKey } = useRoving<HTMLUListElement>(addable);
   if (found.length === 0) return null;
   return (
-    <ul ref={list} class="wb-passes wb-catalog" data-testid="catalog" aria-label="Catalogue" onKeyDown={onKey}>
+    <ul ref={roving} class="wb-passes wb-catalog" data-testid="catalog" aria-label="Catalogue">
       <li class="wb-dim wb-found">Add {place}:</li>
-      {found.map((pass, row) => (
-        <FoundPass key={pass.name} pass={pass} place={place} stop={stop(row, 0)} add={add} />
+      {found.map((pass) => (
+        <FoundPass key={pass.name} pass={pass} place={place} add={add} />
       ))}
     </ul>
   );
@@ -34,15 +32,13 @@ export function FoundPasses({ catalog, wanted, place, add }: FoundProps) {
 interface FoundPassProps {
   pass: PassChoice;
   place: string;
-  stop: { tabIndex: number };
   add: (name: string) => void;
 }
 
-function FoundPass({ pass: { name, doc, reason, locked, ours, opt_level }, place, stop, add }: FoundPassProps) {
+function FoundPass({ pass: { name, doc, reason, locked, ours, opt_level }, place, add }: FoundPassProps) {
   return (
     <li class="wb-found">
       <button
-        {...stop}
         type="button"
         class="wb-link"
         disabled={reason !== ""}

@@ -1,8 +1,11 @@
 /** Before and after side by side, or over each other, on one stage. CompareView, PassStepper and Workbench have it. */
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { type ComponentChildren } from "preact";
+import { useRef, useState } from "preact/hooks";
 import { Segments } from "../components/button.tsx";
-import { KeysCard } from "../components/keys_card.tsx";
+import { Edge } from "../components/edge.tsx";
+import { usePageId } from "../components/ids.ts";
+import { help, type Keyed, type KeyRow, KeysCard, press, type Rows, VIEW_KEYS } from "../components/keys_card.tsx";
 import { LayoutFailure } from "../components/layout_failure.tsx";
 import { Legend, LegendPanel, LegendToggle } from "../components/legend.tsx";
 import { Hosted } from "../components/mount.tsx";
@@ -13,8 +16,8 @@ import { stageSignals } from "../components/stage_signals.ts";
 import { ZoomButtons } from "../components/zoom_buttons.tsx";
 import { MARKS } from "../graph/picture.ts";
 import { type Traits } from "../model/messages.ts";
+import { GRAPH_KEYS } from "../pane/graph_keys.ts";
 import { Pane } from "../pane/pane.ts";
-import { type Overlay } from "../render/overlay.ts";
 import { type Sheet, toSvg } from "../render/save.ts";
 import { type Stage } from "../render/stage.ts";
 import { oneLine } from "../render/text.ts";
@@ -29,11 +32,13 @@ const MODES: readonly [Mode, string, string, string][] = [
 ];
 const HOPS = [0, 1, 2, 3, 5];
 const SIDES = ["before", "after"] as const;
+/** Pixels of a side that no drag takes. */
+const LEAST_SIDE = 80;
 
 /** The words for MARKS, given the titles of both sides. */
 export type NameMarks = (left: string, right: string) => readonly string[];
 
-export class Compare {
+export class Compare implements Keyed {
   readonly search: Search;
   readonly changes: Changes;
   readonly legend: Legend;
@@ -45,8 +50,10 @@ export class Compare {
   readonly panes = signal<readonly Pane[]>([]);
   readonly helping = signal(false);
   onmode: (mode: Mode, hops: number) => void = () => undefined;
-  /** Asked about keys that the graph has no use for. */
-  onkey: (event: KeyboardEvent) => boolean = () => false;
+  /** The widget's own keys. */
+  keys: readonly KeyRow[] = [];
+  /** The keys of its lists: they are on the card only. */
+  listed: Rows = [];
 
   constructor(
     readonly shell: Shell,
@@ -73,10 +80,6 @@ export class Compare {
     return this.shownMode.value;
   }
 
-  setTitles(titles: readonly string[]): void {
-    this.titles.value = titles;
-  }
-
   title(side: 0 | 1): string {
     return oneLine(this.titles.value[side] || SIDES[side]);
   }
@@ -94,16 +97,12 @@ export class Compare {
     this.onmode(mode, hops);
   }
 
-  setOverlay(overlay: Overlay | null): void {
-    this.stage.setOverlay(overlay);
-  }
-
   focus(): void {
     this.panes.value[0]?.canvas.focus({ preventScroll: true });
   }
 
-  help(): void {
-    this.helping.value = true;
+  get rows(): Rows {
+    return [...GRAPH_KEYS, ...COMPARE_KEYS, ...this.keys, ...this.listed];
   }
 
   /** The whole picture as it would be at 100 %, both sides. */
@@ -135,30 +134,17 @@ export class Compare {
   }
 
   private key(event: KeyboardEvent): boolean {
-    switch (event.key) {
-      case "/":
-        this.search.focus();
-        return true;
-      case "c":
-        this.setMode(this.mode === "changed" ? "split" : "changed");
-        return true;
-      case "n":
-        this.changes.nextOfAny();
-        return true;
-      case "?":
-        this.help();
-        return true;
-      case "l":
-        this.legend.toggle();
-        return true;
-      case "Escape":
-        this.search.clear();
-        return true;
-      default:
-        return this.onkey(event);
-    }
+    return press(this.keys, event, undefined) || press(COMPARE_KEYS, event, this) || press(VIEW_KEYS, event, this);
   }
 }
+
+const COMPARE_KEYS: readonly KeyRow<Compare>[] = [
+  {
+    does: "changed only",
+    act: { c: (compare) => compare.setMode(compare.mode === "changed" ? "split" : "changed") },
+  },
+  { does: "next change", act: { n: ({ changes }) => changes.nextOfAny() } },
+];
 
 export function CompareBar({ compare }: { compare: Compare }) {
   const { stage, shell } = compare;
@@ -171,7 +157,7 @@ export function CompareBar({ compare }: { compare: Compare }) {
       <Scale stage={stage} />
       <span class="wb-space" />
       <SearchBox search={compare.search} />
-      <ZoomButtons stage={stage} shell={shell} help={() => compare.help()} svg={() => compare.svg()} />
+      <ZoomButtons stage={stage} shell={shell} help={() => help(compare)} svg={() => compare.svg()} />
     </div>
   );
 }
@@ -216,14 +202,41 @@ export function ComparePanes({ compare, height, facts }: ComparePanesProps) {
   const { stage } = compare;
   const { scene, picture } = stageSignals(stage);
   const panes = compare.panes.value;
+  const turned = scene.value?.turned === true;
+  const id = usePageId();
+  const last = useRef<HTMLDivElement>(null);
+  /** The share of the side after; null for half. */
+  const [share, setShare] = useState<number | null>(null);
+  const room = () => {
+    const sides = last.current?.parentElement;
+    return (turned ? sides?.clientHeight : sides?.clientWidth) ?? 0;
+  };
   return (
     <div class="wb-panes" style={height === undefined ? {} : { height: `${height}px` }}>
       <LegendPanel legend={compare.legend} markNames={compare.markNames.value} />
-      <div class={`wb-sides${scene.value?.turned ? " wb-turned" : ""}`}>
+      <div class={`wb-sides${turned ? " wb-turned" : ""}`}>
         {panes.map((pane, i) => (
-          <div key={pane.options.testid} class="wb-side">
+          <div
+            key={pane.options.testid}
+            class="wb-side"
+            style={i > 0 && share !== null ? { flex: `0 0 ${share * 100}%` } : {}}
+            ref={i > 0 ? last : null}
+            id={`${id}-${i}`}
+          >
             <PaneHead compare={compare} side={panes.length === 1 ? "both" : i === 0 ? 0 : 1} facts={facts} />
             <Hosted element={pane.element} />
+            {i > 0 && (
+              <Edge
+                side={turned ? "top" : "left"}
+                label="Size of the pane after"
+                panel={last}
+                controls={`${id}-1`}
+                least={LEAST_SIDE}
+                most={() => room() - LEAST_SIDE}
+                onResize={(size) => setShare(size / room())}
+                onReset={() => setShare(null)}
+              />
+            )}
           </div>
         ))}
       </div>
@@ -232,7 +245,7 @@ export function ComparePanes({ compare, height, facts }: ComparePanesProps) {
       </div>
       <LayoutFailure stage={stage} />
       <Brief stage={stage} markNames={compare.markNames.value} />
-      {compare.helping.value && <Help compare={compare} />}
+      <KeysCard view={compare} />
     </div>
   );
 }
@@ -255,17 +268,5 @@ function PaneHead({ compare, side, facts }: PaneHeadProps) {
         </>
       ))}
     </div>
-  );
-}
-
-function Help({ compare }: { compare: Compare }) {
-  return (
-    <KeysCard
-      view={compare.shell.kind}
-      close={() => {
-        compare.helping.value = false;
-      }}
-      goBack={() => compare.focus()}
-    />
   );
 }

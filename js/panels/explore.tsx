@@ -2,6 +2,7 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import { Breakable } from "../components/breakable.tsx";
 import { Button } from "../components/button.tsx";
+import { roving } from "../components/roving.ts";
 import { type Exploration, type State, type Effect as Tried } from "../model/messages.ts";
 import { type Send } from "../model/model.ts";
 import { formatTime } from "../text/counted.ts";
@@ -79,7 +80,7 @@ export function Explore({ state, found, send }: ExploreProps) {
           {summary(found)}
         </span>
       </div>
-      <table class="wb-rows" hidden={!found.rows?.length}>
+      <table ref={roving} class="wb-rows" hidden={!found.rows?.length}>
         <thead>
           <tr>
             {HEADS.map((head) => (

@@ -1,6 +1,6 @@
 /** The workbench's first line: what is open, how passes are chosen, presets, undo. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Button, Segments } from "../components/button.tsx";
+import { Asking, Button, Segments } from "../components/button.tsx";
 import { CheckButton } from "../components/checks.tsx";
 import { Icon } from "../components/icon.tsx";
 import { type State } from "../model/messages.ts";
@@ -78,14 +78,8 @@ export function Header({ state, saved, send }: HeaderProps) {
   );
   return (
     <>
-      {saved ? (
-        <fieldset class="wb-saved" disabled title="Saved: passes and times as they stood">
-          {line}
-        </fieldset>
-      ) : (
-        line
-      )}
-      <PresetForm state={state} open={saving} close={close} send={send} />
+      <Asking saved={saved}>{line}</Asking>
+      <PresetForm state={state} open={saving && !saved} close={close} send={send} />
       <ul class="wb-found wb-notes" data-testid="notes" hidden={!noted}>
         {notes.map((note) => (
           <li key={note}>{note}</li>

@@ -2,7 +2,7 @@
 import { type ComponentChildren, type RefObject } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
-import { useRoving } from "../components/roving.ts";
+import { focusRow, roving } from "../components/roving.ts";
 import { stageSignals } from "../components/stage_signals.ts";
 import { basisOf } from "../graph/basis.ts";
 import { attributes, bytes, compactType, groupName, opName } from "../graph/labels.ts";
@@ -51,7 +51,7 @@ function useKeptFocus(): RefObject<HTMLDivElement | null> {
   const held = hasFocus(root.current);
   useLayoutEffect(() => {
     if (!held || hasFocus(root.current)) return;
-    (root.current?.querySelector<HTMLElement>("[data-stop][tabindex='0']") ?? root.current)?.focus();
+    (root.current?.querySelector<HTMLElement>("li button") ?? root.current)?.focus();
   });
   return root;
 }
@@ -92,12 +92,10 @@ function OneNode({ stage, picture, node }: NodeProps) {
       <Facts rows={factsOf(place)} />
       <Attributes picture={picture} node={node} sides={on} />
       <Groups picture={picture} node={node} />
-      <Links stage={stage} picture={picture} node={node} title="Inputs" ends={ends.inputs} />
-      <Links stage={stage} picture={picture} node={node} title="Used by" ends={ends.users} />
+      <Links {...{ stage, picture, node }} title="Inputs" ends={ends.inputs} />
+      <Links {...{ stage, picture, node }} title="Used by" ends={ends.users} />
       <Links
-        stage={stage}
-        picture={picture}
-        node={node}
+        {...{ stage, picture, node }}
         title={mark === 5 || mark === 1 ? "Became" : "Together with"}
         ends={partners}
       />
@@ -197,22 +195,21 @@ function Links({ stage, picture, node: of, title, ends }: NodeProps & { title: s
   const count = grown.picture === picture && grown.of === of ? grown.count : FIRST;
   const shown = ends.slice(0, count);
   const rest = ends.length - shown.length;
-  const rows = shown.length + (rest > 0 ? 1 : 0);
-  const { list, stop, onKey } = useRoving<HTMLElement>(Array.from({ length: rows }, (_, i) => i));
+  const list = useRef<HTMLUListElement>(null);
+  useLayoutEffect(() => roving(list.current));
   useLayoutEffect(() => {
     // The first of the rows that were added.
-    if (grown.count > FIRST) list.current?.querySelector<HTMLElement>(`[data-stop="${grown.count - MORE}.0"]`)?.focus();
-  }, [grown, list]);
+    if (grown.count > FIRST) focusRow(list.current, grown.count - MORE);
+  }, [grown]);
   if (ends.length === 0) return null;
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the controls inside
-    <section ref={list} onKeyDown={onKey}>
+    <section>
       <h4>{ends.length > FIRST ? `${title} (${ends.length.toLocaleString("en")})` : title}</h4>
-      <ul class="wb-links">
+      <ul ref={list} class="wb-links">
         {shown.map(({ node, port }, i) => (
           <li key={i}>
             {port && <span class="wb-dim">{`${port} `}</span>}
-            <button type="button" class="wb-link" {...stop(i, 0)} onClick={() => void stage.reveal([node], false)}>
+            <button type="button" class="wb-link" onClick={() => void stage.reveal([node], false)}>
               {labelOf(picture, node)}
             </button>
             <span class="wb-dim">{` ${typeOf(picture, node)}`}</span>
@@ -223,7 +220,6 @@ function Links({ stage, picture, node: of, title, ends }: NodeProps & { title: s
             <Button
               label={`Show ${Math.min(rest, MORE)} more`}
               class="wb-button wb-small"
-              {...stop(shown.length, 0)}
               testid="more"
               onClick={() => setGrown({ picture, of, count: count + MORE })}
             >

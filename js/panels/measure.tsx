@@ -2,7 +2,8 @@
 import { type ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Breakable } from "../components/breakable.tsx";
-import { Button } from "../components/button.tsx";
+import { Asking, Button } from "../components/button.tsx";
+import { roving } from "../components/roving.ts";
 import { HEADINGS, type RowState, type State } from "../model/messages.ts";
 import { type Send } from "../model/model.ts";
 import { oneLine } from "../render/text.ts";
@@ -22,10 +23,11 @@ interface Sort {
 interface MeasureProps {
   state: State;
   plots: ComponentChildren;
+  saved?: boolean;
   send: Send;
 }
 
-export function Measure({ state, plots, send }: MeasureProps) {
+export function Measure({ state, plots, saved = false, send }: MeasureProps) {
   const rows = state.rows ?? [];
   const targets = [...new Set(rows.map((row) => row.target).filter(Boolean))];
   // One target needs no column; two need a warning too.
@@ -35,7 +37,9 @@ export function Measure({ state, plots, send }: MeasureProps) {
     <div class={`wb-measure${several ? "" : " wb-one-target"}`}>
       <div class="wb-measure-table">
         <div class="wb-tools">
-          <Tools state={state} send={send} />
+          <Asking saved={saved}>
+            <Tools state={state} send={send} />
+          </Asking>
           <span class="wb-dim wb-cut">{several ? "Rows of different targets are not comparable." : targets[0]}</span>
         </div>
         <p class="wb-said-strong wb-headline" role="status" data-testid="headline" hidden={rows.length === 0 || !text}>
@@ -84,7 +88,7 @@ function Rows({ rows }: { rows: readonly RowState[] }) {
     setSort(sort?.key !== key ? { key, down: false } : sort.down ? null : { key, down: true });
   const slowest = Math.max(1e-9, ...rows.map((row) => row.q3_us ?? row.median_us ?? 0));
   return (
-    <table class="wb-rows">
+    <table ref={roving} class="wb-rows">
       <thead>
         <tr>
           {COLUMNS.map((key) => {

@@ -22,7 +22,7 @@ interface MemoryProps {
   height: number;
   /** The tensors of each plan, where the page has no other list of them. */
   lists?: readonly Block[];
-  send: Send;
+  send: Send | undefined;
 }
 
 export function Memory({ board, shell, height, lists = [], send }: MemoryProps) {

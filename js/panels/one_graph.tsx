@@ -1,8 +1,8 @@
 /** One graph with its search, legend, keys and zoom. GraphView and FusionInspector have it. */
 import { signal } from "@preact/signals";
-import { KeysCard } from "../components/keys_card.tsx";
+import { help, type Keyed, type KeyRow, KeysCard, press, type Rows, VIEW_KEYS } from "../components/keys_card.tsx";
 import { LayoutFailure } from "../components/layout_failure.tsx";
-import { Legend, LegendPanel, LegendToggle } from "../components/legend.tsx";
+import { Legend, LegendPanel } from "../components/legend.tsx";
 import { Hosted } from "../components/mount.tsx";
 import { Search, SearchBox } from "../components/search_box.tsx";
 import { type Shell } from "../components/shell.tsx";
@@ -13,19 +13,20 @@ import { single } from "../graph/picture.ts";
 import { type Model, watch, write } from "../model/model.ts";
 import { fromSides } from "../model/sides.ts";
 import { bindShown } from "../pane/bind_shown.ts";
+import { GRAPH_KEYS } from "../pane/graph_keys.ts";
 import { Pane } from "../pane/pane.ts";
 import { countScenes } from "../pane/scenes.ts";
 import { toSvg } from "../render/save.ts";
 import { Stage } from "../render/stage.ts";
 
-export class OneGraph {
+export class OneGraph implements Keyed {
   readonly stage: Stage;
   readonly pane: Pane;
   readonly search: Search;
   readonly legend: Legend;
   readonly helping = signal(false);
-  /** Asked about keys that the graph has no use for. */
-  onkey: (event: KeyboardEvent) => boolean = () => false;
+  /** The widget's own keys. */
+  keys: readonly KeyRow[] = [];
   private readonly bound: ReturnType<typeof bindShown>;
   private readonly ends: (() => void)[];
   private loading = false;
@@ -38,7 +39,7 @@ export class OneGraph {
     this.stage = stage;
     countScenes(shell.root, stage);
     this.pane = new Pane(stage, shell.theme, { sides: 1, name: "", testid: "canvas", minimap: true });
-    this.pane.onkey = (event) => this.key(event);
+    this.pane.onkey = (event) => press(this.keys, event, undefined) || press(VIEW_KEYS, event, this);
     this.pane.onsay = (words) => shell.say(words);
     this.search = new Search(stage);
     this.search.onleave = () => this.focus();
@@ -74,8 +75,8 @@ export class OneGraph {
     this.pane.canvas.focus({ preventScroll: true });
   }
 
-  help(): void {
-    this.helping.value = true;
+  get rows(): Rows {
+    return [...GRAPH_KEYS, ...this.keys];
   }
 
   svg(): string | null {
@@ -97,27 +98,13 @@ export class OneGraph {
     const { selection } = this.stage;
     if (ids.length !== selection.length || ids.some((id, i) => id !== selection[i])) this.stage.choose(ids);
   }
-
-  private key(event: KeyboardEvent): boolean {
-    if (this.onkey(event)) return true;
-    if (event.key === "/") this.search.focus();
-    else if (event.key === "?") this.help();
-    else if (event.key === "l") this.legend.toggle();
-    else if (event.key === "Escape") this.search.clear();
-    else return false;
-    return true;
-  }
-}
-
-export function LegendButton({ graph }: { graph: OneGraph }) {
-  return <LegendToggle legend={graph.legend} />;
 }
 
 export function GraphTools({ graph }: { graph: OneGraph }) {
   return (
     <>
       <SearchBox search={graph.search} />
-      <ZoomButtons stage={graph.stage} shell={graph.shell} help={() => graph.help()} svg={() => graph.svg()} />
+      <ZoomButtons stage={graph.stage} shell={graph.shell} help={() => help(graph)} svg={() => graph.svg()} />
     </>
   );
 }
@@ -142,15 +129,7 @@ export function GraphPanes({ graph, height, children }: GraphPanesProps) {
       </div>
       <LayoutFailure stage={graph.stage} />
       {children}
-      {graph.helping.value && (
-        <KeysCard
-          view={graph.shell.kind}
-          close={() => {
-            graph.helping.value = false;
-          }}
-          goBack={() => graph.focus()}
-        />
-      )}
+      <KeysCard view={graph} />
     </div>
   );
 }

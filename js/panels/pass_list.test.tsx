@@ -63,7 +63,7 @@ async function type(name: string, text: string): Promise<void> {
 const stops = () => place.querySelectorAll('[data-testid="pass-list"] [tabindex="0"]');
 const focused = () => document.activeElement?.getAttribute("data-testid");
 
-test("a click on a name shows its step, and nothing covers the name", async () => {
+test("a click on a name shows its step, and a row has one button beside the name", async () => {
   await show({ passes: THREE, step: 1 });
   part("pass-2").click();
   assert.deepEqual(sent, [{ type: "step", index: 2 }]);

@@ -1,11 +1,12 @@
 /** The passes, each with its switch and its effect; a click on a name shows that step. A filter finds passes to add. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { useRoving } from "../components/roving.ts";
+import { type KeyRow, press } from "../components/keys_card.tsx";
+import { focusRow, roving, rowOf } from "../components/roving.ts";
 import { type Catalog, type PassState, type Refused, type State } from "../model/messages.ts";
 import { type Send } from "../model/model.ts";
 import { type Checks } from "../model/trace_choice.ts";
 import { ConfigKeys, FoundPasses } from "./catalog_list.tsx";
-import { type Edits, NAME, StepRow, ToggleRow } from "./pass_row.tsx";
+import { type Edits, StepRow, ToggleRow } from "./pass_row.tsx";
 
 interface PassListProps {
   state: State;
@@ -30,7 +31,9 @@ function Pipeline({ state, catalog, checks, send }: PassListProps) {
   const step = state.preview ? -1 : (state.step ?? -1);
   const place = (state.step ?? -1) >= 0 ? (state.step ?? -1) + 1 : passes.length;
   const shown = visible(passes, filter.wanted);
-  const { list, stop, onKey, focus } = useRoving<HTMLOListElement>(shown, NAME);
+  const list = useRef<HTMLOListElement>(null);
+  const focus = (row: number) => focusRow(list.current, row);
+  useLayoutEffect(() => roving(list.current), []);
   const [form, setOpened] = useOpened(state.refused);
   const opened = form.index;
   const edits: Edits = {
@@ -67,7 +70,12 @@ function Pipeline({ state, catalog, checks, send }: PassListProps) {
         ref={list}
         class="wb-passes"
         data-testid="pass-list"
-        onKeyDown={(event) => onKey(event) || editKey(event, edits, send)}
+        onKeyDown={(event) => {
+          const index = rowOf(list.current, event.target);
+          if (index < 0 || event.ctrlKey || event.metaKey) return;
+          if (press(EDIT_KEYS, event, { edits, index }) || press(historyKeys(send), event, undefined))
+            event.preventDefault();
+        }}
       >
         {passes.map((pass, index) => (
           <StepRow
@@ -81,7 +89,6 @@ function Pipeline({ state, catalog, checks, send }: PassListProps) {
             opened={index === opened}
             specs={catalog.passes?.find(({ name }) => name === pass.name)?.options ?? []}
             refused={state.refused?.form === `pass ${index}` ? state.refused : null}
-            stop={stop}
             edits={edits}
             send={send}
           />
@@ -109,7 +116,6 @@ function ContextList({ state, catalog, send }: PassListProps) {
   const filter = useFilter();
   const passes = state.context?.toggles ?? [];
   const shown = visible(passes, filter.wanted);
-  const { list, stop, onKey } = useRoving<HTMLOListElement>(shown.filter((index) => !passes[index]?.locked));
   return (
     <div class="wb-panel-body">
       <Filter
@@ -118,16 +124,9 @@ function ContextList({ state, catalog, send }: PassListProps) {
         label="Filter passes and config keys"
         all="All config keys of PassContext"
       />
-      <ol ref={list} class="wb-passes" data-testid="pass-list" onKeyDown={onKey}>
+      <ol ref={roving} class="wb-passes" data-testid="pass-list">
         {passes.map((pass, index) => (
-          <ToggleRow
-            key={pass.name}
-            pass={pass}
-            index={index}
-            hidden={!shown.includes(index)}
-            stop={stop}
-            send={send}
-          />
+          <ToggleRow key={pass.name} pass={pass} hidden={!shown.includes(index)} send={send} />
         ))}
       </ol>
       <ConfigKeys
@@ -217,22 +216,28 @@ function visible(passes: readonly PassState[], wanted: string): number[] {
   return passes.flatMap(({ name }, index) => (name.toLowerCase().includes(wanted) ? [index] : []));
 }
 
-/** The keys of a row that edit the list. */
-function editKey(event: KeyboardEvent, edits: Edits, send: Send): void {
-  const stop = event.target instanceof HTMLElement ? event.target.dataset.stop : undefined;
-  if (stop === undefined) return;
-  const index = Number.parseInt(stop, 10);
-  const act = {
-    ArrowUp: event.altKey && (() => edits.move(index, index - 1)),
-    ArrowDown: event.altKey && (() => edits.move(index, index + 1)),
-    Delete: () => edits.remove(index),
-    Backspace: () => edits.remove(index),
-    "+": () => edits.duplicate(index),
-    o: () => edits.unfold(index),
-    u: () => send({ type: "undo" }),
-    U: () => send({ type: "redo" }),
-  }[event.key];
-  if (!act || event.ctrlKey || event.metaKey) return;
-  event.preventDefault();
-  act();
+export function historyKeys(send: Send): readonly KeyRow[] {
+  return [{ does: "undo, redo", act: { u: () => send({ type: "undo" }), U: () => send({ type: "redo" }) } }];
 }
+
+interface Edited {
+  edits: Edits;
+  index: number;
+}
+
+/** The keys of a row that edit the list. */
+export const EDIT_KEYS: readonly KeyRow<Edited>[] = [
+  {
+    ...{ shown: "Alt + ↑ ↓", does: "on a pass: move it" },
+    act: {
+      ArrowUp: ({ edits, index }, { altKey }) => altKey && edits.move(index, index - 1),
+      ArrowDown: ({ edits, index }, { altKey }) => altKey && edits.move(index, index + 1),
+    },
+  },
+  { does: "on a pass: duplicate it", act: { "+": ({ edits, index }) => edits.duplicate(index) } },
+  {
+    does: "on a pass: remove it",
+    act: { Delete: ({ edits, index }) => edits.remove(index), Backspace: ({ edits, index }) => edits.remove(index) },
+  },
+  { does: "on a pass: its options", act: { o: ({ edits, index }) => edits.unfold(index) } },
+];

@@ -4,16 +4,11 @@ import { Breakable } from "../components/breakable.tsx";
 import { CheckMark } from "../components/checks.tsx";
 import { Field } from "../components/field.tsx";
 import { Menu } from "../components/menu.tsx";
-import { type Stop } from "../components/roving.ts";
 import { type CheckState, type FieldSpec, type PassState, type Refused } from "../model/messages.ts";
 import { type Send } from "../model/model.ts";
 import { failed } from "../model/trace_choice.ts";
 import { Effect, Lock, passTitle } from "./pass_words.tsx";
 
-/** Columns of a row. */
-const BOX = 0;
-export const NAME = 1;
-const MENU = 2;
 const DRAGGED = "application/x-wb-pass";
 
 /** The edits of a row. */
@@ -34,13 +29,12 @@ interface StepRowProps {
   opened: boolean;
   specs: readonly FieldSpec[];
   refused: Refused | null;
-  stop: Stop;
   edits: Edits;
   send: Send;
 }
 
 export function StepRow(props: StepRowProps) {
-  const { pass, index, current, check, opened, stop, send } = props;
+  const { pass, index, current, check, opened, send } = props;
   const status = failed(check) ? "error" : pass.enabled === false ? "off" : (pass.status ?? "same");
   const dropping = useDrop(index, props.edits.move);
   return (
@@ -50,9 +44,8 @@ export function StepRow(props: StepRowProps) {
         class={`wb-pass wb-pass-${status}${current ? " wb-current" : ""}${dropping.over ? " wb-drop" : ""}`}
         draggable
       >
-        <Box pass={pass} stop={stop(index, BOX)} changed={(enabled) => send({ type: "toggle", index, enabled })} />
+        <Box pass={pass} changed={(enabled) => send({ type: "toggle", index, enabled })} />
         <button
-          {...stop(index, NAME)}
           type="button"
           class="wb-pass-name"
           data-testid={`pass-${index}`}
@@ -79,7 +72,7 @@ export function StepRow(props: StepRowProps) {
   );
 }
 
-function RowMenu({ pass: { name }, index, last, opened, stop, edits }: StepRowProps) {
+function RowMenu({ pass: { name }, index, last, opened, edits }: StepRowProps) {
   const item = (words: string, key: string, id: string, act: () => void, disabled = false) => ({
     ...{ words, key, act, disabled },
     testid: `${id}-${index}`,
@@ -88,7 +81,6 @@ function RowMenu({ pass: { name }, index, last, opened, stop, edits }: StepRowPr
     <Menu
       label={`Move, remove or set options of ${name}`}
       testid={`tools-${index}`}
-      stop={stop(index, MENU)}
       items={[
         item("Move up", "Alt + ↑", "up", () => edits.move(index, index - 1), index === 0),
         item("Move down", "Alt + ↓", "down", () => edits.move(index, index + 1), last),
@@ -133,17 +125,15 @@ function Details({ pass, index, specs, refused, send }: StepRowProps) {
 
 interface ToggleRowProps {
   pass: PassState;
-  index: number;
   hidden: boolean;
-  stop: Stop;
   send: Send;
 }
 
-export function ToggleRow({ pass, index, hidden, stop, send }: ToggleRowProps) {
+export function ToggleRow({ pass, hidden, send }: ToggleRowProps) {
   const { name, locked, reason = "", opt_level: level } = pass;
   return (
     <li class={`wb-pass wb-toggle wb-pass-${pass.enabled === false ? "off" : "changed"}`} hidden={hidden}>
-      <Box pass={pass} stop={stop(index, BOX)} changed={(enabled) => send({ type: "toggle_context", name, enabled })} />
+      <Box pass={pass} changed={(enabled) => send({ type: "toggle_context", name, enabled })} />
       <span class="wb-pass-name" title={[pass.doc, reason].filter(Boolean).join("\n")}>
         <Breakable name={name} />
       </span>
@@ -164,14 +154,12 @@ export function ToggleRow({ pass, index, hidden, stop, send }: ToggleRowProps) {
 
 interface BoxProps {
   pass: PassState;
-  stop: ReturnType<Stop>;
   changed: (enabled: boolean) => void;
 }
 
-function Box({ pass, stop, changed }: BoxProps) {
+function Box({ pass, changed }: BoxProps) {
   return (
     <input
-      {...stop}
       type="checkbox"
       data-testid={`toggle-${pass.name}`}
       aria-label={pass.name}

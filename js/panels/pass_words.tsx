@@ -54,8 +54,7 @@ export function Effect({ pass, status }: { pass: PassState; status: string }) {
         ! failed
       </span>
     );
-  if (status !== "changed") return null;
-  return <Changes counts={pass} />;
+  return status === "changed" ? <Changes counts={pass} /> : null;
 }
 
 const SHOWN = ["added", "removed", "changed", "merged", "split"] as const;
@@ -72,7 +71,7 @@ export function Changes({ counts }: { counts: Partial<Record<Mark, number>> }) {
   return (
     <>
       {marks.map((mark) => (
-        <span key={mark} class={`wb-mark-${mark === "split" ? "merged" : mark}`} title={`${counts[mark]} ${mark}`}>
+        <span key={mark} class={`wb-mark-${mark}`} title={`${counts[mark]} ${mark}`}>
           <MarkSign mark={MARKS.indexOf(mark)} />
           {counts[mark]}
         </span>

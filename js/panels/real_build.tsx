@@ -8,12 +8,12 @@ interface BuildCountProps {
   state: State;
   /** Whether the list above the graph is open. */
   open: Signal<boolean>;
-  saved: boolean;
-  send: Send;
+  /** None in a saved page: no Python lists the passes. */
+  send: Send | undefined;
 }
 
-/** After the number by the graph. In a saved page no Python lists the passes. */
-export function BuildCount({ state, open, saved, send }: BuildCountProps) {
+/** After the number by the graph. */
+export function BuildCount({ state, open, send }: BuildCountProps) {
   const { kernels, failed, opt_level: level, listing } = state.build ?? {};
   const differs = buildDiffers(state);
   const why = reasons(state);
@@ -34,10 +34,10 @@ export function BuildCount({ state, open, saved, send }: BuildCountProps) {
         aria-label="The passes that the build runs beyond these"
         aria-expanded={open.value}
         data-testid="build-ask"
-        hidden={saved}
+        hidden={!send}
         onClick={() => {
           open.value = !open.value;
-          if (open.value && why.length === 0) send({ type: "build" });
+          if (open.value && why.length === 0) send?.({ type: "build" });
         }}
       >
         why?

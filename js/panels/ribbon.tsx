@@ -1,5 +1,6 @@
 /** The history of the selected node under the graph: a stop for each form it had, and between two the pass that changed it. */
 import { Fragment } from "preact";
+import { roving } from "../components/roving.ts";
 import { opName } from "../graph/labels.ts";
 import { type Place, type StepState } from "../model/messages.ts";
 import { oneLine } from "../render/text.ts";
@@ -33,6 +34,7 @@ export function Ribbon({ places, steps, shown, onPick }: Props) {
   const { stops, quiet } = stopsOf(places, shown);
   return (
     <section
+      ref={roving}
       class="wb-ribbon"
       aria-label="History of the selected node"
       data-testid="ribbon"

@@ -12,7 +12,7 @@ const asked = signal(false);
 const sent: ToPython[] = [];
 const Page = () => (
   <>
-    <StateFacts state={state.value} side={1} asked={asked} saved={false} send={(message) => sent.push(message)} />
+    <StateFacts state={state.value} side={1} asked={asked} send={(message) => sent.push(message)} />
     <BuildReasons state={state.value} open={asked} />
   </>
 );

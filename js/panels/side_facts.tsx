@@ -36,12 +36,11 @@ interface StateFactsProps {
   side: 0 | 1;
   /** Whether the reasons of the real build are open. */
   asked: Signal<boolean>;
-  saved: boolean;
-  send: Send;
+  send: Send | undefined;
 }
 
 /** Of the Workbench: after the passes, its row's failure too, the build's kernels, and the peak of memory. */
-export function StateFacts({ state, side, asked, saved, send }: StateFactsProps) {
+export function StateFacts({ state, side, asked, send }: StateFactsProps) {
   const { counts = {}, peak } = state;
   const [kernels, nodes] =
     side === 0 ? [counts.before_kernels, counts.before_nodes] : [counts.after_kernels, counts.after_nodes];
@@ -49,7 +48,7 @@ export function StateFacts({ state, side, asked, saved, send }: StateFactsProps)
     <SideFacts side={side} kernels={kernels} sizes={typeof nodes === "number" ? ` · ${counted(nodes, "node")}` : ""}>
       {side === 1 && (
         <>
-          <FailedRow state={state} /> <BuildCount state={state} open={asked} saved={saved} send={send} />
+          <FailedRow state={state} /> <BuildCount state={state} open={asked} send={send} />
           {peak && <span data-testid="peak"> · {peak}</span>}
         </>
       )}

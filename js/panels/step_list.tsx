@@ -1,10 +1,11 @@
 /** The passes of a trace as a list: the changes of each, its time, and the number of kernels after it. */
 import { type ReadonlySignal } from "@preact/signals";
-import { type TargetedKeyboardEvent } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { Breakable } from "../components/breakable.tsx";
 import { CheckMark } from "../components/checks.tsx";
 import { Icon } from "../components/icon.tsx";
+import { type KeyRow, press } from "../components/keys_card.tsx";
+import { roving, rowOf } from "../components/roving.ts";
 import { type CheckState, type StepState } from "../model/messages.ts";
 import { failed, type TraceChoice } from "../model/trace_choice.ts";
 import { type Counts, type Facts, type Pair } from "../model/trace_store.ts";
@@ -16,6 +17,11 @@ interface Numbers {
   facts(state: number): ReadonlySignal<Facts | undefined>;
   counts(pair: Pair): ReadonlySignal<Counts | undefined>;
 }
+
+/** The keys of a row, for a step and its place. */
+export const ROW_KEYS: readonly KeyRow<{ choice: TraceChoice; at: number }>[] = [
+  { does: "on a step: pin the state after it", act: { p: ({ choice, at }) => choice.pin(at) } },
+];
 
 export function StepList({ choice, numbers }: { choice: TraceChoice; numbers: Numbers }) {
   const { steps } = choice;
@@ -56,7 +62,7 @@ export function StepList({ choice, numbers }: { choice: TraceChoice; numbers: Nu
   );
 }
 
-/** One tab stop: the arrows, Home and End move between the rows, Left and Right between a name and its pin, p pins. */
+/** The arrows, Home and End show the step of the row that they go to; p pins it. */
 function Rows({ choice, numbers }: { choice: TraceChoice; numbers: Numbers }) {
   const list = useRef<HTMLOListElement>(null);
   const [visible, step, pinned, checks] = [
@@ -65,34 +71,28 @@ function Rows({ choice, numbers }: { choice: TraceChoice; numbers: Numbers }) {
     choice.pinned.value,
     choice.checks.value,
   ];
+  useLayoutEffect(() => roving(list.current));
   useEffect(() => {
     list.current?.querySelector(".wb-current")?.scrollIntoView({ block: "nearest" });
   }, [step]);
-  const focus = (part: "pass-name" | "pin", at: number) =>
-    list.current?.querySelector<HTMLElement>(`[data-step="${at}"] .wb-${part}`)?.focus();
-  const move = (to: number) => {
-    choice.go(to);
-    focus("pass-name", to);
-  };
-  const onKeyDown = (event: TargetedKeyboardEvent<HTMLOListElement>) => {
-    const at = Number((event.target as HTMLElement).closest<HTMLElement>("[data-step]")?.dataset.step ?? step);
+  const onKeyDown = (event: KeyboardEvent) => {
+    const at = rowOf(list.current, event.target);
+    if (at < 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (press(ROW_KEYS, event, { choice, at })) return event.preventDefault();
     const from = step < 0 && at === visible[0] ? -1 : at;
-    const act = keys(event.key, {
-      down: () => move(choice.next(from, 1)),
-      up: () => move(choice.next(at, -1)),
-      first: () => move(visible[0] ?? -1),
-      last: () => move(visible.at(-1) ?? -1),
-      name: () => focus("pass-name", at),
-      tool: () => focus("pin", at),
-      pin: () => choice.pin(at),
-    });
-    if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    act();
+    const to = {
+      ArrowDown: choice.next(from, 1),
+      ArrowUp: choice.next(at, -1),
+      Home: visible[0],
+      End: visible.at(-1),
+    }[event.key];
+    if (to === undefined) return;
+    choice.go(to);
+    // The focus stays: the whole trace has no row.
+    if (from < 0 || to < 0) event.preventDefault();
   };
   if (choice.steps.length === 0) return <p class="wb-empty">This trace has no passes.</p>;
   const listed = new Set(visible);
-  const stop = listed.has(step) ? step : visible[0];
   return (
     <ol class="wb-passes" data-testid="pass-list" aria-label="Passes" ref={list} onKeyDown={onKeyDown}>
       {choice.steps.map((pass, i) => (
@@ -102,7 +102,6 @@ function Rows({ choice, numbers }: { choice: TraceChoice; numbers: Numbers }) {
           place={i}
           hidden={!listed.has(i)}
           current={i === step}
-          stop={i === stop}
           letter={pinned.map((at, k) => (at === i ? "AB"[k] : "")).join("")}
           check={checks[i]}
           choice={choice}
@@ -113,34 +112,18 @@ function Rows({ choice, numbers }: { choice: TraceChoice; numbers: Numbers }) {
   );
 }
 
-type Moves = Record<"down" | "up" | "first" | "last" | "name" | "tool" | "pin", () => void>;
-
-function keys(name: string, moves: Moves): (() => void) | undefined {
-  const by: Record<string, () => void> = {
-    ArrowDown: moves.down,
-    ArrowUp: moves.up,
-    Home: moves.first,
-    End: moves.last,
-    ArrowLeft: moves.name,
-    ArrowRight: moves.tool,
-    p: moves.pin,
-  };
-  return by[name];
-}
-
 interface RowProps {
   pass: StepState;
   place: number;
   hidden: boolean;
   current: boolean;
-  stop: boolean;
   letter: string;
   check: CheckState | undefined;
   choice: TraceChoice;
   numbers: Numbers;
 }
 
-function Row({ pass, place, hidden, current, stop, letter, check, choice, numbers }: RowProps) {
+function Row({ pass, place, hidden, current, letter, check, choice, numbers }: RowProps) {
   const before = numbers.facts(pass.before).value;
   const after = numbers.facts(pass.after).value;
   const counts = numbers.counts([pass.before, pass.after]).value;
@@ -150,12 +133,10 @@ function Row({ pass, place, hidden, current, stop, letter, check, choice, number
       class={`wb-pass wb-pass-${status}${current ? " wb-current" : ""}`}
       style={`--depth: ${Math.min(pass.depth, 6)}`}
       hidden={hidden}
-      data-step={place}
     >
       <button
         type="button"
         class="wb-pass-name"
-        tabIndex={stop ? 0 : -1}
         data-testid={`pass-${place}`}
         aria-current={current ? "step" : "false"}
         title={title(pass, before, after, counts, check)}
@@ -174,7 +155,6 @@ function Row({ pass, place, hidden, current, stop, letter, check, choice, number
         <button
           type="button"
           class={`wb-button wb-pin${letter ? " wb-pinned" : ""}`}
-          tabIndex={-1}
           data-testid={`pin-${place}`}
           title={`Pin the state after ${pass.name}, to compare it with another one (p)`}
           aria-label={`Pin the state after ${pass.name}`}

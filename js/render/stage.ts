@@ -70,6 +70,8 @@ export class Stage {
   private overlay: Overlay | null = null;
   private notes: Notes | null = null;
   private muted: readonly string[] = [];
+  /** Of the panes. */
+  readonly sizes = new Map<object, Size>();
   private readonly painters = new Set<() => void>();
   private readonly arranger = new Arranger();
   private pending = 0;
@@ -284,7 +286,14 @@ export class Stage {
 
   // ---- camera --------------------------------------------------------------------------------------------------
 
-  resize(view: Size): void {
+  /** A pane has another size. The smallest of both sides is the view: what fits in it fits in each pane. */
+  resize(size: Size, pane: object = this): void {
+    this.sizes.set(pane, size);
+    const sizes = [...this.sizes.values()];
+    const view = {
+      width: Math.min(...sizes.map(({ width }) => width)),
+      height: Math.min(...sizes.map(({ height }) => height)),
+    };
     this.view = view;
     this.sized ||= view.width > 0;
     const { scene } = this;

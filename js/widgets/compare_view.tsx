@@ -1,13 +1,10 @@
 /** Two graphs and their difference. */
 import { type FunctionComponent } from "preact";
 import { Hosted } from "../components/mount.tsx";
-import { open } from "../components/opened.ts";
 import { type Model } from "../model/model.ts";
 import { type Traits } from "../model/traits.ts";
-import { countScenes } from "../pane/scenes.ts";
-import { bindCompare } from "../panels/bind_compare.ts";
-import { Compare, CompareBar, ComparePanes, type NameMarks } from "../panels/compare.tsx";
-import { Stage } from "../render/stage.ts";
+import { bindCompare, openPair } from "../panels/bind_compare.ts";
+import { type Compare, CompareBar, ComparePanes, type NameMarks } from "../panels/compare.tsx";
 import { heightOf } from "./graph_view.tsx";
 
 interface FootProps {
@@ -23,10 +20,7 @@ interface Kind {
 }
 
 export function compareView(model: Model, el: HTMLElement, { name, nameMarks, Foot }: Kind = { name: "compare-view" }) {
-  const { shell, traits } = open(model, el, name);
-  const stage = new Stage(shell.ruler);
-  countScenes(shell.root, stage);
-  const compare = new Compare(shell, stage, nameMarks);
+  const { shell, traits, compare } = openPair(model, el, name, nameMarks);
   const View = () => (
     <>
       <CompareBar compare={compare} />
@@ -36,11 +30,6 @@ export function compareView(model: Model, el: HTMLElement, { name, nameMarks, Fo
     </>
   );
   shell.render(<View />);
-  const unbind = bindCompare(model, compare, shell, (message) => shell.say(message ?? "", "graph"));
-  return () => {
-    unbind();
-    compare.dispose();
-    stage.dispose();
-    shell.dispose();
-  };
+  shell.atEnd(bindCompare(model, compare, shell, (message) => shell.say(message ?? "", "graph")));
+  return () => shell.dispose();
 }

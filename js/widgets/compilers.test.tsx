@@ -7,15 +7,8 @@ import { compilers } from "./compilers.tsx";
 globalThis.requestAnimationFrame = () => 1;
 globalThis.cancelAnimationFrame = () => undefined;
 
-const line = (text: string, arg: string) => ({
-  text,
-  arg,
-  nodes: [],
-  small: "",
-  sign: "",
-  look: "",
-  act: "kernels",
-  drop: "",
+const line = (text: string, nodes: number[], after: number[]) => ({
+  ...{ text, nodes, after, small: "", sign: "", look: "", act: "", arg: "", drop: "" },
 });
 
 /** Of three kernels on the left, the first two are one on the right, where a fourth is alone. */
@@ -25,7 +18,7 @@ async function show() {
     after: payload([{ label: "layer_norm" }, { label: "reshape" }, { label: "relu", inputs: [0, 1] }]),
     diff: { before_mark: [4, 4, 0], after_mark: [4, 3, 0], pairs: [0, 0, 1, 0, 2, 2] },
     titles: ["Relay", "<b>Relax"],
-    blocks: [{ t: "rows", name: "differences", rows: [line("norm <i>", "0,1|0"), line("reshape", "|1")] }],
+    blocks: [{ t: "rows", name: "differences", rows: [line("norm <i>", [0, 1], [0]), line("reshape", [], [1])] }],
     saved: true,
   } as never);
   document.body.replaceChildren();

@@ -1,6 +1,6 @@
 /** The CompilerView: the kernels of two builds of a model side by side, and beneath them a line for each difference. */
 import { Blocks } from "../components/blocks.tsx";
-import { type ToPython } from "../model/messages.ts";
+import { type Reveal } from "../components/linked.tsx";
 import { type Model } from "../model/model.ts";
 import { type Traits } from "../model/traits.ts";
 import { type Compare } from "../panels/compare.tsx";
@@ -20,18 +20,14 @@ export const compilers = (model: Model, el: HTMLElement) =>
     Foot,
   });
 
-function Foot({ compare, traits }: { compare: Compare; traits: Traits }) {
+function Foot({ compare: { stage }, traits }: { compare: Compare; traits: Traits }) {
+  const reveal: Reveal = (before, after = []) => {
+    const nodes = [before, after].flatMap((ids, side) => ids.map((id) => stage.picture.node[side]?.[id] ?? -1));
+    void stage.reveal([...new Set(nodes.filter((node) => node >= 0))]);
+  };
   return (
     <div class="wb-compilers-list">
-      <Blocks blocks={traits.get("blocks").value} send={(message) => reveal(compare, message)} />
+      <Blocks blocks={traits.get("blocks").value} send={undefined} reveal={reveal} />
     </div>
   );
-}
-
-/** Shows the kernels of a line; its argument is their ids, `3,4|7`: those on the left, and those on the right. */
-function reveal({ stage }: Compare, message: ToPython): void {
-  if (message.type !== "act") return;
-  const sides = message.arg.split("|").map((ids) => ids.split(",").filter(Boolean).map(Number));
-  const nodes = sides.flatMap((ids, side) => ids.map((id) => stage.picture.node[side === 0 ? 0 : 1][id] ?? -1));
-  void stage.reveal([...new Set(nodes.filter((node) => node >= 0))]);
 }

@@ -3,6 +3,7 @@ import { computed, effect } from "@preact/signals";
 import { Blocks } from "../components/blocks.tsx";
 import { Button } from "../components/button.tsx";
 import { Icon } from "../components/icon.tsx";
+import { LegendToggle } from "../components/legend.tsx";
 import { linkedNodes } from "../components/linked.tsx";
 import { Hosted } from "../components/mount.tsx";
 import { open } from "../components/opened.ts";
@@ -11,7 +12,7 @@ import { BusyStrip, ErrorStrip } from "../components/strips.tsx";
 import { Tabs } from "../components/tabs.tsx";
 import { type Model } from "../model/model.ts";
 import { Inspector } from "../panels/inspector.tsx";
-import { GraphPanes, GraphTools, LegendButton, OneGraph } from "../panels/one_graph.tsx";
+import { GraphPanes, GraphTools, OneGraph } from "../panels/one_graph.tsx";
 import { readNotes } from "../render/notes.ts";
 import { type Stage } from "../render/stage.ts";
 
@@ -20,8 +21,10 @@ interface Kind {
   side: string;
   tabs: readonly { name: string; title: string }[];
   /** Keys, and the actions of Python that they do. */
-  acts: Partial<Record<string, string>>;
+  acts: readonly (readonly [does: string, acts: Readonly<Record<string, string>>])[];
 }
+
+export const UNDO = ["undo, redo", { u: "undo", U: "redo" }] as const;
 
 const FUSION: Kind = {
   side: "Why",
@@ -33,18 +36,29 @@ const FUSION: Kind = {
     { name: "player", title: "Decisions" },
     { name: "code", title: "Code" },
   ],
-  acts: { x: "cut", r: "region", R: "outward", Escape: "unregion", u: "undo", U: "redo", j: "on", k: "back" },
+  acts: [
+    ["cut the boundary", { x: "cut" }],
+    ["shade the region, step outward", { r: "region", R: "outward" }],
+    ["leave the region", { Escape: "unregion" }],
+    UNDO,
+    ["next, previous decision", { j: "on", k: "back" }],
+  ],
 };
 
 export function fusion(model: Model, el: HTMLElement, { side, tabs, acts }: Kind = FUSION): () => void {
   const { shell, traits, saved, send } = open(model, el, "fusion");
-  const act = (what: string) => send({ type: "act", what, arg: "" });
+  const act = (what: string) => send?.({ type: "act", what, arg: "" });
   const graph = new OneGraph(model, shell);
-  graph.onkey = ({ key }) => {
-    const what = acts[key];
-    if (what) act(what);
-    return key !== "Escape" && what !== undefined;
+  const doing = ([key, what]: [string, string]) => {
+    const does = () => {
+      act(what);
+      // Escape leaves the search too.
+      return key !== "Escape";
+    };
+    return [key, does];
   };
+  if (!saved)
+    graph.keys = acts.map(([does, whats]) => ({ does, act: Object.fromEntries(Object.entries(whats).map(doing)) }));
   const { stage } = graph;
   graph.pane.onedge = (edge) => selectEdge(stage, edge);
   const panels = computed(() => traits.get("panels").value ?? {});
@@ -71,11 +85,11 @@ export function fusion(model: Model, el: HTMLElement, { side, tabs, acts }: Kind
       <Main height={Math.max(240, traits.get("height").value ?? 640)}>
         <div class="wb-centre">
           <div class="wb-bar" role="toolbar" aria-label="Graph">
-            <LegendButton graph={graph} />
-            <Button label="Undo (u)" testid="undo" onClick={() => act("undo")}>
+            <LegendToggle legend={graph.legend} />
+            <Button label="Undo (u)" testid="undo" disabled={saved} onClick={() => act("undo")}>
               <Icon name="undo" />
             </Button>
-            <Button label="Redo (U)" testid="redo" onClick={() => act("redo")}>
+            <Button label="Redo (U)" testid="redo" disabled={saved} onClick={() => act("redo")}>
               <Icon name="redo" />
             </Button>
             <Hosted element={shell.status} />
@@ -84,7 +98,6 @@ export function fusion(model: Model, el: HTMLElement, { side, tabs, acts }: Kind
           </div>
           <ErrorStrip error={status.value.error} />
           <GraphPanes graph={graph} />
-          <BusyStrip busy={status.value.busy} send={send} />
         </div>
         <Panel name={side} side="right" startsOpen={shell.hasRoom(700)}>
           <div class="wb-panel-body">
@@ -101,7 +114,9 @@ export function fusion(model: Model, el: HTMLElement, { side, tabs, acts }: Kind
         open={tab.value}
         onPick={pick}
         tabs={tabs.map((each) => ({ ...each, content: content(each.name) }))}
-      />
+      >
+        <BusyStrip busy={status.value.busy} send={send} />
+      </Tabs>
     </>
   );
   shell.render(<Page />);

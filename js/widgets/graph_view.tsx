@@ -1,12 +1,13 @@
 /** One graph. */
 
+import { LegendToggle } from "../components/legend.tsx";
 import { Hosted } from "../components/mount.tsx";
 import { open } from "../components/opened.ts";
 import { Scale } from "../components/scale.tsx";
 import { listen, type Model, watch } from "../model/model.ts";
 import { type Traits } from "../model/traits.ts";
 import { Brief } from "../panels/brief.tsx";
-import { GraphPanes, GraphTools, LegendButton, OneGraph } from "../panels/one_graph.tsx";
+import { GraphPanes, GraphTools, OneGraph } from "../panels/one_graph.tsx";
 import { readOverlay } from "../render/overlay.ts";
 
 const HEIGHT = 520;
@@ -38,7 +39,7 @@ function View({ graph, traits }: { graph: OneGraph; traits: Traits }) {
   return (
     <>
       <div class="wb-bar" role="toolbar" aria-label="Graph">
-        <LegendButton graph={graph} />
+        <LegendToggle legend={graph.legend} />
         <Scale stage={graph.stage} />
         <Hosted element={graph.shell.status} />
         <span class="wb-space" />

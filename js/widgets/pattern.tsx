@@ -1,6 +1,6 @@
 /** The PatternInspector: the graph, the pattern as a tree, and beneath it its matches and near misses. */
 import { type Model } from "../model/model.ts";
-import { fusion } from "./fusion.tsx";
+import { fusion, UNDO } from "./fusion.tsx";
 
 export const pattern = (model: Model, el: HTMLElement) =>
   fusion(model, el, {
@@ -10,5 +10,5 @@ export const pattern = (model: Model, el: HTMLElement) =>
       { name: "suggest", title: "From the selection" },
       { name: "code", title: "Code" },
     ],
-    acts: { u: "undo", U: "redo", j: "on", k: "back" },
+    acts: [UNDO, ["next, previous match", { j: "on", k: "back" }]],
   });

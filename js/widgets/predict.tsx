@@ -9,10 +9,10 @@ type Ask = (guess: string) => void;
 
 export function predict(model: Model, el: HTMLElement): () => void {
   const { shell, traits, send } = open(model, el, "predict");
-  const ask: Ask = (guess) => send({ type: "reveal", guess });
+  const ask: Ask = (guess) => send?.({ type: "reveal", guess });
   const Page = () => {
     const shown = traits.get("shown").value ?? {};
-    const askable = shown.stage === undefined || shown.stage === "asked" || shown.stage === "failed";
+    const askable = send && ["asked", "failed"].includes(shown.stage ?? "asked");
     const choices = traits.get("choices").value ?? [];
     return (
       <>

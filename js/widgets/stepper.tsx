@@ -4,69 +4,64 @@ import { useEffect, useRef } from "preact/hooks";
 import { CodeBlock } from "../components/blocks.tsx";
 import { Button } from "../components/button.tsx";
 import { CheckButton } from "../components/checks.tsx";
-import { open } from "../components/opened.ts";
+import { press } from "../components/keys_card.tsx";
 import { Main, Panel } from "../components/panel.tsx";
 import { type Shell } from "../components/shell.tsx";
 import { stageSignals } from "../components/stage_signals.ts";
-import { BusyStrip, ErrorStrip } from "../components/strips.tsx";
+import { BusyStrip, ErrorStrip, Trouble } from "../components/strips.tsx";
 import { Tabs } from "../components/tabs.tsx";
 import { type Failure } from "../model/messages.ts";
 import { type Model, type Send } from "../model/model.ts";
 import { failed, TraceChoice } from "../model/trace_choice.ts";
 import { TraceStore } from "../model/trace_store.ts";
 import { type Traits } from "../model/traits.ts";
-import { countScenes } from "../pane/scenes.ts";
 import { TraceScreen } from "../pane/trace_screen.ts";
-import { bindCompare } from "../panels/bind_compare.ts";
-import { Compare, CompareBar, ComparePanes } from "../panels/compare.tsx";
+import { bindCompare, openPair } from "../panels/bind_compare.ts";
+import { type Compare, CompareBar, ComparePanes } from "../panels/compare.tsx";
 import { Inspector } from "../panels/inspector.tsx";
 import { Pins } from "../panels/pins.tsx";
 import { Ribbon } from "../panels/ribbon.tsx";
 import { SideFacts } from "../panels/side_facts.tsx";
-import { StepList } from "../panels/step_list.tsx";
+import { ROW_KEYS, StepList } from "../panels/step_list.tsx";
 import { StepSlider } from "../panels/step_slider.tsx";
 import { TextDiff } from "../panels/text_diff.tsx";
-import { Stage } from "../render/stage.ts";
+import { type Stage } from "../render/stage.ts";
 import { counted, formatTime } from "../text/counted.ts";
 
 export function stepper(model: Model, el: HTMLElement): () => void {
-  const { shell, traits, saved, send } = open(model, el, "stepper");
-  const stage = new Stage(shell.ruler);
-  countScenes(shell.root, stage);
+  const { shell, traits, stage, compare, undrawn, problem, send } = openPair(model, el, "stepper");
   const store = new TraceStore(model);
   const choice = new TraceChoice(traits);
   const screen = new TraceScreen(model, stage, choice, store);
-  const compare = new Compare(shell, stage);
-  const undrawn = signal<Failure | null>(null);
   const tab = signal("");
-  const key = (name: string): boolean => {
-    if (name === "d") tab.value = tab.value === "text" ? "" : "text";
-    else if (name === "j") choice.go(choice.next(choice.step.value, 1));
-    else if (name === "k") choice.go(choice.next(choice.step.value, -1));
-    else return false;
-    return true;
-  };
-  compare.onkey = (event) => key(event.key);
+  const walk = (direction: 1 | -1) => choice.go(choice.next(choice.step.value, direction));
+  compare.keys = [
+    { does: "next, previous step", act: { j: () => walk(1), k: () => walk(-1) } },
+    {
+      does: "the text, before and after",
+      act: {
+        d: () => {
+          tab.value = tab.value === "text" ? "" : "text";
+        },
+      },
+    },
+  ];
+  compare.listed = ROW_KEYS;
   shell.root.addEventListener("keydown", (event) => {
     const typing =
       event.target instanceof HTMLInputElement && event.target.type !== "range" && event.target.type !== "checkbox";
     if (typing || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (key(event.key)) event.preventDefault();
+    if (press(compare.keys, event, undefined)) event.preventDefault();
   });
-  const problem = (text: string | null) => {
-    undrawn.value = text === null ? null : { title: "The graph cannot be drawn", text, at: Date.now() };
-  };
   screen.start((pair) => bindCompare(pair, compare, shell, problem, () => screen.waiting.peek()));
   const end = effect(() => shell.say(screen.waiting.value ? "Reading the graphs of this step …" : "", "states"));
-  const parts = { shell, send, saved, stage, traits, store, choice, screen, compare, undrawn, tab };
+  const parts = { shell, stage, traits, store, choice, screen, compare, undrawn, tab, send };
   shell.render(<Stepper {...parts} />);
   shell.root.append(shell.status);
   return () => {
     end();
     screen.dispose();
     store.dispose();
-    compare.dispose();
-    stage.dispose();
     shell.dispose();
   };
 }
@@ -75,8 +70,6 @@ type Parts = Parameters<typeof Stepper>[0];
 
 function Stepper(parts: {
   shell: Shell;
-  send: Send;
-  saved: boolean;
   stage: Stage;
   traits: Traits;
   store: TraceStore;
@@ -85,14 +78,15 @@ function Stepper(parts: {
   compare: Compare;
   undrawn: { value: Failure | null };
   tab: { value: string };
+  send: Send | undefined;
 }) {
-  const { shell, send, traits, store, choice, screen, compare, tab } = parts;
+  const { shell, traits, store, choice, screen, compare, tab, send } = parts;
   const height = Math.max(320, traits.get("height").value ?? 640);
   const status = traits.get("status").value ?? {};
   const { width } = shell;
   return (
     <>
-      <Header {...parts} />
+      <Header choice={choice} send={send} />
       <Main height={height}>
         <Panel name="Passes" side="left" startsOpen={width.value >= 640}>
           <StepList choice={choice} numbers={store} />
@@ -107,7 +101,6 @@ function Stepper(parts: {
             shown={screen.shown.value}
             onPick={(place) => screen.visit(place)}
           />
-          <BusyStrip busy={status.busy} send={send} />
         </div>
         <Panel name="Inspector" side="right" startsOpen={width.value >= 1300}>
           <Inspector stage={parts.stage} />
@@ -127,12 +120,14 @@ function Stepper(parts: {
             content: <Code {...parts} />,
           },
         ]}
-      />
+      >
+        <BusyStrip busy={status.busy} send={send} />
+      </Tabs>
     </>
   );
 }
 
-function Header({ choice, saved, send }: Parts) {
+function Header({ choice, send }: { choice: TraceChoice; send: Send | undefined }) {
   const { title = "", dialect = "", opt_level, checkable } = choice.listing.value;
   const { steps } = choice;
   const changed = steps.filter((pass) => pass.status === "changed").length;
@@ -154,7 +149,7 @@ function Header({ choice, saved, send }: Parts) {
       </span>
       <span class="wb-space" />
       <Pins choice={choice} />
-      {checkable && !saved && <CheckButton send={send} />}
+      {checkable && send && <CheckButton send={send} />}
     </header>
   );
 }
@@ -180,15 +175,11 @@ function Problems({ traits, choice, screen, undrawn }: Parts) {
 function Lost({ text, retry }: { text: string; retry: () => void }) {
   return (
     <div class="wb-error" role="alert" data-testid="lost">
-      <div class="wb-error-head">
-        <span class="wb-sign">!</span>
-        <span class="wb-strong">Couldn't load part of the trace</span>
-        <span class="wb-space" />
+      <Trouble title="Couldn't load part of the trace" text={text}>
         <Button label="Ask for it again" testid="retry" onClick={retry}>
           Try again
         </Button>
-      </div>
-      <pre class="wb-error-text">{text}</pre>
+      </Trouble>
     </div>
   );
 }

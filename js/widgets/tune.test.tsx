@@ -4,9 +4,10 @@ import { drawn, TestModel } from "../dom_testing.ts";
 import { type Block } from "../model/messages.ts";
 import { tune } from "./tune.tsx";
 
+const SORTED = { sort: "", sorted: -1, down: false };
 const table = (lines: string[][]): Block => {
   const rows = [["candidate", "kernels"], ...lines];
-  return { t: "table", rows, name: "trials", act: "pick", sort: "", marked: [], args: lines.map(([id = ""]) => id) };
+  return { t: "table", rows, name: "trials", act: "pick", ...SORTED, marked: [], args: lines.map(([id = ""]) => id) };
 };
 
 test("a click that begins on a row of a growing table ends on it", async () => {

@@ -2,31 +2,30 @@
 import { type Signal, signal } from "@preact/signals";
 import { type ComponentChildren } from "preact";
 import { Blocks, CodeBlock } from "../components/blocks.tsx";
+import { Asking } from "../components/button.tsx";
 import { type Reveal } from "../components/linked.tsx";
-import { open } from "../components/opened.ts";
 import { Main, Panel } from "../components/panel.tsx";
 import { type Shell } from "../components/shell.tsx";
 import { BusyStrip, ErrorStrip } from "../components/strips.tsx";
 import { Tabs } from "../components/tabs.tsx";
-import { type Failure, type State } from "../model/messages.ts";
+import { type Failure, type State, type ToPython } from "../model/messages.ts";
 import { type Model, type Send } from "../model/model.ts";
 import { type Checks, failed } from "../model/trace_choice.ts";
 import { type Traits } from "../model/traits.ts";
 import { MemoryBoard } from "../pane/memory_board.ts";
-import { countScenes } from "../pane/scenes.ts";
-import { bindCompare } from "../panels/bind_compare.ts";
-import { Compare, CompareBar, ComparePanes } from "../panels/compare.tsx";
+import { bindCompare, openPair } from "../panels/bind_compare.ts";
+import { type Compare, CompareBar, ComparePanes } from "../panels/compare.tsx";
 import { Explore } from "../panels/explore.tsx";
 import { Header } from "../panels/header.tsx";
 import { Inspector } from "../panels/inspector.tsx";
 import { Measure } from "../panels/measure.tsx";
 import { Memory } from "../panels/memory.tsx";
-import { PassList } from "../panels/pass_list.tsx";
+import { EDIT_KEYS, historyKeys, PassList } from "../panels/pass_list.tsx";
 import { PrintedText } from "../panels/printed_text.tsx";
 import { BuildReasons } from "../panels/real_build.tsx";
 import { StateFacts } from "../panels/side_facts.tsx";
 import { type SliderStep, StepSlider } from "../panels/step_slider.tsx";
-import { Stage } from "../render/stage.ts";
+import { type Stage } from "../render/stage.ts";
 
 const HEIGHT = 560;
 const MEMORY_HEIGHT = 340;
@@ -41,11 +40,9 @@ const TOLD = [
 ] as const;
 
 export function workbench(model: Model, el: HTMLElement): () => void {
-  const { shell, traits, saved, send } = open(model, el, "workbench");
-  const stage = new Stage(shell.ruler);
-  countScenes(shell.root, stage);
-  const compare = new Compare(shell, stage);
-  const undrawn = signal<Failure | null>(null);
+  const { shell, traits, saved, stage, compare, undrawn, problem } = openPair(model, el, "workbench");
+  // A saved page ignores messages; the tab that is open is one.
+  const send = (message: ToPython) => model.send(message);
   const asked = signal(false);
   const board = new MemoryBoard(traits, "memory_viewport");
   const tab = signal("measure");
@@ -55,24 +52,15 @@ export function workbench(model: Model, el: HTMLElement): () => void {
     // Python makes the content of a tab when it is open.
     send({ type: "tab", name });
   };
-  compare.onkey = ({ key }) => {
-    if (key === "u") send({ type: "undo" });
-    else if (key === "U") send({ type: "redo" });
-    else if (key === "d") pick(tab.value === "text" ? "" : "text");
-    else return false;
-    return true;
-  };
+  compare.keys = [
+    ...(saved ? [] : historyKeys(send)),
+    { does: "the text, before and after", act: { d: () => pick(tab.value === "text" ? "" : "text") } },
+  ];
+  if (!saved) compare.listed = EDIT_KEYS;
   shell.render(<Page {...{ shell, stage, traits, compare, board, undrawn, asked, tab, pick, saved, send, reveal }} />);
   shell.root.append(shell.status);
-  const unbind = bindCompare(model, compare, shell, (message) => {
-    undrawn.value = message === null ? null : { title: "The graph can't be drawn", text: message, at: Date.now() };
-  });
-  return () => {
-    unbind();
-    compare.dispose();
-    stage.dispose();
-    shell.dispose();
-  };
+  shell.atEnd(bindCompare(model, compare, shell, problem));
+  return () => shell.dispose();
 }
 
 interface PageProps {
@@ -104,8 +92,9 @@ function Page({ shell, stage, traits, compare, ...page }: PageProps) {
       <Memory height={MEMORY_HEIGHT} {...{ board, shell, send }} />
     </>
   );
+  const asks = saved ? undefined : send;
   const told = TOLD.map(([name, title, trait]) => {
-    const content = <Told class="wb-told" {...{ traits, trait, send, reveal }} />;
+    const content = <Told class="wb-told" {...{ traits, trait, send: asks, reveal }} />;
     return { name, title, content: name === "memory" ? withChart(content) : content };
   });
   const explore = <Explore state={state} found={traits.get("exploration").value ?? {}} send={send} />;
@@ -121,7 +110,8 @@ function Page({ shell, stage, traits, compare, ...page }: PageProps) {
       content: (
         <Measure
           state={state}
-          plots={<Told class="wb-plots" trait="plots" {...{ traits, send, reveal }} />}
+          saved={saved}
+          plots={<Told class="wb-plots" trait="plots" {...{ traits, send: asks, reveal }} />}
           send={send}
         />
       ),
@@ -144,8 +134,10 @@ function Page({ shell, stage, traits, compare, ...page }: PageProps) {
           <CompareBar compare={compare} />
           <ErrorStrip error={undrawn.value ?? state.error ?? wrong(state, checks) ?? unbuilt(state)} />
           <BuildReasons state={state} open={asked} />
-          <ComparePanes compare={compare} facts={(side) => <StateFacts {...{ state, side, asked, saved, send }} />} />
-          <BusyStrip busy={state.busy} send={send} />
+          <ComparePanes
+            compare={compare}
+            facts={(side) => <StateFacts {...{ state, side, asked, send: saved ? undefined : send }} />}
+          />
         </div>
         <Panel name="Inspector" side="right" startsOpen={width >= 1300}>
           <Inspector stage={stage} />
@@ -160,7 +152,9 @@ function Page({ shell, stage, traits, compare, ...page }: PageProps) {
           hidden={state.mode === "context" && !state.passes?.length}
         />
       </Asking>
-      <Tabs tabs={tabs} open={tab.value} onPick={pick} name="workbench" />
+      <Tabs tabs={tabs} open={tab.value} onPick={pick} name="workbench">
+        <BusyStrip busy={state.busy} send={send} />
+      </Tabs>
     </>
   );
 }
@@ -169,7 +163,7 @@ interface ToldProps {
   traits: Traits;
   trait: "plots" | (typeof TOLD)[number][2];
   class: string;
-  send: Send;
+  send: Send | undefined;
   reveal: Reveal;
 }
 
@@ -187,16 +181,6 @@ function Code({ state: { code, pipeline_text: pipeline } }: { state: State }) {
       </div>
       <CodeBlock block={{ t: "code", name: "code", text: code || "Nothing to show yet." }} />
     </div>
-  );
-}
-
-/** Controls that ask the kernel: in a saved page they can't be pressed. */
-function Asking({ saved, children }: { saved: boolean; children: ComponentChildren }) {
-  if (!saved) return children;
-  return (
-    <fieldset class="wb-saved" disabled title="Saved: passes and times as they stood">
-      {children}
-    </fieldset>
   );
 }
 

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from breadth import breadth
 from browser.driver import Notebook, View
 from playwright.sync_api import Page, expect
 
@@ -25,8 +24,15 @@ WIDGETS = {
     "PatternInspector": f"wb.PatternInspector(BEFORE, {PATTERN})",
     "MemoryView": "wb.MemoryView(wb.memory(w))",
     "Predict": "wb.Predict('How many kernels?', 3)",
+    "CompilerView": "wb.CompilerView(__import__('widgets.compared', fromlist=['pair']).pair(), legend=True)",
     "TunePanel": "wb.TunePanel(w, objective='kernels', trials=2, check=False, store=False, log=None)",
 }
+LIGHT, DARK = THEMES
+RUNS = [
+    pytest.param(LIGHT, [*WIDGETS], id="light"),
+    pytest.param(DARK, ["CompareView", "CompilerView"], id="dark"),
+    pytest.param(DARK, [*WIDGETS], id="all in dark", marks=pytest.mark.long),
+]
 FOUND = """
 async (root, rules) => {
   const { violations } = await axe.run(root, { resultTypes: ["violations"], ...(rules && { runOnly: rules }) });
@@ -47,13 +53,13 @@ def page(relax: Notebook) -> Page:
     return relax.page
 
 
-@pytest.mark.parametrize("theme", breadth(THEMES, "JupyterLab Light"))
-def test_axe_finds_nothing_serious(relax: Notebook, page: Page, theme: str) -> None:
+@pytest.mark.parametrize(("theme", "names"), RUNS)
+def test_axe_finds_nothing_serious(relax: Notebook, page: Page, theme: str, names: list[str]) -> None:
     found: dict[str, list[str]] = {}
     with themed(page, theme):
-        for name, make in WIDGETS.items():
+        for name in names:
             relax.clear()
-            view = relax.show(make)
+            view = relax.show(WIDGETS[name])
             assert relax.python("getattr(view, 'wait', lambda: True)()")
             expect(view.root.locator("button").first).to_be_attached()
             found |= {f"{name}, {tab}": faults for tab, faults in faults_of(view, THEMES[theme]) if faults}

@@ -51,6 +51,41 @@ def test_changes_are_walked_by_key_and_by_counter(view: View) -> None:
     assert view.ink(RELU) < before / 2 < view.ink(TANH)
 
 
+def test_divider_drags_and_nothing_on_hover_covers_a_count(view: View) -> None:
+    first = [view.canvas(side).bounding_box() for side in (0, 1)]
+    edge = view.part("edge-left")
+    place = edge.bounding_box()
+    assert place
+    view.page.mouse.move(place["x"] + 3, place["y"] + 200)
+    view.page.mouse.down()
+    view.page.mouse.move(place["x"] + 103, place["y"] + 200, steps=4)
+    view.page.mouse.up()
+    view.rest()
+    moved = [view.canvas(side).bounding_box() for side in (0, 1)]
+    widths = [round(now["width"] - before["width"]) for before, now in zip(first, moved, strict=True) if before and now]
+    assert widths == [100, -100]
+    assert edge.get_attribute("aria-valuenow") == str(round((moved[1] or {})["width"]) + 1)
+    edge.dblclick()
+    view.until(lambda: view.canvas(1).bounding_box() == first[1])
+
+    view.part("legend-toggle").click()
+    row = view.part("only-tanh").locator("..")
+    row.hover()
+    only, count = (row.locator(css).bounding_box() for css in (".wb-only", ".wb-number"))
+    assert only
+    assert count
+    assert only["x"] + only["width"] <= count["x"]
+
+
+def test_first_tab_onto_the_graph_shows_a_ring(view: View) -> None:
+    view.root.locator(".wb-bar button:visible").last.evaluate("(e) => e.focus()")
+    view.press("Tab")
+    expect(view.canvas()).to_be_focused()
+    expect(view.canvas()).to_have_css("outline-style", "solid")
+    view.click(RELU)
+    expect(view.canvas()).to_have_css("outline-style", "none")
+
+
 def test_modes_show_the_changes_or_both_graphs_in_one(view: View) -> None:
     assert X in view.places()
     view.canvas().focus()

@@ -67,6 +67,12 @@ def test_keys_slider_and_python_step(stepper: View) -> None:
     expect(stepper.part("pass-3")).to_have_attribute("aria-current", "step")
     stepper.tell("view.selection = {'before': [], 'after': [3]}")
     expect(stepper.part("ribbon")).to_be_visible()
+    stepper.tell("view.status = {'busy': {'what': 'Checking outputs', 'fraction': None, 'since': 0}}")
+    expect(stepper.part("cancel")).to_be_visible()
+    ribbon, busy = (stepper.part(name).bounding_box() for name in ("ribbon", "busy"))
+    assert ribbon
+    assert busy
+    assert ribbon["y"] + ribbon["height"] <= busy["y"]
 
 
 def test_two_pinned_steps_are_compared(stepper: View) -> None:

@@ -242,6 +242,25 @@ def test_a_picture_is_of_the_step_that_is_shown(stepper, tmp_path: Path):
     assert "before Inner" in svg
 
 
+@pytest.mark.parametrize(
+    ("step", "pinned", "titles"),
+    [
+        (2, [], ["before Inner", "after Inner"]),
+        (-1, [], ["before all passes", "after all passes"]),
+        (2, [-1, 3], ["A: the start", "B: after Other"]),
+    ],
+)
+def test_titles_of_a_picture_are_those_of_the_page(stepper, tmp_path: Path, step, pinned, titles):
+    stepper.step = step
+    if pinned:
+        stepper.compare(*pinned)
+    svg = stepper.save(tmp_path / "x.svg").read_text()
+    assert all(f">{title}</text>" in svg for title in titles)
+    of_page = stepper.listing["titles"]
+    shown = [of_page[pinned[0] + 1][2], of_page[pinned[1] + 1][3]] if pinned else list(of_page[step + 1][:2])
+    assert shown == titles
+
+
 def test_a_notebook_without_a_kernel_shows_the_passes_and_fetches_no_graph(trace, stepper):
     gone = Trace("<b>t</b>", "relay", (Step("<i>P</i>", trace.start, broken_state(), "changed"),), trace.start, 3)
     shown = Page(wb.PassStepper(gone)).still()

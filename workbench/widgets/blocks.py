@@ -41,15 +41,17 @@ class Paragraph(Linked):
     name: str
 
 
-class LineGroup(TypedDict, total=False):
-    """The lines in a group that one line shows."""
+class LineParts(TypedDict, total=False):
+    """Parts that a line may have."""
 
     group: list[Line]
     "shown when the line is opened"
     opened: bool
+    after: list[int]
+    "its nodes of the second graph, in a view of two"
 
 
-class Line(Linked, LineGroup):
+class Line(Linked, LineParts):
     """A line of a list: a click selects its nodes, and does `act` if it has one. `look` colours the sign."""
 
     text: str
@@ -117,13 +119,16 @@ class Code(TypedDict):
 
 
 class Table(TypedDict):
-    """A table of texts; the first of `rows` is its head."""
+    """A table of texts; the first of `rows` is its head. `sorted` is the column that the lines are sorted by, -1 for none."""
 
     t: Literal["table"]
     rows: list[list[str]]
     name: str
     act: str
     sort: str
+    sorted: int
+    down: bool
+    "the largest value is first"
     marked: list[int]
     args: list[str]
     "the argument of `act` for each line; its number where there are none"
@@ -219,19 +224,21 @@ def table(
     name: str = "",
     *,
     act: str = "",
-    sort: str = "",
+    sort: tuple[str, int, bool] = ("", -1, False),
     marked: Iterable[int] = (),
     args: Iterable[str] = (),
 ) -> Block:
     """Return a small table of texts.
 
-    A click on a line's first cell sends `act` with the line's number, a click on a column's name sends `sort` with the
-    column's; `marked` are numbers of lines. A table that changes while it is on the page needs `args`, the argument of `act`
-    for each line: the line may have moved before the click arrives.
+    A click on a line's first cell sends `act` with the line's number. `sort` is the action of a click on a column's name,
+    whose argument is the column's number, then the column that is sorted by, and whether the largest value is first. `marked`
+    are numbers of lines. A table that changes while it is on the page needs `args`, the argument of `act` for each line: the
+    line may have moved before the click arrives.
     """
     texts = [list(head), *(list(line) for line in lines)]
     at, each = list(marked), list(args)
-    return {"t": "table", "rows": texts, "name": name, "act": act, "sort": sort, "marked": at, "args": each}
+    by, column, down = sort
+    return Table(t="table", rows=texts, name=name, act=act, sort=by, sorted=column, down=down, marked=at, args=each)
 
 
 MOST_ROWS = 60

@@ -148,6 +148,8 @@ class Listing(TypedDict, total=False):
     dialect: str
     opt_level: int
     steps: list[StepState]
+    titles: list[tuple[str, str, str, str]]
+    "for each place from -1, the whole trace: of the graphs before and after it, and of the state after it as pinned A and B"
     checkable: bool
     code: str
     "the same passes with TVM alone"

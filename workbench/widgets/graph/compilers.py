@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 import traitlets
@@ -23,6 +24,8 @@ from workbench.widgets.page_types import OverlayState
 from workbench.widgets.payload import DiffPayload, GraphPayload, encode_pair
 from workbench.wording import counted
 
+_NODE = re.compile(r" \(node \d+\)")
+"the number of a node before FuseOps, which is not on the page"
 MOST_NAMES = 4
 "names of the model's nodes, and of kernels, in a line"
 
@@ -105,11 +108,12 @@ class CompilerView(View):
         counts = ", ".join(f"{counted(len(names), 'kernel')} in {title}" for title, names in each)
         named = [f"{title}: {_shortened(names)}" for title, names in each if names]
         parts = [f"{_shared_path(found.sources) or 'no node of the model'}: {counts}", _more(found, titles)]
-        return row(
+        line = row(
             "; ".join(filter(None, parts)),
-            click=("kernels", "|".join(",".join(map(str, ids)) for ids in nodes)),
-            small=". ".join(filter(None, [*named, found.why])),
+            nodes[0],
+            small=". ".join(filter(None, [*named, _NODE.sub("", found.why)])),
         )
+        return {**line, "after": nodes[1]}
 
 
 def _pair(comparison: CompilerComparison | CompilerPair, target: str | None) -> CompilerPair:

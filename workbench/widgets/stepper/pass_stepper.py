@@ -162,6 +162,7 @@ class PassStepper(View):
             "dialect": trace.dialect,
             "opt_level": trace.opt_level,
             "steps": steps,
+            "titles": [self._titles_of(place) for place in range(WHOLE, len(steps))],
             "checkable": trace.workload is not None,
             "code": self._code(),
         }
@@ -247,9 +248,11 @@ class PassStepper(View):
 
     def _titles(self) -> list[str]:
         if self.shows == "pinned" and len(self.pinned) == 2:
-            return [self._after(step) for step in self.pinned]
-        name = self.trace.steps[self.step].name if self.step >= 0 else "all passes"
-        return [f"before {name}", f"after {name}"]
+            a, b = self.pinned
+            return [self._titles_of(a)[2], self._titles_of(b)[3]]
+        return [*self._titles_of(self.step)[:2]]
 
-    def _after(self, step: int) -> str:
-        return f"after {self.trace.steps[step].name}" if step >= 0 else "the start"
+    def _titles_of(self, step: int) -> tuple[str, str, str, str]:
+        name = self.trace.steps[step].name if step >= 0 else "all passes"
+        pinned = f"after {name}" if step >= 0 else "the start"
+        return f"before {name}", f"after {name}", f"A: {pinned}", f"B: {pinned}"

@@ -195,15 +195,20 @@ def ordered(trials: Sequence[Trial], objectives: Sequence[str], column: int, dow
     return [*sorted(known, key=key, reverse=down), *(trial for trial in trials if key(trial) is None)]
 
 
-def candidates(listed: Sequence[Trial], objectives: Sequence[str], marked: Sequence[Trial], space: Space) -> Block:
+def candidates(
+    listed: Sequence[Trial],
+    objectives: Sequence[str],
+    marked: Sequence[Trial],
+    space: Space,
+    order: tuple[int, bool],
+) -> Block:
     """Return the table; the best are marked."""
     lines = _lines(listed, objectives, space)
     best = {trial.number for trial in marked}
     places = [place for place, trial in enumerate(listed) if trial.number in best]
     numbers = [str(trial.number) for trial in listed]
-    return table(
-        columns(objectives), lines, "tune-table", act="tune-pick", sort="tune-sort", marked=places, args=numbers
-    )
+    sort = ("tune-sort", *order)
+    return table(columns(objectives), lines, "tune-table", act="tune-pick", sort=sort, marked=places, args=numbers)
 
 
 def _lines(listed: Sequence[Trial], objectives: Sequence[str], space: Space) -> list[list[str]]:

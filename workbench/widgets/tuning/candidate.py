@@ -51,6 +51,11 @@ class Looking:
         self._down = not self._down if column == self._column else False
         self._column = column
 
+    @property
+    def order(self) -> tuple[int, bool]:
+        """Return the column that orders the table, and whether its largest value is first."""
+        return FIRST_OBJECTIVE if self._column is None else self._column, self._down
+
     def pick(self, number: int | None) -> None:
         """Show a candidate; the winner for None."""
         self._picked = number
@@ -77,8 +82,7 @@ class Looking:
 
     def listed(self, run: Run) -> list[Trial]:
         """Return the rows of the table."""
-        column = FIRST_OBJECTIVE if self._column is None else self._column
-        found = blocks.ordered(self.tried(run), run.objectives, column, self._down, run.space)
+        found = blocks.ordered(self.tried(run), run.objectives, *self.order, run.space)
         return found[: blocks.MOST if self.all else blocks.FEW]
 
     def at(self, run: Run | None) -> tuple[Trial | None, bool]:

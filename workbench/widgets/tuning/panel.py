@@ -211,7 +211,7 @@ class TunePanel(TextView):
             blocks.best_line(known, target, run.space),
             *blocks.failures(run),
             *blocks.more(tried, looking.all),
-            blocks.candidates(looking.listed(run), run.objectives, marked, run.space),
+            blocks.candidates(looking.listed(run), run.objectives, marked, run.space, looking.order),
             self._curve.block(known, target, run.status),
             *self._details(run),
         ]

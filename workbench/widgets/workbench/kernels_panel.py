@@ -194,7 +194,7 @@ class KernelsPanel(Panel):
                 lines,
                 "kernels-table",
                 act="kernels-row",
-                sort="kernels-sort",
+                sort=("kernels-sort", list(KERNEL).index(self.sort), self.down),
                 marked=marked,
                 args=map(str, rows["index"]),
             ),

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { type ComponentChildren } from "preact";
+import { drawn } from "../dom_testing.ts";
+import { type Block, type Line } from "../model/messages.ts";
+import { Explore } from "../panels/explore.tsx";
+import { Measure } from "../panels/measure.tsx";
+import { Ribbon } from "../panels/ribbon.tsx";
+import { Blocks } from "./blocks.tsx";
+import { mount } from "./mount.tsx";
+
+const quiet = () => undefined;
+const line = (text: string, more: Partial<Line> = {}): Line => ({
+  ...{ text, nodes: [1], small: "", sign: "", look: "", act: "go", arg: text, drop: "1" },
+  ...more,
+});
+const list: Block = {
+  ...{ t: "rows", name: "list" },
+  rows: [line("a"), line("b"), { ...line("group"), group: [line("in it")], opened: false }],
+};
+const table: Block = {
+  ...{ t: "table", name: "table", act: "pick", sort: "sort", sorted: -1, down: false, marked: [], args: [] },
+  rows: [
+    ["Name", "Size"],
+    ["x", "1"],
+    ["y", "2"],
+  ],
+};
+const row = (id: number) => ({ id, config: `opt ${id}`, whole: "", status: "ok", current: false });
+const tried = (name: string) => ({
+  ...{ name, status: "changed", message: "", seconds: 0, level: 0, nodes: 0, ops: 0, kernels: 0, counts: {} },
+});
+const place = (state: number) => ({ ...{ state, step: state, ids: [state], ops: ["exp"], kernels: [], sure: "span" } });
+
+/** Each list, with the keys from its first tab stop to another control. */
+const LISTS: Record<string, [ComponentChildren, string[], string]> = {
+  "a list of blocks": [<Blocks blocks={[list]} send={quiet} />, ["ArrowDown", "ArrowRight"], "×"],
+  "a table of blocks": [<Blocks blocks={[table]} send={quiet} />, ["ArrowDown", "ArrowDown"], "y"],
+  "the heads of a table": [<Blocks blocks={[table]} send={quiet} />, ["End", "Home", "ArrowRight"], "Size"],
+  Measure: [<Measure state={{ rows: [row(1), row(2)] }} plots={null} send={quiet} />, ["End"], "opt 2"],
+  Explore: [
+    <Explore state={{}} found={{ rows: [tried("A"), tried("B")] }} send={quiet} />,
+    ["ArrowDown", "ArrowRight"],
+    "+ add",
+  ],
+  "the history": [
+    <Ribbon places={[place(0), place(1)]} steps={[]} shown={[]} onPick={quiet} />,
+    ["ArrowRight", "ArrowRight", "ArrowLeft"],
+    "exp",
+  ],
+};
+
+let end = () => {};
+beforeEach(() => end());
+
+for (const [name, [content, keys, to]] of Object.entries(LISTS)) {
+  test(`${name}: one tab stop, arrows inside`, async () => {
+    end = mount(content, document.body);
+    await drawn();
+    const controls = () =>
+      [...document.querySelectorAll<HTMLElement>("ul, table, .wb-ribbon")]
+        .flatMap((each) => [...each.querySelectorAll<HTMLElement>("button, summary")])
+        .filter((each) => !each.closest("details:not([open]) > ul"));
+    const stops = () => controls().filter((each) => each.tabIndex === 0);
+    assert.ok(controls().length > 1);
+    assert.equal(stops().length, 1);
+    stops()[0]?.focus();
+    for (const key of keys)
+      document.activeElement?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+    await drawn();
+    assert.equal(document.activeElement?.textContent, to);
+    assert.ok(stops().length === 1 && stops()[0] === document.activeElement);
+  });
+}
+
+test("a control that comes later is not a second tab stop", async () => {
+  end = mount(<Blocks blocks={[list]} send={quiet} />, document.body);
+  await drawn();
+  mount(<Blocks blocks={[{ ...list, rows: [...list.rows, line("late")] }]} send={quiet} />, document.body);
+  await drawn();
+  const late = [...document.querySelectorAll<HTMLElement>("li")].at(-1)?.querySelectorAll("button");
+  assert.deepEqual(
+    [...(late ?? [])].map((each) => each.tabIndex),
+    [-1, -1],
+  );
+});

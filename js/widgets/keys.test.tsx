@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { drawn, TestModel } from "../dom_testing.ts";
+import { type GroupSpec, type NodeSpec, payload } from "../graph/testing.ts";
+import { type ToPage, type ToPython } from "../model/messages.ts";
+import { type Model, type ModelEvent } from "../model/model.ts";
+import { compareView } from "./compare_view.tsx";
+import { compilers } from "./compilers.tsx";
+import { fusion } from "./fusion.tsx";
+import { graphView } from "./graph_view.tsx";
+import { pattern } from "./pattern.tsx";
+import { stepper } from "./stepper.tsx";
+import { workbench } from "./workbench.tsx";
+
+globalThis.requestAnimationFrame = () => 1;
+globalThis.cancelAnimationFrame = () => undefined;
+
+const GROUPS: GroupSpec[] = [
+  { kind: "function", name: "main" },
+  { kind: "primitive", name: "fused", parent: 0 },
+];
+const NODES: NodeSpec[] = [
+  { label: "x", kind: "param", group: 0 },
+  { label: "exp", inputs: [0], group: 1 },
+  { label: "relu", inputs: [1], group: 1 },
+  { label: "tanh", inputs: [2], group: 0 },
+];
+const GRAPH = payload(NODES, GROUPS);
+const DIFF = { before_mark: [0, 1, 0, 0], after_mark: [0, 1, 0, 0], pairs: [0, 0, 1, 1, 2, 2, 3, 3] };
+const STEP = {
+  ...{ name: "Fold", depth: 0, status: "changed", seconds: 0 },
+  error: "",
+  detail: "",
+  before: 0,
+  after: 1,
+};
+
+/** A kernel that has every state and difference of a trace of one step. */
+class Answering extends TestModel {
+  private heard: (message: ToPage, buffers: unknown[]) => void = () => undefined;
+
+  override on(name: ModelEvent, callback: (...args: never[]) => void): void {
+    if (name === "msg:custom") this.heard = callback as typeof this.heard;
+    super.on(name, callback);
+  }
+
+  override send(message: ToPython): void {
+    super.send(message);
+    if (message.type !== "want") return;
+    for (const [kind, ...of] of message.items) {
+      const [before = 0, after = 0] = of.map(Number);
+      const graph = GRAPH as never;
+      if (kind === "state") this.heard({ type: "state", state: before, nodes: 4, ops: 3, kernels: 1, graph }, []);
+      if (kind === "diff") this.heard({ type: "diff", before, after, counts: {}, diff: DIFF as never }, []);
+    }
+  }
+}
+
+const WIDGETS: Record<string, (model: Model, el: HTMLElement) => () => void> = {
+  ...{ graphView, compareView, compilers, stepper, workbench, fusion, pattern },
+};
+const LETTERS = [..."abcdefghijklmnopqrstuvwxyz"];
+const OTHERS = [
+  "Enter",
+  "Escape",
+  "PageUp",
+  "PageDown",
+  "Home",
+  "End",
+  "Delete",
+  "Backspace",
+  " ",
+  ..."0123456789+-=/?[],.",
+];
+const KEYS = [
+  "ArrowUp",
+  "ArrowDown",
+  "ArrowLeft",
+  "ArrowRight",
+  ...LETTERS,
+  ...LETTERS.map((key) => key.toUpperCase()),
+];
+/** The faces on the card that are not names of keys. */
+const FACES: Record<string, string[]> = {
+  "↑ ↓ ← →": ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"],
+  "Page ↑ ↓": ["PageUp", "PageDown"],
+  "+  −": ["+", "-"],
+  Esc: ["Escape"],
+};
+
+async function opened(widget: string, saved = false) {
+  const single = ["graphView", "fusion", "pattern"].includes(widget);
+  const model = new Answering({
+    ...{ graph: GRAPH, before: GRAPH, after: GRAPH, diff: DIFF, listing: { steps: [STEP] }, step: 0, pinned: [] },
+    ...{ shows: "step", panels: {}, state: {}, catalog: {}, saved },
+  } as never);
+  document.body.replaceChildren();
+  const end = WIDGETS[widget]?.(model, document.body);
+  for (let i = 0; i < 20; i++) await drawn();
+  const select = async () => {
+    model.set("selection", single ? [1, 2] : { before: [], after: [1, 2] });
+    await drawn();
+    await drawn();
+  };
+  const canvas = [...document.querySelectorAll<HTMLElement>("canvas.wb-canvas")].at(-1);
+  assert.ok(canvas && end);
+  const press = (key: string) => {
+    const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true });
+    canvas.dispatchEvent(event);
+    return event.defaultPrevented;
+  };
+  return { end, press, select };
+}
+
+async function listed(press: (key: string) => boolean): Promise<string[]> {
+  press("?");
+  await drawn();
+  const rows = [...document.querySelectorAll("[data-testid=keys] dl:first-of-type .wb-keys-row")];
+  const faces = rows.filter((row) => row.closest("dl") === rows[0]?.closest("dl"));
+  return faces.flatMap((row) => {
+    const [face = "", does = ""] = [row.querySelector("dt")?.textContent, row.querySelector("dd")?.textContent];
+    const other = / \+ |click|wheel/.test(face) || /^on a (pass|step)/.test(does);
+    return other ? [] : (FACES[face] ?? face.split("  "));
+  });
+}
+
+for (const widget of Object.keys(WIDGETS)) {
+  test(`the card of ${widget} has the keys that do something, and no others`, async () => {
+    const { end, press, select } = await opened(widget);
+    const found: string[] = [];
+    for (const key of [...KEYS, ...OTHERS]) {
+      await select();
+      if (press(key)) found.push(key);
+    }
+    const expected = [...new Set(await listed(press))].sort();
+    assert.deepEqual(found.filter((key) => key !== "=").sort(), expected, "= is + without Shift");
+    end();
+  });
+}
+
+test("a saved page lists no key that needs Python", async () => {
+  for (const widget of ["workbench", "fusion", "pattern"]) {
+    const { end, press } = await opened(widget, true);
+    assert.ok(!(await listed(press)).includes("u"), widget);
+    assert.doesNotMatch(document.querySelector("[data-testid=keys]")?.textContent ?? "", /undo|on a pass/);
+    end();
+  }
+});
+
+test("a saved Workbench copies its code, and nothing else of it that needs Python is on", async () => {
+  const { end } = await opened("workbench", true);
+  const button = (css: string) => document.querySelector<HTMLButtonElement>(css);
+  const off = (css: string) => button(css)?.closest("fieldset[disabled]") !== null;
+  assert.equal(off(".wb-code-tab .wb-copy button"), false);
+  for (const name of ["measure", "race", "clear-rows", "explore", "undo"])
+    assert.ok(off(`[data-testid=${name}]`), name);
+  end();
+});
