@@ -73,7 +73,7 @@ for (const [name, [content, keys, to]] of Object.entries(LISTS)) {
   });
 }
 
-test("a control that comes later is no second tab stop", async () => {
+test("a control that comes later adds no tab stop", async () => {
   end = mount(<Blocks blocks={[list]} send={quiet} />, document.body);
   await drawn();
   mount(<Blocks blocks={[{ ...list, rows: [...list.rows, line("late")] }]} send={quiet} />, document.body);

@@ -154,9 +154,7 @@ function Row({ row, shown, index, send }: RowProps) {
         )}
       </td>
       {([row.kernels, row.ops, row.nodes] as const).map((count, i) => (
-        <td key={i} class="wb-number">
-          {delta(count)}
-        </td>
+        <td key={i}>{delta(count)}</td>
       ))}
       <td>{(row.seconds * 1000).toFixed(1)} ms</td>
       <td>

@@ -14,7 +14,15 @@ WIDGETS = {
     "FusionInspector": "wb.FusionInspector(BEFORE, selection=[2, 3], height=320)",
     "PatternInspector": f"wb.PatternInspector(BEFORE, {PATTERN}, height=320)",
 }
-SIZES = ["tabs-height", "workbench-height", "fusion-height", "passes-width", "inspector-width", "why-width", "pattern-width"]
+SIZES = [
+    "tabs-height",
+    "workbench-height",
+    "fusion-height",
+    "passes-width",
+    "inspector-width",
+    "why-width",
+    "pattern-width",
+]
 SHARES = """
 (root) => {
   const size = (css, side) => root.querySelector(css).getBoundingClientRect()[side];

@@ -14,6 +14,7 @@ from workbench.debugging.compilers.result import CompilerComparison
 from workbench.debugging.compilers.side import CompilerSide
 from workbench.errors import WorkbenchError
 
+
 def lines(view: wb.CompilerView) -> list[dict[str, object]]:
     (found,) = (block["rows"] for block in view.blocks if block["t"] == "rows")
     return [dict(line) for line in found]

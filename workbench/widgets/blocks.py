@@ -237,8 +237,17 @@ def table(
     texts = [list(head), *(list(line) for line in lines)]
     at, each = list(marked), list(args)
     by, column, down = sort
-    order = {"sort": by, "sorted": column, "down": down}
-    return {"t": "table", "rows": texts, "name": name, "act": act, **order, "marked": at, "args": each}
+    return {
+        "t": "table",
+        "rows": texts,
+        "name": name,
+        "act": act,
+        "sort": by,
+        "sorted": column,
+        "down": down,
+        "marked": at,
+        "args": each,
+    }
 
 
 MOST_ROWS = 60
