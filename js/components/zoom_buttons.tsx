@@ -4,17 +4,18 @@ import { type Stage } from "../render/stage.ts";
 import { Button } from "./button.tsx";
 import { download } from "./download.ts";
 import { Icon } from "./icon.tsx";
+import { help, type Keyed } from "./keys_card.tsx";
 import { type Shell } from "./shell.tsx";
 
-interface ZoomButtonsProps {
-  stage: Stage;
-  shell: Shell;
-  help: () => void;
+interface Zoomed extends Keyed {
+  readonly stage: Stage;
+  readonly shell: Shell;
   /** The picture as a file; null while there is none. */
-  svg: () => string | null;
+  svg(): string | null;
 }
 
-export function ZoomButtons({ stage, shell, help, svg }: ZoomButtonsProps) {
+export function ZoomButtons({ view }: { view: Zoomed }) {
+  const { stage, shell } = view;
   return (
     <div class="wb-group">
       <Button label="Zoom out (-)" onClick={() => stage.zoom(0.8)}>
@@ -29,14 +30,14 @@ export function ZoomButtons({ stage, shell, help, svg }: ZoomButtonsProps) {
       <Button
         label="Save the picture as SVG (Shift + click: as PNG)"
         testid="save"
-        onClick={(event) => download(svg(), "graph", event.shiftKey ? "png" : "svg")}
+        onClick={(event) => download(view.svg(), "graph", event.shiftKey ? "png" : "svg")}
       >
         <Icon name="save" />
       </Button>
       <Button label="Full screen" onClick={() => shell.fullScreen()}>
         <Icon name="full" />
       </Button>
-      <Button label="The list of keys (?)" onClick={help}>
+      <Button label="The list of keys (?)" onClick={() => help(view)}>
         ?
       </Button>
     </div>

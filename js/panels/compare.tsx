@@ -5,7 +5,7 @@ import { useRef, useState } from "preact/hooks";
 import { Segments } from "../components/button.tsx";
 import { Edge } from "../components/edge.tsx";
 import { usePageId } from "../components/ids.ts";
-import { help, type Keyed, type KeyRow, KeysCard, press, type Rows, VIEW_KEYS } from "../components/keys_card.tsx";
+import { type Keyed, type KeyRow, KeysCard, press, type Rows, VIEW_KEYS } from "../components/keys_card.tsx";
 import { LayoutFailure } from "../components/layout_failure.tsx";
 import { Legend, LegendPanel, LegendToggle } from "../components/legend.tsx";
 import { Hosted } from "../components/mount.tsx";
@@ -147,7 +147,7 @@ const COMPARE_KEYS: readonly KeyRow<Compare>[] = [
 ];
 
 export function CompareBar({ compare }: { compare: Compare }) {
-  const { stage, shell } = compare;
+  const { stage } = compare;
   return (
     <div class="wb-bar" role="toolbar" aria-label="Graph">
       <LegendToggle legend={compare.legend} />
@@ -157,7 +157,7 @@ export function CompareBar({ compare }: { compare: Compare }) {
       <Scale stage={stage} />
       <span class="wb-space" />
       <SearchBox search={compare.search} />
-      <ZoomButtons stage={stage} shell={shell} help={() => help(compare)} svg={() => compare.svg()} />
+      <ZoomButtons view={compare} />
     </div>
   );
 }

@@ -155,9 +155,7 @@ function Row({ row, shown, index, send }: RowProps) {
         )}
       </td>
       {([row.kernels, row.ops, row.nodes] as const).map((count, i) => (
-        <td key={i} class="wb-number">
-          {delta(count)}
-        </td>
+        <td key={i}>{delta(count)}</td>
       ))}
       <td>{formatTime(row.seconds * 1e6)}</td>
       <td>

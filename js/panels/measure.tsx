@@ -147,9 +147,9 @@ function Row({ row, place, slowest }: { row: RowState; place: number; slowest: n
             <Breakable name={row.config} />
           </button>
         </td>
-        <td class="wb-number">{whole(row.kernels)}</td>
-        <td class="wb-number">{whole(row.functions)}</td>
-        <td class="wb-number">{typeof row.peak_bytes === "number" ? formatBytes(row.peak_bytes) : ""}</td>
+        <td>{whole(row.kernels)}</td>
+        <td>{whole(row.functions)}</td>
+        <td>{typeof row.peak_bytes === "number" ? formatBytes(row.peak_bytes) : ""}</td>
         <td>
           {status === "ok" ? (
             <RowTime row={row} slowest={slowest} />

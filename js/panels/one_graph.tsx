@@ -1,6 +1,6 @@
 /** One graph with its search, legend, keys and zoom. GraphView and FusionInspector have it. */
 import { signal } from "@preact/signals";
-import { help, type Keyed, type KeyRow, KeysCard, press, type Rows, VIEW_KEYS } from "../components/keys_card.tsx";
+import { type Keyed, type KeyRow, KeysCard, press, type Rows, VIEW_KEYS } from "../components/keys_card.tsx";
 import { LayoutFailure } from "../components/layout_failure.tsx";
 import { Legend, LegendPanel } from "../components/legend.tsx";
 import { Hosted } from "../components/mount.tsx";
@@ -104,7 +104,7 @@ export function GraphTools({ graph }: { graph: OneGraph }) {
   return (
     <>
       <SearchBox search={graph.search} />
-      <ZoomButtons stage={graph.stage} shell={graph.shell} help={() => help(graph)} svg={() => graph.svg()} />
+      <ZoomButtons view={graph} />
     </>
   );
 }
