@@ -24,6 +24,20 @@ async function show(): Promise<void> {
   await drawn();
 }
 
+test("a default height leaves room for the rest in a small window, and a larger one is kept", async () => {
+  const heights = [600, 900].map((height) => {
+    const host = document.body.appendChild(document.createElement("div"));
+    host.className = "wb";
+    mount(<Main height={height}>graph</Main>, host);
+    return host;
+  });
+  await drawn();
+  const [capped, given] = heights.map((host) => host.style.getPropertyValue("--wb-height"));
+  assert.equal(capped, "min(600px, max(400px, 100vh - 260px))");
+  assert.equal(given, "900px");
+  for (const host of heights) host.remove();
+});
+
 test("opens where there is room, until the reader has chosen", async () => {
   await show();
   assert.equal(closed(), true);

@@ -9,11 +9,17 @@ import { useRemembered } from "./remembered.ts";
 const LEAST = 140;
 const FACES = { left: ["‹", "›"], right: ["›", "‹"] } as const;
 
+/** The largest default height of a widget: a reader who asks for more gets it. */
+const LARGEST_DEFAULT = 760;
+/** On a laptop, the lines above and below the graph are in view too. */
+const OTHERS = 260;
+
 /** `height` is the graph's with its bar; the tabs beneath may take a part of it. */
 export function Main({ height, children }: { height: number; children: ComponentChildren }) {
   const main = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    main.current?.closest<HTMLElement>(".wb")?.style.setProperty("--wb-height", `${height}px`);
+    const room = height > LARGEST_DEFAULT ? `${height}px` : `min(${height}px, max(400px, 100vh - ${OTHERS}px))`;
+    main.current?.closest<HTMLElement>(".wb")?.style.setProperty("--wb-height", room);
   }, [height]);
   return (
     <div class="wb-main" ref={main}>

@@ -7,6 +7,8 @@ import { useRemembered } from "./remembered.ts";
 import { roving } from "./roving.ts";
 
 const LEAST = 60;
+/** The time in which the content of a tab comes. */
+const COMING_MS = 3000;
 /** Pixels of the graph that no drag takes. */
 const LEAST_GRAPH = 160;
 
@@ -33,6 +35,10 @@ export function Tabs({ tabs, open, onPick, name = "tabs", children }: TabsProps)
   const body = useRef<HTMLDivElement>(null);
   const [height, most, resize, reset] = useHeight(body, name, open !== "");
   const at = tabs.findIndex((tab) => tab.name === open);
+  const picked = useRef(false);
+  useLayoutEffect(() => {
+    if (picked.current && open !== "") return keptInView(body.current);
+  }, [open]);
   return (
     <section class={`wb-tabs${at < 0 ? " wb-closed" : ""}`}>
       {at >= 0 && (
@@ -60,7 +66,10 @@ export function Tabs({ tabs, open, onPick, name = "tabs", children }: TabsProps)
               aria-selected={i === at}
               aria-controls={`${id}-panel-${tab.name}`}
               data-testid={`tab-${tab.name}`}
-              onClick={() => onPick(i === at ? "" : tab.name)}
+              onClick={() => {
+                picked.current = true;
+                onPick(i === at ? "" : tab.name);
+              }}
             >
               {tab.title}
             </button>
@@ -83,6 +92,21 @@ export function Tabs({ tabs, open, onPick, name = "tabs", children }: TabsProps)
       </div>
     </section>
   );
+}
+
+/** Scrolls to an opened panel, and again while its content comes from Python, until the reader scrolls. */
+function keptInView(panel: HTMLElement | null): (() => void) | undefined {
+  if (!panel) return undefined;
+  const sizes = new ResizeObserver(() => panel.scrollIntoView({ block: "nearest" }));
+  sizes.observe(panel);
+  const end = () => sizes.disconnect();
+  const timer = setTimeout(end, COMING_MS);
+  addEventListener("wheel", end, { once: true, passive: true });
+  return () => {
+    clearTimeout(timer);
+    removeEventListener("wheel", end);
+    end();
+  };
 }
 
 /** The height of the body, and what it takes from the graph above: `--wb-taken` of the widget, in pixels. */

@@ -47,10 +47,10 @@ def test_graph_has_half_of_a_cell_and_60_percent_of_a_screen(relax: Notebook, na
     assert relax.python("view.wait()")
     open_all(view)
     shares(view, 320)
-    shares(view, 560)
+    shares(view, 520)
     for edge in view.root.get_by_role("separator").all():
         edge.press("Home")
-    shares(view, 560)
+    shares(view, 520)
     shares(view, 320)
 
     view.root.evaluate("(e) => e.requestFullscreen()")
@@ -74,9 +74,12 @@ def shares(view: View, height: int) -> None:
     view.tell(f"view.height = {height}")
     expect(view.root.locator(".wb-main")).to_have_css("height", f"{height}px")
     for tab in view.root.get_by_role("tab").all():
-        if tab.get_attribute("aria-selected") == "false":
+        opens = tab.get_attribute("aria-selected") == "false"
+        if opens:
             tab.click()
         assert view.python("view.wait()")
+        if opens:
+            expect(view.root.locator(".wb-tab-body")).to_be_in_viewport(ratio=0.9)
         main, tabs, centre = view.root.evaluate(SHARES)
         assert tabs <= 0.5 <= main, (height, tab.text_content())
         assert centre >= 0.5
