@@ -44,6 +44,7 @@ def test_the_parts_alone_are_two_kernels_or_one(dialect):
             assert ends == [2, 1]
 
 
+@pytest.mark.one_dialect
 def test_parts_with_fields_of_a_tuple_and_constants_are_raced(dialect):
     w = ready("attention", dialect, seq=8, heads=2, head=4)
     legal = [

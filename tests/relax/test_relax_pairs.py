@@ -36,6 +36,7 @@ def test_without_fuse_ops():
 PLAIN = wb.Compiler("relax")
 
 
+@pytest.mark.long
 def test_changes_of_the_build_are_raced(monkeypatch: pytest.MonkeyPatch):
     """One that fails has a sentence, and the others are raced."""
     monkeypatch.setattr(suggestions, "NHWC", "NoSuchPass")
