@@ -29,7 +29,7 @@ class Bar:
 
     @property
     def failed(self) -> bool:
-        """Whether the measurement did not come to its figure: its part is run again."""
+        """Return whether the measurement has no figure; its part is then run again."""
         return self.met is False and self.ours is None
 
     def line(self) -> str:

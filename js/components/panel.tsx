@@ -9,7 +9,7 @@ import { useRemembered } from "./remembered.ts";
 const LEAST = 140;
 const FACES = { left: ["‹", "›"], right: ["›", "‹"] } as const;
 
-/** The largest default height of a widget: a reader who asks for more gets it. */
+/** The largest default height of a widget: a larger one is the choice of a reader, and is kept. */
 const LARGEST_DEFAULT = 760;
 /** On a laptop, the lines above and below the graph are in view too. */
 const OTHERS = 260;

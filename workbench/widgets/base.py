@@ -119,7 +119,9 @@ class View(anywidget.AnyWidget):
     _view = traitlets.Unicode(help="name of the view in the bundle, which all widgets share").tag(**SAVED)
     _still_id = traitlets.Unicode(help="of the output that shows the view without a kernel").tag(sync=True)
     __setattr__ = set_or_refuse
-    height = traitlets.Int(520, min=120, help="height in CSS pixels").tag(**SAVED)
+    height = traitlets.Int(
+        520, min=120, help="height in CSS pixels; with panels, one up to 760 is at most what the window has room for"
+    ).tag(**SAVED)
     direction = traitlets.Enum(("down", "right"), default_value="down", help="direction of the data flow").tag(**SAVED)
     show_constants = traitlets.Bool(False, help="draw constants as nodes, not as badges on their readers").tag(**SAVED)
     show_tuples = traitlets.Bool(False, help="draw tuples and their accesses as nodes, not on edges").tag(**SAVED)
