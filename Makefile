@@ -85,8 +85,7 @@ $(docs_made):
 	touch $@
 
 docs: bundle $(docs_made)  ## build the documentation site into build/docs; runs no notebook
-	@$(DOCS)/bin/python -m sphinx -W --keep-going -E -q -b html docs build/docs
-	echo "[docs] build/docs/index.html"
+	@.ci/lanes docs
 
 # --- the widgets --------------------------------------------------------------------------------------------------
 
@@ -105,8 +104,9 @@ $(js_made): $(npm_made)
 	rm -f $(@D)/.made-*
 	touch $@
 
-messages: main  ## write the page's types of messages and its colours from the Python ones
+messages: $(npm_made)  ## write the page's types of messages and its colours from the Python ones, and the documentation's table of keys
 	@$(MAIN)/bin/python js/write_messages.py
+	WRITE_KEYS=1 $(npm) test --silent widgets/keys >/dev/null
 
 # --- what others install ------------------------------------------------------------------------------------------
 
@@ -137,10 +137,10 @@ chromium:
 
 # --- tests --------------------------------------------------------------------------------------------------------
 
-check: bundle graphviz  ## run the quick lanes, as one does before a commit
-	@.ci/lanes static core widgets typescript
+check: bundle graphviz $(docs_made)  ## run the quick lanes, as one does before a commit
+	@.ci/lanes static core widgets typescript docs
 
-test: setup chromium  ## run every lane, short tests only
+test: setup chromium $(docs_made)  ## run every lane, short tests only
 	@.ci/lanes
 
 test-long: setup chromium pytorch relax-old  ## run the tests that take minutes

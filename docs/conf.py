@@ -43,11 +43,15 @@ html_css_files = ["site.css"]
 html_js_files = [("site.js", {"defer": "defer"})]
 html_extra_path = ["made/extra"]
 html_show_sourcelink = False
+CARD = re.compile(r"\| \*\*\[([^\]]+)\]\((\w+)\.ipynb\)\*\* (.+) \|$", re.M)
+"a notebook's row in notebooks/README.md"
+INDEX = (ROOT / "notebooks/README.md").read_text(encoding="utf-8")
+NOTEBOOKS = [name for _, name, _ in CARD.findall(INDEX)]
 # Pages with live views have the width of the sidebar too.
 WIDE = (
     *("index", "start/tour", "explanation/fusion", "explanation/hazards", "howto/why-not-fused", "howto/send-a-trace"),
     *("reference/widgets", "made/tutorials"),
-    *(f"made/notebooks/{path.stem}" for path in (ROOT / "notebooks").glob("*.ipynb")),
+    *(f"made/notebooks/{name}" for name in NOTEBOOKS),
 )
 SIDEBAR = {"**": ["page-toc"], **{page: [] for page in WIDE}}
 html_theme_options = {"navigation_with_keys": False, "show_prev_next": True, "secondary_sidebar_items": SIDEBAR}
@@ -96,46 +100,16 @@ class Live(Directive):
         ]
 
 
-CARD = re.compile(r"\| \*\*\[([^\]]+)\]\((\w+)\.ipynb\)\*\* (.+) \|$", re.M)
-"a notebook's row in notebooks/README.md"
-
-
 def gallery() -> str:
     """Return the page of the tutorials: a card for each notebook that notebooks/README.md lists."""
     lines = ["# Tutorials", "", (HERE / "tutorials.txt").read_text(encoding="utf-8")]
-    for section in re.split(r"^## ", (ROOT / "notebooks/README.md").read_text(encoding="utf-8"), flags=re.M)[1:]:
+    for section in re.split(r"^## ", INDEX, flags=re.M)[1:]:
         cards = CARD.findall(section)
         lines += [f"## {section.splitlines()[0]}", "", "::::{grid} 1 2 3 3", ":gutter: 3", ""]
         for title, name, text in cards:
             lines += [f":::{{grid-item-card}} {title}", f":link: notebooks/{name}", ":link-type: doc"]
             lines += [f":img-top: notebooks/pictures/{name}.png", f":img-alt: {title}", "", text, ":::", ""]
         lines += ["::::", "", "```{toctree}", ":hidden:", "", *(f"notebooks/{name}" for _, name, _ in cards), "```", ""]
-    return "\n".join(lines)
-
-
-KEY_TABLES = {
-    "GRAPH": "Keys",
-    "COMPARISON": "Keys of a comparison",
-    "TEXT": "Keys of a view with the text",
-    "STEPS": "Keys of a trace",
-    "PASSES": "Keys of the Workbench",
-    "FUSION": "Keys of the fusion inspector",
-    "QUERIES": "Search",
-}
-"headings of the tables of js/components/keys_card.tsx"
-KEY_ROW = re.compile(r"""\[("[^"]*"|'[^']*'), ("[^"]*")\]""")
-
-
-def keys() -> str:
-    """Return the tables of keys and of searches, read from the card that the page shows."""
-    source = (ROOT / "js/components/keys_card.tsx").read_text(encoding="utf-8")
-    lines = []
-    for name, title in KEY_TABLES.items():
-        rows = KEY_ROW.findall(source.split(f"const {name}: readonly Row[] = ", 1)[1].split("];\n", 1)[0] + "]")
-        assert rows, f"js/components/keys_card.tsx has another form: no rows of {name}"
-        lines += [f"## {title}", "", f"| {'search' if name == 'QUERIES' else 'keys'} | effect |", "|---|---|"]
-        lines += [f"| `{shown[1:-1]}` | {effect[1:-1]} |" for shown, effect in rows]
-        lines += [""]
     return "\n".join(lines)
 
 
@@ -167,13 +141,14 @@ def signature(
 
 
 def setup(app: Sphinx) -> None:
-    """Copy the notebooks into the source tree; make the live pages, the gallery and the tables of keys."""
+    """Copy the notebooks into the source tree; make the live pages, the gallery and the help of the commands."""
     app.add_directive("live", Live)
     shutil.rmtree(HERE / "reference" / "made", ignore_errors=True)
     app.connect("autodoc-process-signature", signature)
     shutil.rmtree(MADE, ignore_errors=True)
-    shutil.copytree(ROOT / "notebooks", MADE / "notebooks", ignore=shutil.ignore_patterns("data", "README.md", ".*"))
+    shutil.copytree(ROOT / "notebooks/pictures", MADE / "notebooks/pictures")
+    for name in NOTEBOOKS:
+        shutil.copy(ROOT / "notebooks" / f"{name}.ipynb", MADE / "notebooks")
     live.write(MADE / "extra" / "live")
     (MADE / "tutorials.md").write_text(gallery(), encoding="utf-8")
     (MADE / "help.txt").write_text(command_help(), encoding="utf-8")
-    (MADE / "keys.txt").write_text(keys(), encoding="utf-8")

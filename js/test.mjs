@@ -37,6 +37,7 @@ await esbuild.build({
 const files = entries.map((file) => join(out, relative(here, file).replace(/\.tsx?$/, ".mjs")));
 const { status } = spawnSync(process.execPath, ["--enable-source-maps", "--test", "--test-reporter=spec", ...files], {
   stdio: "inherit",
+  cwd: here,
 });
 await rm(out, { recursive: true, force: true });
 process.exit(status ?? 1);

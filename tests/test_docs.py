@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import doctest
 import inspect
@@ -102,9 +103,20 @@ def needs(path: Path) -> str:
     return found[1] if found else "TVM with Relax" if path == README else ""
 
 
+def run_cell(code: str, name: str, names: dict[str, object]) -> object:
+    """Run code as a notebook's cell; return the value of its last expression, which a notebook shows."""
+    *before, last = ast.parse(code).body
+    if not isinstance(last, ast.Expr):
+        exec(compile(code, name, "exec"), names)
+        return None
+    exec(compile(ast.Module(before, []), name, "exec"), names)
+    return eval(compile(ast.Expression(last.value), name, "eval"), names)
+
+
 @pytest.mark.parametrize("name", [marked(name, needs(path) == "TVM with Relax") for name, path in PAGES.items()])
 def test_page_code(name: str, request: pytest.FixtureRequest) -> None:
     path, names, port = PAGES[name], {"__name__": "page"}, PORT
+    lasts: list[object] = []
     assert needs(path), f"{name} has code, so it needs a line `*Needs no TVM.*` or `*Needs TVM with Relax.*`"
     if TRACKER in text_of(path):
         park = request.getfixturevalue("park")
@@ -112,8 +124,12 @@ def test_page_code(name: str, request: pytest.FixtureRequest) -> None:
         port = str(park.tracker.port)
 
     def run(block: re.Match[str]) -> str:
+        known = {id(value) for value in names.values()}
         with contextlib.redirect_stdout(io.StringIO()) as output:
-            exec(compile(block[1].replace(TRACKER, TRACKER.replace(PORT, port)), name, "exec"), names)
+            last = run_cell(block[1].replace(TRACKER, TRACKER.replace(PORT, port)), name, names)
+        made = [value for value in names.values() if isinstance(value, Widget) and id(value) not in known]
+        lasts.append(last)
+        assert not made or isinstance(last, Widget), f"a notebook shows no widget after\n{block[1]}"
         shown = block[2]
         if WRITE and shown is not None:
             return block[0].replace(f"```text\n{shown}```", f"```text\n{output.getvalue()}```")
@@ -123,7 +139,7 @@ def test_page_code(name: str, request: pytest.FixtureRequest) -> None:
     after = BLOCK.sub(run, text_of(path))
     if WRITE:
         path.write_text(after, encoding="utf-8")
-    for view in names.values():
+    for view in [*names.values(), *lasts]:
         if isinstance(view, Widget) and hasattr(view, "wait"):
             view.wait()
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { drawn, TestModel } from "../dom_testing.ts";
 import { type GroupSpec, type NodeSpec, payload } from "../graph/testing.ts";
@@ -155,4 +156,45 @@ test("a saved Workbench copies its code, and nothing else of it that needs Pytho
   for (const name of ["measure", "race", "clear-rows", "explore", "undo"])
     assert.ok(off(`[data-testid=${name}]`), name);
   end();
+});
+
+/** In the order of the page's sections. */
+const TITLES: Record<string, string> = {
+  ...{ graphView: "Every graph", compareView: "CompareView", stepper: "PassStepper", workbench: "Workbench" },
+  ...{ compilers: "CompilerView", fusion: "FusionInspector", pattern: "PatternInspector" },
+};
+const HEAD = `<!-- \`make messages\` writes this page from the cards of the widgets. -->
+# Search and keys
+
+\`?\` on a graph opens a card with these tables.
+`;
+const TAIL = `
+Words are joined by "and". A word matches anywhere in the text it is compared with. Enter goes to the next match, Shift + Enter to the one before.
+`;
+
+test("the documentation has the rows of the cards", async () => {
+  let page = HEAD;
+  let common: string[] = [];
+  let search: string[] = [];
+  const section = (title: string, column: string, rows: string[]) =>
+    `\n## ${title}\n\n| ${column} | effect |\n|---|---|\n${rows.join("\n")}\n`;
+  for (const [widget, title] of Object.entries(TITLES)) {
+    const { end, press } = await opened(widget);
+    press("?");
+    await drawn();
+    const [keys = [], queries = []] = [...document.querySelectorAll("[data-testid=keys] dl")].map((list) =>
+      [...list.children].map(({ children: [face, does] }) => `| \`${face?.textContent}\` | ${does?.textContent} |`),
+    );
+    page += section(
+      title,
+      "keys",
+      keys.filter((row) => !common.includes(row)),
+    );
+    if (common.length === 0) [common, search] = [keys, queries];
+    end();
+  }
+  page += section("Search", "search", search) + TAIL;
+  const path = "../docs/reference/search-and-keys.md";
+  if (process.env.WRITE_KEYS) writeFileSync(path, page);
+  assert.equal(readFileSync(path, "utf8"), page, "run `make messages`");
 });

@@ -9,12 +9,13 @@ from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
+from stored_notebooks import FOLDER
 
 from workbench.widgets import still
 from workbench.worker import progress
 
-FOLDER = Path(__file__).parents[2] / "notebooks"
 WIDGET = "application/vnd.jupyter.widget-view+json"
+PICTURE = "image/png"
 STORED = "tvm-workbench"
 "key in the metadata of a stored widget's output: its class"
 MEASURED = "measured"

@@ -16,7 +16,7 @@ import nbformat
 from drawing import draw
 from index import keep
 from keeping import run_and_keep
-from running import FOLDER
+from stored_notebooks import FOLDER, PATHS
 
 
 def store(path: Path) -> None:
@@ -32,7 +32,7 @@ def store(path: Path) -> None:
 def main(names: list[str]) -> None:
     """Store the named notebooks, or all."""
     paths = [FOLDER / f"{Path(name).stem}.ipynb" for name in names]
-    for path in paths or sorted(FOLDER.glob("*.ipynb")):
+    for path in paths or PATHS:
         begun = time.monotonic()
         store(path)
         print(f"{path.name}: {path.stat().st_size / 1e3:.0f} kB, {time.monotonic() - begun:.0f} s")

@@ -7,12 +7,12 @@ from pathlib import Path
 import nbformat
 import pytest
 from breadth import breadth
-from running import FOLDER, MEASURED, client_of, code_of, texts_of
+from running import MEASURED, client_of, code_of, texts_of
+from stored_notebooks import PATHS
 
-NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 QUICK = (2, 11, 14, 41)
 "numbers of some notebooks that measure little: fusion, functions, kernels, Relax; the rest is long, and 00 runs in the browser lane"
-RUN = breadth(NOTEBOOKS, *(path for path in NOTEBOOKS if int(path.stem[:2]) in QUICK))
+RUN = breadth(PATHS, *(path for path in PATHS if int(path.stem[:2]) in QUICK))
 
 
 @pytest.mark.parametrize("path", RUN, ids=lambda path: path.stem)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
+from stored_notebooks import FOLDER, PATHS
 
 import workbench
 
-ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "notebooks"
-NOTEBOOKS = {path.stem: nbformat.read(path, as_version=4) for path in sorted(FOLDER.glob("*.ipynb"))}
+NOTEBOOKS = {path.stem: nbformat.read(path, as_version=4) for path in PATHS}
 MOST_CELLS = 15
 "of code, besides the claims"
 MOST_BYTES = 600_000

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from stored_notebooks import PATHS
 
 ROOT = Path(__file__).parents[2]
 BANNED = {
@@ -37,7 +38,7 @@ def texts() -> Iterator[tuple[str, str]]:
     for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "notebooks").glob("*.md")]:
         if "made" not in path.parts:  # copies, which `make docs` writes
             yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+    for path in PATHS:
         for number, cell in enumerate(json.loads(path.read_text(encoding="utf-8"))["cells"]):
             if cell["cell_type"] == "markdown":
                 yield f"{path.name}, cell {number}", "".join(cell["source"])
