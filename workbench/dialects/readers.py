@@ -28,7 +28,7 @@ PASTES = (".relay", ".txt", ".log")
 TEXTS = (*PASTES, ".json", ".py")
 "files whose programs take sizes by `shapes=`; the others take `inputs=`"
 SUFFIXES = (*TEXTS, *IMPORTED)
-CODE = re.compile(r"^\s*(?:@|class\b|def\b|from\b.*\bimport\b|import\b)", re.MULTILINE)
+CODE = re.compile(r"^[^\S\n]*(?:@|class\b|def\b|from\b.*\bimport\b|import\b)", re.MULTILINE)
 "a line of Python, as in TVMScript"
 
 _HALF = re.compile("[\ud800-\udfff]")

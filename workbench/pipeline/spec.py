@@ -18,8 +18,9 @@ from typing import Any
 from workbench.errors import PipelineError
 from workbench.terminal import visible
 
-_NAME = re.compile(r"\s*(-?)\s*([A-Za-z_][\w.]*|<[^<>]*>)\s*")
-_COMMA, _END = re.compile(r"\s*(?:,|\Z)"), re.compile(r"\s*\Z")
+_NAME = re.compile(r"\s*(?:(-)\s*)?([A-Za-z_][\w.]*|<[^<>]*>)\s*")
+_COMMA = re.compile(r"\s*(?:,|\Z)")
+_END = re.compile(r"\s*\Z")
 
 
 @dataclass(frozen=True)

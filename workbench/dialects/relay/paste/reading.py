@@ -134,7 +134,7 @@ def text_only(reading: Reading, name: str, reason: str) -> GraphOnly:
 
 
 _RELAY = re.compile(
-    r"^[ \t]*\#\[version|\bdef\s+@[\w.]+[^\S\n]*(?:/\*.*?\*/\s*)?[(\[]|\bfn\s*(?:\[\w+\]\s*)?\(\s*%|%\d+\s*=|\bfree_var\s+%|\blet\s+%",
+    r"^[ \t]*\#\[version|\bdef\s+@[\w.]+[^\S\n]*(?:/\*(?:(?!/\*|\*/).)*\*/\s*)?[(\[]|\bfn\s*(?:\[\w+\]\s*)?\(\s*%|%\d+\s*=|\bfree_var\s+%|\blet\s+%",
     re.MULTILINE,
 )
 _SCRIPT = re.compile(r"@(?:I|tvm\.script)\.ir_module|@R\.function|@T\.prim_func|from tvm\.script")

@@ -1,0 +1,274 @@
+"""The time that received text takes grows as its length: of every regular expression of the package, and of every reader."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from itertools import islice, product
+from pathlib import Path
+from time import thread_time
+from typing import Any, NamedTuple
+
+import pytest
+
+import workbench
+
+if sys.version_info >= (3, 11):
+    from re import _compiler as sre_compile
+    from re import _parser as sre_parse
+else:
+    import sre_compile
+    import sre_parse
+
+PACKAGE = Path(workbench.__file__).parent
+CALLS = {"compile", "match", "search", "fullmatch", "sub", "subn", "split", "findall", "finditer"}
+ONE_PLACE = {"match", "fullmatch"}
+"methods that try one place; the others try each"
+
+
+# -- growth
+
+
+def seconds(work: Callable[[], object], times: int = 1) -> float:
+    """Return the least processor time of some calls."""
+    found = []
+    for _ in range(times):
+        start = thread_time()
+        work()
+        found.append(thread_time() - start)
+    return min(found)
+
+
+STEPS = ((8, 20, 100), (64, 256, 30), (400, 1600, 10))
+"two sizes, and the growth of the time that is too much: exponential, cubic and quadratic work are found in this order"
+
+
+def grows_faster(work: Callable[[int], Callable[[], object]]) -> bool:
+    """Return whether the time of work grows faster than its size: four times the size takes over ten times as long.
+
+    A suspicion is measured again, because other processes only add time.
+    """
+    return any(
+        all(seconds(large, times) > most * max(seconds(small, times), 1e-6) for times in (1, 2, 4))
+        for *sizes, most in STEPS
+        for small, large in [map(work, sizes)]
+    )
+
+
+# -- patterns
+
+
+class Pattern(NamedTuple):
+    """A regular expression of the package, and how it is applied."""
+
+    at: str
+    text: str | bytes
+    flags: int
+    one_place: bool
+
+
+class Names(dict[str, str]):
+    """Names that a pattern takes from a function's locals; the name is as good a value as any."""
+
+    def __init__(self, known: dict[str, Any]) -> None:
+        super().__init__()
+        self.known = known
+
+    def __missing__(self, name: str) -> str:
+        if name in self.known or hasattr(builtins, name):
+            raise KeyError(name)
+        return name
+
+
+def patterns() -> Iterator[Pattern]:
+    """Yield every regular expression in the source of the package, also of modules that need TVM."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        found = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and is_of_re(node.func)]
+        known = names_in(path) if found else {}
+        for call in found:
+            place = f"{path.relative_to(PACKAGE)}:{call.lineno}"
+            more = [*call.args[1:], *(keyword.value for keyword in call.keywords)]
+            flags = sum(value(each, known) for each in more if ast.unparse(each).startswith("re."))
+            yield Pattern(place, value(call.args[0], known), flags, uses(call, tree) <= ONE_PLACE)
+
+
+def is_of_re(function: ast.expr) -> bool:
+    return isinstance(function, ast.Attribute) and ast.unparse(function.value) == "re" and function.attr in CALLS
+
+
+def names_in(path: Path) -> dict[str, Any]:
+    try:
+        return vars(importlib.import_module(".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)))
+    except ImportError:  # it needs a TVM; its patterns are plain texts
+        return {"re": re}
+
+
+def value(expression: ast.expr, known: dict[str, Any]) -> Any:
+    return eval(compile(ast.Expression(expression), "pattern", "eval"), known, Names(known))  # noqa: S307  our source
+
+
+def uses(call: ast.Call, tree: ast.Module) -> set[str]:
+    """Return the methods by which the pattern of a call is applied in its file; `search` if they are not known."""
+    function = call.func
+    assert isinstance(function, ast.Attribute)
+    if function.attr != "compile":
+        return {function.attr}
+    names = {
+        target.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and node.value is call
+        for target in node.targets
+        if isinstance(target, ast.Name) and target.id.startswith("_")
+    }
+    used = {
+        node.func.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id in names
+    }
+    mentions = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in names]
+    return used if used and len(mentions) > 1 else {"search"}
+
+
+ANY = " \n\t\0a0_.%@/*\"\\'()[]{}<>-:,=;|é"
+REPEATS = {sre_parse.MAX_REPEAT, sre_parse.MIN_REPEAT}
+CHARACTERS = {sre_parse.LITERAL, sre_parse.NOT_LITERAL, sre_parse.IN, sre_parse.ANY}
+MANY = 30
+"repetitions from which a repeat is attacked"
+
+
+def attacks(pattern: Pattern) -> Iterator[tuple[str, str, str]]:
+    """Yield beginnings, texts to repeat, and ends, from the structure of a pattern: each repeat is filled and then fails."""
+    text = pattern.text if isinstance(pattern.text, str) else pattern.text.decode("latin-1")
+    parsed = sre_parse.parse(text, pattern.flags)
+    alphabet = representatives(parsed)
+    seen = set()
+    for before, body in [*repeats("", list(parsed), parsed.state, alphabet), ("", None)]:
+        pumps = list(alphabet) if body is None else list(samples(body, parsed.state, alphabet))
+        for pump, whole, end in product(pumps, (False, True), ("\0", "x*/\n")):
+            attack = ("", before + pump, end) if whole else (before, pump, end)
+            if attack[1] and attack not in seen:
+                seen.add(attack)
+                yield attack
+
+
+def representatives(parsed: Any) -> str:
+    """Return characters, one of all that the parts of a pattern treat alike, and a line break, which `^` treats apart."""
+    leaves = [matcher(node, parsed.state) for node in flat(parsed)]
+    letters = dict.fromkeys(ANY + "".join(chr(code) for kind, code in flat(parsed) if kind is sre_parse.LITERAL))
+    alike = {tuple(bool(leaf(letter)) for leaf in leaves): letter for letter in letters}
+    return "".join(dict.fromkeys([*alike.values(), "\n"]))
+
+
+def flat(nodes: Any) -> Iterator[Any]:
+    """Yield the parts of a parsed pattern that match one character."""
+    for kind, argument in nodes:
+        if kind in CHARACTERS:
+            yield kind, argument
+        for inner in insides(kind, argument):
+            yield from flat(inner)
+
+
+def matcher(node: Any, state: Any) -> Callable[[str], object]:
+    flags = state.flags & (re.DOTALL | re.IGNORECASE)
+    return sre_compile.compile(sre_parse.SubPattern(state, [node]), flags).fullmatch
+
+
+def insides(kind: Any, argument: Any) -> list[Any]:
+    """Return the sequences inside a node of a parsed pattern."""
+    if kind is sre_parse.BRANCH:
+        return list(argument[1])
+    if kind in REPEATS:
+        return [argument[2]]
+    if kind is sre_parse.SUBPATTERN:
+        return [argument[3]]
+    if kind in (sre_parse.ASSERT, sre_parse.ASSERT_NOT):
+        return [argument[1]]
+    return []
+
+
+def repeats(before: str, nodes: list[Any], state: Any, alphabet: str) -> Iterator[tuple[str, list[Any]]]:
+    """Yield what comes before each repeat of a sequence, and its body."""
+    for place, (kind, argument) in enumerate(nodes):
+        if kind in REPEATS and argument[1] >= MANY:
+            yield before, list(argument[2])
+            rest = [*argument[2], *nodes[place + 1 :]]
+            yield before, rest[: len(argument[2]) + 1]
+        for inner in insides(kind, argument):
+            yield from repeats(before, list(inner), state, alphabet)
+        before += sample([nodes[place]], state, alphabet)
+
+
+def sample(nodes: list[Any], state: Any, alphabet: str) -> str:
+    return next(samples(nodes, state, alphabet), "")
+
+
+def samples(nodes: list[Any], state: Any, alphabet: str) -> Iterator[str]:
+    """Yield texts that a sequence matches, a few for each node of it."""
+    choices = [list(islice(of_node(node, state, alphabet), 40)) or [""] for node in nodes]
+    first = [each[0] for each in choices]
+    yield "".join(first)
+    for place, others in enumerate(choices):
+        yield from ("".join([*first[:place], other, *first[place + 1 :]]) for other in others[1:])
+
+
+def of_node(node: Any, state: Any, alphabet: str) -> Iterator[str]:
+    kind, argument = node
+    if kind in CHARACTERS:
+        yield from filter(matcher(node, state), alphabet)
+    elif kind in REPEATS:
+        least = max(1, min(argument[0], 50))
+        yield from (each * least for each in samples(list(argument[2]), state, alphabet))
+    elif kind not in (sre_parse.ASSERT, sre_parse.ASSERT_NOT):
+        for inner in insides(kind, argument):
+            yield from samples(list(inner), state, alphabet)
+
+
+def superlinear(pattern: Pattern) -> str:
+    """Return a text that a pattern takes too long for; "" for a linear one."""
+    compiled = re.compile(pattern.text, pattern.flags)
+    apply = (lambda text: (compiled.match(text), compiled.fullmatch(text))) if pattern.one_place else (
+        lambda text: compiled.sub(text[:0], text)
+    )
+    for start, repeated, end in attacks(pattern):
+
+        def work(size: int) -> Callable[[], object]:
+            text: Any = start + repeated * max(1, size // len(repeated)) + end
+            text = text if isinstance(pattern.text, str) else text.encode("latin-1", "replace")
+            return lambda: apply(text)
+
+        if grows_faster(work):
+            return f"{start!r} + {repeated!r} * n + {end!r}"
+    return ""
+
+
+PATTERNS = list(patterns())
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=[pattern.at for pattern in PATTERNS])
+def test_pattern_is_linear(pattern: Pattern) -> None:
+    assert not superlinear(pattern)
+
+
+@pytest.mark.parametrize(
+    ("text", "one_place"),
+    [
+        (r"(?m)^\s*(?:@|class\b|def\b)", False),
+        (r"(?s)/\*\s*(?:ty=(?P<type>.*?))?\s*(?:\bspan=(?P<span>.*?))?\s*\*/", True),
+        (r"(?m)\bdef\s+@[\w.]+[^\S\n]*(?:/\*.*?\*/\s*)?[(\[]", False),
+        (r"(?s)(.*/.*):0:0", True),
+        (r"\d+$", False),
+        (r"\((?:a+)+\)", True),
+        (rb"x[a-z]*\d", False),
+    ],
+)
+def test_quadratic_pattern_is_found(text: str | bytes, one_place: bool) -> None:
+    assert superlinear(Pattern("planted", text, 0, one_place))
