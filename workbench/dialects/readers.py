@@ -15,11 +15,12 @@ from workbench.dialects.base import GraphOnly, Workload
 from workbench.dialects.entries import Shapes, choose_entry, only_entry
 from workbench.dialects.facets import Converter, Reader, Source
 from workbench.dialects.importers.converting import Inputs
+from workbench.dialects.importers.files import LONGEST, converted
 from workbench.dialects.importers.files import READERS as IMPORTED_READERS
 from workbench.dialects.importers.files import SUFFIXES as IMPORTED
-from workbench.dialects.importers.files import converted
 from workbench.dialects.registry import WHERE, dialect_here, installed
 from workbench.errors import LoadError, ParseError, instead, reason
+from workbench.graph.received import contents
 
 Params = Mapping[str, Any] | Iterable[tuple[str, Any]]
 "name -> array, or pairs as relax.frontend.nn's export_tvm gives them"
@@ -227,7 +228,7 @@ def file_text(path: Path) -> str:
             f"{path.name:.80} is of no kind that can be loaded; give a file ending in {', '.join(SUFFIXES)}"
         )
     try:
-        return path.read_text(encoding="utf-8")
+        return contents(path, LONGEST).decode().replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
         raise LoadError(f"{path.name} is not text; give the text or JSON that TVM wrote") from None
     except (OSError, ValueError) as error:  # a ValueError: the name holds a NUL
