@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
+import gc
 import importlib
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 from itertools import islice, product
 from pathlib import Path
 from time import thread_time
@@ -16,7 +18,16 @@ from typing import Any, NamedTuple
 
 import pytest
 
-import workbench
+import workbench as wb
+from workbench.analysis.patterns.text import parse as parse_pattern
+from workbench.analysis.tensors import size_of
+from workbench.debugging.crash_key import without_numbers
+from workbench.debugging.remarks import json_lines, llvm_yaml
+from workbench.dialects.relay.paste.reading import read_all
+from workbench.graph import received
+from workbench.graph.model import Graph, GraphBuilder
+from workbench.measurement.kernels import function_in
+from workbench.target_text import target_text
 
 if sys.version_info >= (3, 11):
     from re import _compiler as sre_compile
@@ -25,7 +36,7 @@ else:
     import sre_compile
     import sre_parse
 
-PACKAGE = Path(workbench.__file__).parent
+PACKAGE = Path(wb.__file__).parent
 CALLS = {"compile", "match", "search", "fullmatch", "sub", "subn", "split", "findall", "finditer"}
 ONE_PLACE = {"match", "fullmatch"}
 "methods that try one place; the others try each"
@@ -37,10 +48,12 @@ ONE_PLACE = {"match", "fullmatch"}
 def seconds(work: Callable[[], object], times: int = 1) -> float:
     """Return the least processor time of some calls."""
     found = []
+    gc.disable()  # a collection takes longer than most of this work
     for _ in range(times):
         start = thread_time()
         work()
         found.append(thread_time() - start)
+    gc.enable()
     return min(found)
 
 
@@ -48,16 +61,25 @@ STEPS = ((8, 20, 100), (64, 256, 30), (400, 1600, 10))
 "two sizes, and the growth of the time that is too much: exponential, cubic and quadratic work are found in this order"
 
 
-def grows_faster(work: Callable[[int], Callable[[], object]]) -> bool:
-    """Return whether the time of work grows faster than its size: four times the size takes over ten times as long.
+def grows_faster(
+    work: Callable[[str], object],
+    start: str,
+    repeated: str,
+    end: str = "",
+    steps: Sequence[tuple[int, int, int]] = STEPS,
+) -> bool:
+    """Return whether the time of work grows faster than its text: four times the size takes over ten times as long.
 
     A suspicion is measured again, because other processes only add time.
     """
-    return any(
-        all(seconds(large, times) > most * max(seconds(small, times), 1e-6) for times in (1, 2, 4))
-        for *sizes, most in STEPS
-        for small, large in [map(work, sizes)]
-    )
+    for small, large, most in steps:
+        texts = [start + repeated * max(1, size // len(repeated)) + end for size in (small, large)]
+        if all(
+            seconds(partial(work, texts[1]), times) > most * max(seconds(partial(work, texts[0]), times), 1e-6)
+            for times in (1, 2, 4)
+        ):
+            return True
+    return False
 
 
 # -- patterns
@@ -110,7 +132,7 @@ def names_in(path: Path) -> dict[str, Any]:
 
 
 def value(expression: ast.expr, known: dict[str, Any]) -> Any:
-    return eval(compile(ast.Expression(expression), "pattern", "eval"), known, Names(known))  # noqa: S307  our source
+    return eval(compile(ast.Expression(expression), "pattern", "eval"), known, Names(known))
 
 
 def uses(call: ast.Call, tree: ast.Module) -> set[str]:
@@ -235,17 +257,19 @@ def of_node(node: Any, state: Any, alphabet: str) -> Iterator[str]:
 def superlinear(pattern: Pattern) -> str:
     """Return a text that a pattern takes too long for; "" for a linear one."""
     compiled = re.compile(pattern.text, pattern.flags)
-    apply = (lambda text: (compiled.match(text), compiled.fullmatch(text))) if pattern.one_place else (
-        lambda text: compiled.sub(text[:0], text)
-    )
+
+    def apply(text: Any) -> None:
+        if pattern.one_place:
+            compiled.match(text)
+            compiled.fullmatch(text)
+        else:
+            compiled.sub(text[:0], text)
+
+    def encoded(text: str) -> str | bytes:
+        return text if isinstance(pattern.text, str) else text.encode("latin-1", "replace")
+
     for start, repeated, end in attacks(pattern):
-
-        def work(size: int) -> Callable[[], object]:
-            text: Any = start + repeated * max(1, size // len(repeated)) + end
-            text = text if isinstance(pattern.text, str) else text.encode("latin-1", "replace")
-            return lambda: apply(text)
-
-        if grows_faster(work):
+        if grows_faster(lambda text: apply(encoded(text)), start, repeated, end):
             return f"{start!r} + {repeated!r} * n + {end!r}"
     return ""
 
@@ -272,3 +296,80 @@ def test_pattern_is_linear(pattern: Pattern) -> None:
 )
 def test_quadratic_pattern_is_found(text: str | bytes, one_place: bool) -> None:
     assert superlinear(Pattern("planted", text, 0, one_place))
+
+
+# -- readers
+
+
+def read_relay(text: str) -> None:
+    for reading in read_all(text):
+        reading.graph("main")
+
+
+def read_graph(text: str) -> None:
+    """Read a graph whose names, types, spans and attributes are a text, and draw it."""
+    builder = GraphBuilder("g", "relay")
+    data = builder.node("param", text, type=text, span=text)
+    data = builder.node("op", "nn.relu", [data], type=text, name=text, span=f"{text}:0:0", attrs={"a": text})
+    builder.outputs = [builder.node("op", "nn.dense", [data, data], type=text, span="a/b:0:0", scope=text)]
+    graph = Graph.from_json(builder.build().to_json())
+    assert graph.layered
+    assert graph.to_graphviz().source
+
+
+_MAIN = "def @main(%x: Tensor[(1), float32]) {{ exp(%x, a={}) }}"
+READERS: dict[str, tuple[Callable[[str], object], tuple[str, ...]]] = {
+    "Relay text": (read_relay, ("{}", "%0 = exp(%x){}", "def @main({}", _MAIN, f"> {_MAIN}")),
+    "any text": (wb.load, ("{}", "@I.ir_module\nclass M:\n    {}")),
+    "pipeline": (wb.Pipeline.parse, ("{}", "A{{a={}}}", "A{{a='{}'}}")),
+    "target": (target_text, ("{}", "llvm {}", '{{"kind":"{}"}}')),
+    "pattern": (parse_pattern, ("{}", "is_op('{}')(wildcard())", "wildcard().has_attr({{'a':{}}})")),
+    "remarks": (lambda text: list(llvm_yaml.read(text)), ("{}", "# tvm-workbench remarks, version 1, 1 remarks\n{}")),
+    "lines of JSON": (lambda text: list(json_lines.read(text)), ("{}",)),
+    "JSON": (received.parse, ("{}", '["{}"]')),
+    "literal": (received.literal, ("{}", "'{}'")),
+    "type": (size_of, ("{}", "Tensor[({}), float32]")),
+    "names of a graph": (read_graph, ("{}",)),
+    "message": (lambda text: str(wb.WorkbenchError(without_numbers(text))), ("{}",)),
+    "code of kernels": (lambda text: [function_in(text, form, "f") for form in ("c", "cuda", "llvm", "tir")], ("{}",)),
+}
+"what reads a text, and the texts around the repeated one"
+UNITS = (
+    *("\n", " ", "a", "0", "(", "[", "{", "/*", "/* ", '"', "'", "\\", "\x00", "\x1b[", "%", "@", "-", ",", "/"),
+    *(
+        "def @a/* ",
+        "> %0 = ",
+        "%0 = a(%0);\n",
+        "free_var %a;\n",
+        "fn (",
+        "#[",
+        "* ty=",
+        "&a",
+        "type A ",
+        "a(",
+        "a=1,",
+        "-a=1 ",
+    ),
+    *("@a\n", "class A:\n", "lambda ", "not ", "+1", "meta[a]", "Tensor[(", "a/b", "x y "),
+)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_reader_is_linear(name: str) -> None:
+    read, frames = READERS[name]
+
+    def work(text: str) -> None:
+        with suppress(wb.WorkbenchError, received.Damaged):
+            read(text)
+
+    for frame, unit in product(frames, UNITS):
+        start, end = frame.format("\0\0").split("\0\0")
+        assert not grows_faster(work, start, unit, end, ((1000, 4000, 10),)), (frame, unit)
+
+
+def test_quadratic_reader_is_found() -> None:
+    def work(text: str) -> None:
+        while text:
+            text = "".join(text[1:])
+
+    assert grows_faster(work, "", "a", "", ((1000, 4000, 10),))

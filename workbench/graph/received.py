@@ -203,7 +203,11 @@ def check_numbers(tree: ast.AST) -> None:
     for node in ast.walk(tree):
         if is_too_long(node):
             raise Damaged(_TOO_LONG)
-        if isinstance(node, ast.Constant) and isinstance(node.value, (float, complex)) and not cmath.isfinite(node.value):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, (float, complex))
+            and not cmath.isfinite(node.value)
+        ):
             raise Damaged("it holds a number that is out of range")
 
 

@@ -51,11 +51,11 @@ def find_program(text: str, words: Vocabulary) -> Source:
     body = _parsed(text).body
     program = _only_program(body)
     longest = next(filter(is_too_long, ast.walk(program)), None)
+    if longest is not None:
+        raise _error(text, Refused(longest, f"a number of more than {DIGITS} digits"), has_metadata=True)
     dimensions = [s for s in body if declared_dimension(s) is not None]
     metadata = [data for s in body if (data := _metadata(s)) is not None]
     try:
-        if longest is not None:
-            raise Refused(longest, f"a number of more than {DIGITS} digits")
         names = [name for s in dimensions for name in _assigned(s)]
         Grammar(words, program, names, metadata=bool(metadata)).check()
         tree = ast.Module([*dimensions, program], [])
