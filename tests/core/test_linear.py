@@ -23,6 +23,8 @@ from workbench.analysis.patterns.text import parse as parse_pattern
 from workbench.analysis.tensors import size_of
 from workbench.debugging.crash_key import without_numbers
 from workbench.debugging.remarks import json_lines, llvm_yaml
+from workbench.dialects.relax.parser.expressions import Vocabulary
+from workbench.dialects.relax.parser.source import find_program
 from workbench.dialects.relay.paste.reading import read_all
 from workbench.graph import received
 from workbench.graph.model import Graph, GraphBuilder
@@ -110,7 +112,10 @@ class Names(dict[str, str]):
 def patterns() -> Iterator[Pattern]:
     """Yield every regular expression in the source of the package, also of modules that need TVM."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        source = path.read_text(encoding="utf-8")
+        if "re." not in source:
+            continue
+        tree = ast.parse(source)
         found = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and is_of_re(node.func)]
         known = names_in(path) if found else {}
         for call in found:
@@ -318,9 +323,12 @@ def read_graph(text: str) -> None:
 
 
 _MAIN = "def @main(%x: Tensor[(1), float32]) {{ exp(%x, a={}) }}"
+_NAMES = Vocabulary(frozenset({"R.Tensor", "R.add"}), frozenset({"R.Tensor"}))
+_SCRIPT = '@R.function\ndef main(x: R.Tensor((1,), "float32")):\n    y = R.add(x, {})\n    return y\n'
 READERS: dict[str, tuple[Callable[[str], object], tuple[str, ...]]] = {
     "Relay text": (read_relay, ("{}", "%0 = exp(%x){}", "def @main({}", _MAIN, f"> {_MAIN}")),
     "any text": (wb.load, ("{}", "@I.ir_module\nclass M:\n    {}")),
+    "Relax text": (lambda text: find_program(text, _NAMES), ("{}", "import a\n{}", _SCRIPT)),
     "pipeline": (wb.Pipeline.parse, ("{}", "A{{a={}}}", "A{{a='{}'}}")),
     "target": (target_text, ("{}", "llvm {}", '{{"kind":"{}"}}')),
     "pattern": (parse_pattern, ("{}", "is_op('{}')(wildcard())", "wildcard().has_attr({{'a':{}}})")),
@@ -350,6 +358,7 @@ UNITS = (
         "a=1,",
         "-a=1 ",
     ),
+    "%0 = add(%0, 1f * ty=float32 *) * net/a/add * * ty=Tensor[(3), float32] *; ",
     *("@a\n", "class A:\n", "lambda ", "not ", "+1", "meta[a]", "Tensor[(", "a/b", "x y "),
 )
 
