@@ -200,12 +200,13 @@ def test_what_is_no_file_or_too_large_is_not_read(name, make, tmp_path, monkeypa
 
 OWN = {
     "dialects/arrays.py": "a folder that this package wrote",
-    "dialects/importers/params.py": "the size is looked at, then the file is mapped",
+    "dialects/importers/params.py": "the size is looked at, then the file is read value by value",
     "dialects/programs.py": "a folder that this package wrote",
     "dialects/relax/saved.py": "a folder that this package wrote",
     "dialects/relay/saved.py": "a folder that this package wrote",
     "environments/": "packages, and files that this package wrote",
     "graph/received.py": "the reader of received files",
+    "jobs/load.py": "the end of a pipe of its own",
     "lazy.py": "this package's own list of names",
     "measurement/boundaries/calibration.py": "a file of this package",
     "measurement/remote/executor.py": "a folder that this package wrote",
@@ -247,6 +248,7 @@ def npz(header: str, name: str = "w.npy") -> bytes:
         (npz("(" * 9000), "damaged|header"),
         (npz("{'descr': '<f4', 'fortran_order': False, 'shape': (" + "9" * 5000 + ",)}"), "header|digits"),
         (npz("{'descr': '<f4', 'fortran_order': False, 'shape': (" + "9" * 30 + ",)}"), "cut short"),
+        (struct.pack("<QQQQ", LIST, 0, 1, 1 << 20) + bytes(1 << 20), "a name in it has 1048576 bytes"),
         (struct.pack("<QQQ", LIST, 0, 1 << 40) + bytes(1 << 20), "two parameters of the name ''"),
     ],
 )

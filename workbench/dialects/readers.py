@@ -228,8 +228,11 @@ def file_text(path: Path) -> str:
             f"{path.name:.80} is of no kind that can be loaded; give a file ending in {', '.join(SUFFIXES)}"
         )
     try:
-        return contents(path, LONGEST).decode().replace("\r\n", "\n").replace("\r", "\n")
+        text = contents(path, LONGEST).decode()
     except UnicodeDecodeError:
-        raise LoadError(f"{path.name} is not text; give the text or JSON that TVM wrote") from None
+        text = "\0"
     except (OSError, ValueError) as error:  # a ValueError: the name holds a NUL
         raise LoadError(f"{path!s:.200} cannot be read: {reason(error)}; check the path") from None
+    if "\0" in text:
+        raise LoadError(f"{path.name} is not text; give the text or JSON that TVM wrote")
+    return text.replace("\r\n", "\n").replace("\r", "\n")

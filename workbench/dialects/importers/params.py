@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import math
-import mmap
 import struct
 import tokenize
 import zipfile
@@ -28,8 +27,9 @@ _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.r
 _SMALL, _RATIO = 1 << 26, 200
 "bytes that an archive may unpack to: always allowed, and per byte of its own size"
 _MOST_DIMENSIONS = 32
-_LARGEST = 1 << 36
-"bytes of a file; it is mapped, so that only what its header describes takes memory"
+_LARGEST = 1 << 34
+"bytes of a file, which is read value by value"
+_LONGEST_NAME = 1 << 16
 _KINDS |= {(2, 16): "float16", (2, 32): "float32", (2, 64): "float64"}
 
 
@@ -43,23 +43,22 @@ def read_params(path: Path) -> dict[str, np.ndarray]:
     """
     try:
         size = size_of_file(path, _LARGEST)
-        with path.open("rb") as file:
-            # an empty file can't be mapped
-            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+        file = path.open("rb")
     except (OSError, ValueError) as error:
         raise LoadError(f"{path} cannot be read: {reason(error)}; check the path") from None
     try:
-        return _from_numpy(path, size) if data[:2] == b"PK" else _Bytes(data).params()
+        with file:
+            return _from_numpy(file, size) if file.peek(2)[:2] == b"PK" else _Bytes(file, size).params()
     except (struct.error, ValueError) as error:
         raise LoadError(
             f"{path.name} cannot be read as parameters: {error}; write them with tvm.runtime.save_param_dict or numpy.savez"
         ) from None
 
 
-def _from_numpy(path: Path, size: int) -> dict[str, np.ndarray]:
+def _from_numpy(file: io.BufferedReader, size: int) -> dict[str, np.ndarray]:
     """Return the arrays of an archive; raises ValueError if it is not one, or unpacks to much more than its size."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(file) as archive:
             if sum(member.file_size for member in archive.infolist()) > _SMALL + _RATIO * size:
                 raise ValueError("it unpacks to much more than its size")
             return {member.filename.removesuffix(".npy"): _array(archive.read(member)) for member in archive.infolist()}
@@ -84,15 +83,20 @@ def _array(data: bytes) -> np.ndarray:
 
 
 class _Bytes:
-    def __init__(self, data: bytes | mmap.mmap) -> None:
-        self.data = memoryview(data)
-        self.at = 0
+    def __init__(self, file: io.BufferedReader, size: int) -> None:
+        self.file, self.size = file, size
 
-    def take(self, count: int) -> memoryview:
-        if count < 0 or self.at + count > len(self.data):
-            raise ValueError(f"it ends after {len(self.data)} bytes, within a value of {count}")
-        self.at += count
-        return self.data[self.at - count : self.at]
+    def take(self, count: int) -> bytes:
+        """Return the next bytes; `struct` and numpy refuse fewer, which a file has that is cut meanwhile."""
+        if count < 0 or self.file.tell() + count > self.size:
+            raise ValueError(f"it ends after {self.size} bytes, within a value of {count}")
+        return self.file.read(count)
+
+    def name(self) -> str:
+        length = self.number("Q")
+        if length > _LONGEST_NAME:
+            raise ValueError(f"a name in it has {length} bytes")
+        return str(self.take(length), "utf-8")
 
     def number(self, form: str) -> int:
         return struct.unpack(f"<{form}", self.take(struct.calcsize(f"<{form}")))[0]
@@ -103,7 +107,7 @@ class _Bytes:
         self.take(8)
         names: dict[str, None] = {}
         for _ in range(self.number("Q")):
-            name = str(self.take(self.number("Q")), "utf-8")
+            name = self.name()
             if name in names:
                 raise ValueError(f"it has two parameters of the name {name[:80]!r}")
             names[name] = None

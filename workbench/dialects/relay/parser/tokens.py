@@ -24,7 +24,7 @@ _PIECES = r"""
   | (?P<arrow>->|=>)
   | (?P<mark>[(){}\[\],;:=?*<>-])
     """
-# one that is not closed takes the rest of the text, or it would be searched for again at every later place
+# A comment or a string that is not closed takes the rest of the text; its end would be searched for again from every later one.
 _TOKEN = re.compile(_PIECES + r"""| (?P<unclosed>/\*.*|".*)""", re.VERBOSE | re.DOTALL)
 _JUNK = re.compile(r"[\w.]+|.", re.DOTALL)
 # In prose a quotation mark or `/*` may be unpaired: a string ends with its line, and neither contains the beginning of
