@@ -172,6 +172,10 @@ def _build(row: Mapping[str, object]) -> dict[str, object]:
         return {}
     called = fields(row, _BUILD)
     try:
+        json.dumps(row, allow_nan=False)
+    except ValueError:
+        raise Damaged("an option of its build is not a finite number") from None
+    try:
         how = Config.of({key: value for key, value in row.items() if key not in _BUILD})
     except MeasureError as error:
         raise Damaged(str(error)) from None
