@@ -278,6 +278,8 @@ def parts(graph: Graph, nodes: Collection[int]) -> dict[int, int]:
     >>> found[1], found[10], found[11], found[600]
     (0, 0, 1, 59)
     """
+    if len(nodes) <= READABLE:
+        return {}
     unit = unit_of(graph)
     items: dict[tuple[str, int], list[int]] = {}
     for id in nodes:
