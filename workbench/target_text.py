@@ -16,6 +16,8 @@ from workbench.errors import MeasureError
 Fields: TypeAlias = "dict[str, object]"
 _LISTS = ("keys", "mattr", "libs")
 "options whose value is a list"
+_DIGITS = 18
+"of a number; TVM's have 64 bits"
 _KINDS = {
     "nvidia": "cuda",
     "arm": "llvm",
@@ -170,14 +172,14 @@ def _of_text(text: str) -> Fields:
 def _options(words: Sequence[str]) -> Fields:
     """Parse `-name=value`, `-name value`, or `-name` for true."""
     fields: Fields = {}
-    words = list(words)
+    words = list(reversed(words))
     while words:
-        word = words.pop(0)
+        word = words.pop()
         name, equals, value = word.lstrip("-").partition("=")
         if not word.startswith("-") or not name:
             raise TargetError(f"{_short(word)} is not an option of a target; options begin with -: {_WRITE}")
-        if not equals and words and not words[0].startswith("-"):
-            equals, value = "=", words.pop(0)
+        if not equals and words and not words[-1].startswith("-"):
+            equals, value = "=", words.pop()
         fields[name] = _value(name, value) if equals else True
     return fields
 
@@ -185,7 +187,7 @@ def _options(words: Sequence[str]) -> Fields:
 def _value(name: str, text: str) -> object:
     if name in _LISTS:
         return text.split(",")
-    return int(text) if text.isascii() and text.isdigit() else text
+    return int(text) if len(text) <= _DIGITS and text.isascii() and text.isdigit() else text
 
 
 def _of_object(target: Any) -> Fields:
@@ -210,6 +212,8 @@ def _checked(fields: object) -> Fields:
 
 def _plain(value: Any) -> object:
     """Convert a value to JSON's types: TVM's own maps, arrays, strings and numbers become Python's."""
+    if isinstance(value, int) and abs(value) >= 10**_DIGITS:
+        raise TargetError(f"a target cannot hold a number of more than {_DIGITS} digits; {_WRITE}")
     if isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, str):

@@ -63,6 +63,16 @@ def scoped(size: int) -> Graph:
     return builder.build()
 
 
+def many(size: int) -> Graph:
+    """Functions of one operator each."""
+    builder = GraphBuilder("many", "relax")
+    for place in range(size):
+        group = builder.group("function", f"f{place}", None)
+        data = builder.node("param", "x", type="t", group=group)
+        builder.outputs = [builder.node("op", "relax.nn.relu", [data], type="t", group=group)]
+    return builder.build()
+
+
 def layer_both(graph: Graph) -> object:
     return layered_pair(graph, graph, diff(graph, graph))
 
@@ -70,6 +80,7 @@ def layer_both(graph: Graph) -> object:
 WORK: dict[str, tuple[Callable[[int], Graph], Callable[[Graph], object]]] = {
     "layers of nested groups": (nested, lambda graph: graph.layered),
     "layers of two nested graphs": (nested, layer_both),
+    "layers of many functions": (many, lambda graph: graph.layered),
     "layers of deep scopes": (scoped, lambda graph: graph.layered),
     "diff of wide operators": (wide, lambda graph: diff(graph, wide(len(graph.edges), "relax.multiply"))),
     "diff of a lost operand": (wide, lambda graph: diff(graph, wide(len(graph.edges) - 1))),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 from pastes import MODULES, paste, seeds
@@ -324,18 +323,3 @@ def test_fusion_branches_and_chains_are_explained_from_text():
     assert max(len(group.nodes) for group in wb.explain_fusion(after).groups) == 4
     assert wb.constant_chains(after)
     assert wb.diff(before, after).added
-
-
-def test_a_megabyte_is_read_in_linear_time(tell):
-    def seconds(lines):
-        text = "%0 = nn.relu(%x) /* ty=Tensor[(3, 3072, 768), float32] */;\n" + "".join(
-            f"%{i + 1} = add(%{i}, 1f * ty=float32 *) * net/layer_{i}/add * * ty=Tensor[(3, 3072, 768), float32] *; "
-            for i in range(lines)
-        )
-        started = time.process_time()
-        assert len(one(text).graph.ops) == lines + 1
-        return time.process_time() - started, len(text)
-
-    small, large = seconds(1_500), seconds(6_000)
-    tell(f"a damaged paste of {large[1] / 1e6:.2f} MB to its graph, without TVM: {large[0]:.2f} s of CPU")
-    assert large[0] / small[0] < 3 * large[1] / small[1], "the time grows as the text does"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,19 +79,6 @@ def test_errors_name_the_place(text, words):
     with pytest.raises(PipelineError, match=words) as caught:
         Pipeline.parse(text)
     assert len(str(caught.value)) < 300
-
-
-def seconds(work):
-    began = time.process_time()
-    work()
-    return time.process_time() - began
-
-
-def test_long_text_is_read_in_linear_time():
-    def least(size):
-        return min(seconds(lambda: Pipeline.parse("SimplifyInference" * 20 + " , A" * size)) for _ in range(3))
-
-    assert least(40_000) < 10 * least(10_000), "4 times the text; 16 times the time if it were quadratic"
 
 
 def test_a_function_keeps_its_name_and_itself():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -104,6 +105,10 @@ def test_a_file_cut_short_is_refused(cut: int, tmp_path_factory: pytest.TempPath
         ({"build": {"opt_level": 3, "target": 3, "whole": True}}, "damaged"),
         ({"build": {"nonsense": 1}}, "damaged"),
         ({"build": None}, "damaged"),
+        (
+            {"build": {"opt_level": 3, "target": "llvm", "whole": True, "options": {"a": math.nan}}},
+            "not a finite number",
+        ),
         ({"start": -1}, "damaged"),
         ({"start": 0.0}, "damaged"),
         ({"dialect": "os"}, "its dialect is none of relay, relax"),

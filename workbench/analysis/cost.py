@@ -130,7 +130,7 @@ _EACH = {"clip": 2, "nn.leaky_relu": 2, "nn.prelu": 2, "nn.silu": 2, "nn.gelu": 
 "operations per element of the result"
 _NORMAL = {"nn.softmax": 5, "nn.log_softmax": 5, "nn.layer_norm": 7, "nn.fast_softmax": 5, "nn.rms_norm": 5}
 "operations per element of the input: for softmax the maximum, a difference, a power, a sum and a quotient"
-_AXIS = re.compile(r"(\d*)([A-Za-z])")
+_AXIS = re.compile(r"(?<!\d)(\d*)([A-Za-z])")
 _DIGITS = re.compile(r"(?<=\D)\d+$")
 
 

@@ -10,9 +10,10 @@ from math import prod
 # Relay's form, then Relax's
 _TENSOR = re.compile(r"Tensor\[\(([^()]*)\), (\w+)\]|R\.Tensor\(\(([^()]*)\), dtype=\"(\w+)\"[^()]*\)")
 _SCALAR = re.compile(r"(?:bool|u?int\d+|b?float\d+)")
-_BITS = re.compile(r"\d+")
-_SIZE = re.compile(r"(\d+)(?:i64)?")
+_BITS = re.compile(r"\d{1,9}")
+_SIZE = re.compile(r"(\d{1,18})(?:i64)?")
 "a dimension; Relay writes the type of one that is not int32"
+_MOST_DIMENSIONS = 64
 
 
 @dataclass(frozen=True)
@@ -88,4 +89,7 @@ def size_of(type: str) -> int | None:
 def _read(found: re.Match[str]) -> Tensor:
     shape, dtype = found.group(1, 2) if found.group(2) else found.group(3, 4)
     parts = [part.strip() for part in shape.split(",") if part.strip()]
-    return Tensor(tuple(int(size[1]) if (size := _SIZE.fullmatch(p)) else p for p in parts), dtype)
+    sizes = tuple(int(size[1]) if (size := _SIZE.fullmatch(p)) else p for p in parts)
+    # no tensor of TVM has as many elements
+    is_real = len(parts) <= _MOST_DIMENSIONS and prod(size for size in sizes if isinstance(size, int)) < 1 << 63
+    return Tensor(sizes if is_real else tuple(parts), dtype)

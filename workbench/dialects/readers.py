@@ -15,11 +15,12 @@ from workbench.dialects.base import GraphOnly, Workload
 from workbench.dialects.entries import Shapes, choose_entry, only_entry
 from workbench.dialects.facets import Converter, Reader, Source
 from workbench.dialects.importers.converting import Inputs
+from workbench.dialects.importers.files import LONGEST, converted
 from workbench.dialects.importers.files import READERS as IMPORTED_READERS
 from workbench.dialects.importers.files import SUFFIXES as IMPORTED
-from workbench.dialects.importers.files import converted
 from workbench.dialects.registry import WHERE, dialect_here, installed
 from workbench.errors import LoadError, ParseError, instead, reason
+from workbench.graph.received import contents
 
 Params = Mapping[str, Any] | Iterable[tuple[str, Any]]
 "name -> array, or pairs as relax.frontend.nn's export_tvm gives them"
@@ -28,7 +29,7 @@ PASTES = (".relay", ".txt", ".log")
 TEXTS = (*PASTES, ".json", ".py")
 "files whose programs take sizes by `shapes=`; the others take `inputs=`"
 SUFFIXES = (*TEXTS, *IMPORTED)
-CODE = re.compile(r"^\s*(?:@|class\b|def\b|from\b.*\bimport\b|import\b)", re.MULTILINE)
+CODE = re.compile(r"^[^\S\n]*(?:@|class\b|def\b|from\b.*\bimport\b|import\b)", re.MULTILINE)
 "a line of Python, as in TVMScript"
 
 _HALF = re.compile("[\ud800-\udfff]")
@@ -227,8 +228,11 @@ def file_text(path: Path) -> str:
             f"{path.name:.80} is of no kind that can be loaded; give a file ending in {', '.join(SUFFIXES)}"
         )
     try:
-        return path.read_text(encoding="utf-8")
+        text = contents(path, LONGEST).decode()
     except UnicodeDecodeError:
-        raise LoadError(f"{path.name} is not text; give the text or JSON that TVM wrote") from None
+        text = "\0"
     except (OSError, ValueError) as error:  # a ValueError: the name holds a NUL
         raise LoadError(f"{path!s:.200} cannot be read: {reason(error)}; check the path") from None
+    if "\0" in text:
+        raise LoadError(f"{path.name} is not text; give the text or JSON that TVM wrote")
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -8,7 +8,7 @@ node.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.graph.ancestors import Ancestors
@@ -26,8 +26,8 @@ class Spine:
 
     path: tuple[int, ...]
     "node ids, producers first"
-    home: tuple[int, ...]
-    "for each node of the graph, the index in `path` of the only link that it leads to, or OUTSIDE"
+    home: Sequence[int] | Mapping[int, int]
+    "for each node, the index in `path` of the only link that it leads to, or OUTSIDE"
 
 
 def spine(

@@ -82,7 +82,7 @@ def repeated_layers(graph: Graph) -> Scopes:
         # a chain that is found later feeds the chains before it
         for chain in (chain for chains in reversed(rounds) for chain in chains):
             _add(graph, chain, scopes, home, nodes)
-        _name(graph, scopes, home, first)
+        _name(graph, nodes, scopes, home, first)
         if len(scopes) == first:
             _part(parts(graph, nodes), scopes, home)
     return settled(graph, Scopes(tuple(scopes), tuple(home)))
@@ -117,10 +117,13 @@ def _depths(graph: Graph, inside: set[int]) -> dict[int, int]:
 
 
 def _chains(graph: Graph, consumers: Sequence[Sequence[int]], nodes: list[int], root: int) -> Iterator[list[_Chain]]:
+    # in the function's own numbers: a graph may have thousands of functions
+    own = {id: place for place, id in enumerate(nodes)}
+    inputs, users = ([[own[i] for i in of[id] if i in own] for id in nodes] for of in (graph.inputs, consumers))
     rest = set(nodes)
     for _ in range(CHAINS):
-        free = [id in rest for id in range(len(graph.nodes))]
-        found = spine(graph.inputs, consumers, root, free)
+        local = spine(inputs, users, own[root], [id in rest for id in nodes])
+        found = Spine(tuple(nodes[place] for place in local.path), dict(zip(nodes, local.home, strict=True)))
         yield list(_repeating(graph, found, nodes))
         rest = {id for id in rest if found.home[id] == OUTSIDE}
         depth = _depths(graph, rest)
@@ -219,10 +222,10 @@ def _part(part_of: dict[int, int], scopes: list[Scope], home: list[int | None]) 
         home[id] = first + part
 
 
-def _name(graph: Graph, scopes: list[Scope], home: list[int | None], first: int) -> None:
+def _name(graph: Graph, nodes: list[int], scopes: list[Scope], home: list[int | None], first: int) -> None:
     """Number the scopes of a function; layers whose parameters share a numbered prefix are named after it."""
     own: dict[int, list[str]] = {}
-    for node in graph.nodes:
+    for node in (graph.nodes[id] for id in nodes):
         at = home[node.id]
         if node.kind == "param" and at is not None and at >= first:
             own.setdefault(at, []).append(node.op)

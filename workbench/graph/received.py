@@ -1,16 +1,21 @@
-"""Readers of untrusted JSON and Python literals, with bounds and type checks.
+"""Readers of untrusted files, JSON and Python literals, with bounds and type checks.
 
-Every error is a Damaged, whose message is a clause that the reader of a format completes to a sentence.
+Every error of JSON and of a literal is a Damaged, whose message is a clause that the reader of a format completes to a sentence.
 """
 
 from __future__ import annotations
 
 import ast
+import cmath
+import errno
 import json
 import math
+import os
 import re
+import stat
 from collections.abc import Mapping
 from itertools import accumulate
+from pathlib import Path
 from typing import Any, TypeVar
 
 DEPTH = 64
@@ -20,7 +25,9 @@ VALUES = 20_000_000
 LITERAL = 1 << 16
 "characters of a Python literal"
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
-_LONG = re.compile(rb"[0-9]{41}")
+DIGITS = 40
+"of a whole number; Python refuses to print one of more than 4,300"
+_LONG = re.compile(rb"[0-9]{%d}" % (DIGITS + 1))
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
@@ -28,8 +35,36 @@ _INT64 = 1 << 63
 _Key = TypeVar("_Key")
 
 
+_TOO_LONG = f"it holds a number of more than {DIGITS} digits"
+
+
 class Damaged(ValueError):
     """Received data does not have the requested form; the message is a clause."""
+
+
+def size_of_file(path: Path, most: int) -> int:
+    """Return the bytes of a file that is about to be read, without opening it: opening a pipe waits for a writer.
+
+    Raises
+    ------
+    OSError
+        There is none, it is a folder, a device, a pipe or a socket, or it has more than `most` bytes. `strerror` is a clause.
+    """
+    found = path.stat()
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "it is a device, a pipe or a socket, not a file")
+    if found.st_size > most:
+        raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes, and of this format at most {most:,} are read")
+    return found.st_size
+
+
+def contents(path: Path, most: int) -> bytes:
+    """Return the bytes of a received file; raises as `size_of_file`."""
+    size = size_of_file(path, most)
+    with path.open("rb") as file:
+        return file.read(size)
 
 
 def parse(text: str | bytes, values: int = VALUES) -> object:
@@ -70,7 +105,7 @@ def _check_size(structure: bytes, values: int) -> None:
     if max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > DEPTH:
         raise Damaged(f"it nests lists and objects deeper than {DEPTH}")
     if _LONG.search(structure):
-        raise Damaged("it holds a number of more than 40 digits")
+        raise Damaged(_TOO_LONG)
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -154,9 +189,31 @@ def literal(text: str) -> object:
     if len(text) > LITERAL:
         raise Damaged(f"it is longer than {LITERAL} characters")
     try:
-        return ast.literal_eval(text)
+        tree = ast.parse(text.lstrip(" \t"), mode="eval")
+        check_numbers(tree)
+        return ast.literal_eval(tree)
+    except Damaged:
+        raise
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         raise Damaged("it is not a Python literal") from None
+
+
+def check_numbers(tree: ast.AST) -> None:
+    """Raise Damaged for a number in Python code that cannot be written again: 0xfff... of many digits, 1e999."""
+    for node in ast.walk(tree):
+        if is_too_long(node):
+            raise Damaged(_TOO_LONG)
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, (float, complex))
+            and not cmath.isfinite(node.value)
+        ):
+            raise Damaged("it holds a number that is out of range")
+
+
+def is_too_long(node: ast.AST) -> bool:
+    """Return whether a node of a syntax tree is a whole number of more than DIGITS digits."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, int) and abs(node.value) >= 10**DIGITS
 
 
 _WORDS = {

@@ -161,8 +161,7 @@ DEPTH = 64
 
 # TVM's importers from ONNX, TensorFlow and TFLite put a node's path in place of a source file, at 0:0; the one from
 # PyTorch puts the module there.
-_IMPORTED = re.compile(r"(.*/.*):0:0", re.DOTALL)
-_MODULE = re.compile(r"([^/ ]+\.[^/ ]+):0:0")
+_IMPORTED = ":0:0"
 _NUMBER = re.compile(r"\.(?![0-9]+(?:\.|$))")
 
 
@@ -182,12 +181,13 @@ def path_of(node: Node) -> tuple[str, ...]:
 def _path(node: Node) -> tuple[str, ...]:
     if node.scope:
         return tuple(part for part in node.scope.split("/") if part)
-    imported = _IMPORTED.fullmatch(node.span)
-    if imported:
-        return tuple(part for part in imported.group(1).split("/")[:-1] if part)
+    if not node.span.endswith(_IMPORTED):
+        return ()
+    path = node.span.removesuffix(_IMPORTED)
+    if "/" in path:
+        return tuple(part for part in path.split("/")[:-1] if part)
     # a parameter's span is its own name
-    module = _MODULE.fullmatch(node.span) if node.kind == "op" else None
-    return modules(module.group(1)) if module else ()
+    return modules(path) if node.kind == "op" and " " not in path and "." in path[1:-1] else ()
 
 
 def common_path(paths: Iterable[Sequence[str]]) -> tuple[str, ...]:
@@ -278,6 +278,8 @@ def parts(graph: Graph, nodes: Collection[int]) -> dict[int, int]:
     >>> found[1], found[10], found[11], found[600]
     (0, 0, 1, 59)
     """
+    if len(nodes) <= READABLE:
+        return {}
     unit = unit_of(graph)
     items: dict[tuple[str, int], list[int]] = {}
     for id in nodes:

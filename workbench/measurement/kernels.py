@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 HANDOVER = ("producer", "consumer", "dtype", "bytes")
-_OPEN = re.compile(r"\([^)]*[^\d, )][^)]*\)")
+_OPEN = re.compile(r"\([\d, ]*[^\d, )][^)]*\)")
 "a tensor with a dimension that is not a number"
 
 
@@ -279,15 +279,17 @@ def from_result(result: Mapping[str, Any], how: Config, fetch: Callable[[str], s
 # The start and end of a definition, and the spelling of a name, in each form. Current TVM puts `__tvm_ffi_` before an entry
 # point's name and `_compute_` after the function that does the work; a device kernel's name ends in `_kernel` and a number.
 _BLOCKS = {
-    "llvm": re.compile(r"^define [^\n]*?@(?P<name>[\w.]+)\(.*?^}", re.MULTILINE | re.DOTALL),
-    "asm": re.compile(r"^(?P<name>[A-Za-z_][\w.]*):.*?^\.Lfunc_end\d+:[^\n]*$", re.MULTILINE | re.DOTALL),
-    "c": re.compile(r"^[^\n#/{}]*?\b(?P<name>\w+)\([^;{]*\)\s*\{.*?^}", re.MULTILINE | re.DOTALL),
+    "llvm": re.compile(r"^define [^\n]*?@(?P<name>[\w.]+)\(.*?(?:^}|\Z)", re.MULTILINE | re.DOTALL),
+    "asm": re.compile(
+        r"^(?P<name>[A-Za-z_][\w.]*):(?:(?!^[A-Za-z_][\w.]*:).)*?^\.Lfunc_end\d+:[^\n]*$", re.MULTILINE | re.DOTALL
+    ),
+    "c": re.compile(r"^[^\n#/{}(]*\b(?P<name>\w+)\([^;{(]*\)\s*\{.*?(?:^}|\Z)", re.MULTILINE | re.DOTALL),
     "cuda": re.compile(
-        r'^extern "C" __global__ [^;{]*?\b(?P<name>(?!__launch_bounds__)\w+)\([^;{]*\)\s*\{.*?^}',
+        r'^extern "C" __global__ [^\n;{]*?\b(?P<name>(?!__launch_bounds__)\w+)\([^\n;{(]*\)\s*\{.*?(?:^}|\Z)',
         re.MULTILINE | re.DOTALL,
     ),
-    "ptx": re.compile(r"^\.visible \.entry (?P<name>\w+)\(.*?^}", re.MULTILINE | re.DOTALL),
-    "tir": re.compile(r"^@T\.prim_func.*?^def (?P<name>\w+)\(.*?(?=\n\S|\Z)", re.MULTILINE | re.DOTALL),
+    "ptx": re.compile(r"^\.visible \.entry (?P<name>\w+)\(.*?(?:^}|\Z)", re.MULTILINE | re.DOTALL),
+    "tir": re.compile(r"^@T\.prim_func[^\n]*\ndef (?P<name>\w+)\(.*?(?=\n\S|\Z)", re.MULTILINE | re.DOTALL),
 }
 _BEHIND = r"(?:_compute_|_kernel(?:_\d+)?)?"
 _SYMBOL = re.compile(r"[A-Za-z_][\w.]*")

@@ -16,10 +16,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.errors import PipelineError
+from workbench.graph.received import check_numbers
 from workbench.terminal import visible
 
-_NAME = re.compile(r"\s*(-?)\s*([A-Za-z_][\w.]*|<[^<>]*>)\s*")
-_COMMA, _END = re.compile(r"\s*(?:,|\Z)"), re.compile(r"\s*\Z")
+_NAME = re.compile(r"\s*(?:(-)\s*)?([A-Za-z_][\w.]*|<[^<>]*>)\s*")
+_COMMA = re.compile(r"\s*(?:,|\Z)")
+_END = re.compile(r"\s*\Z")
 
 
 @dataclass(frozen=True)
@@ -182,6 +184,7 @@ def _options(text: str, name: str) -> dict[str, object]:
     try:
         call = ast.parse(f"f({text})", mode="eval").body
         keywords = call.keywords if isinstance(call, ast.Call) and not call.args else []
+        check_numbers(call)
         options = {keyword.arg: ast.literal_eval(keyword.value) for keyword in keywords if keyword.arg is not None}
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         options = {}

@@ -12,10 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.errors import LoadError, MeasureError, writing
+from workbench.errors import LoadError, MeasureError, reason, writing
 from workbench.graph.model import Graph
 from workbench.graph.nodes import DIALECTS
-from workbench.graph.received import Damaged, fields, parse, place
+from workbench.graph.received import Damaged, contents, fields, parse, place
 from workbench.pipeline.config import Config
 from workbench.pipeline.step import State, Step
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 FORMAT = "tvm-workbench trace"
 VERSION = 1
 _STATUSES = ("changed", "same", "error", "skipped", "off")
+_PACKED = 1 << 28
+"bytes of a file"
 _LARGEST, _SMALL, _RATIO = 1 << 29, 1 << 26, 100
 "unpacked bytes: the maximum, the amount that any file may have, and the amount for each byte of the file"
 _MOST_VALUES, _FEW_VALUES, _VALUES_PER_BYTE = 20_000_000, 2_000_000, 20
@@ -88,9 +90,9 @@ def load(path: str | Path, make: type[Trace]) -> Trace:
     """
     path = Path(path)
     try:
-        packed = path.read_bytes()
-    except OSError as error:
-        raise LoadError(f"{path} cannot be read: {error.strerror}; check the path") from None
+        packed = contents(path, _PACKED)
+    except (OSError, ValueError) as error:
+        raise LoadError(f"{path} cannot be read: {reason(error)}; check the path") from None
     try:
         data = parse(_unpacked(packed), min(_MOST_VALUES, _FEW_VALUES + _VALUES_PER_BYTE * len(packed)))
         if not isinstance(data, dict) or data.get("format") != FORMAT:
@@ -169,6 +171,10 @@ def _build(row: Mapping[str, object]) -> dict[str, object]:
     if not row:
         return {}
     called = fields(row, _BUILD)
+    try:
+        json.dumps(row, allow_nan=False)
+    except ValueError:
+        raise Damaged("an option of its build is not a finite number") from None
     try:
         how = Config.of({key: value for key, value in row.items() if key not in _BUILD})
     except MeasureError as error:

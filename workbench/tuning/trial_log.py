@@ -17,7 +17,7 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import StoreError, sentence
-from workbench.graph.received import Damaged, fields, parse
+from workbench.graph.received import Damaged, contents, fields, parse, size_of_file
 from workbench.measurement.machine import conditions
 from workbench.measurement.row import workload_hash
 from workbench.measurement.store import place
@@ -26,6 +26,8 @@ from workbench.tuning.evaluate import Evaluator
 from workbench.tuning.trial import Trial, key_of
 
 FORMAT = 1
+LARGEST = 1 << 28
+"bytes of a log"
 WORTH_SECONDS = 0.2
 "duration from which a trial is flushed to the disk before the next one begins"
 SAME = {
@@ -54,7 +56,7 @@ class Log:
         """
         log, head = Log(Path(path).expanduser()), header(workload)
         try:
-            if not log.path.exists() or not log.path.stat().st_size:
+            if not log.path.exists() or not size_of_file(log.path, LARGEST):
                 log.path.parent.mkdir(parents=True, exist_ok=True)
                 log._append(head)
                 return log, []
@@ -76,7 +78,7 @@ class Log:
                 os.fsync(file.fileno())
 
     def _read(self, head: Mapping[str, object]) -> list[Trial]:
-        text = self.path.read_bytes()
+        text = contents(self.path, LARGEST)
         if _line(head).startswith(text):
             # there is nothing after the first line, or a run was killed while it wrote that line
             os.truncate(self.path, 0)

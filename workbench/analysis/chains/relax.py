@@ -35,7 +35,7 @@ RELAY_NAMES: Mapping[str, str] = {
 PASSES = {"reshape": "RemoveRedundantReshape", "layout": "OptimizeLayoutTransform"}
 
 
-_PERMUTATION = re.compile(r"lambda ([^:()]*): \(([^()]*)\)")
+_PERMUTATION = re.compile(r"([^:()]*): \(([^()]*)\)")
 
 
 class RelaxChains(RelayChains):
@@ -112,7 +112,8 @@ class RelaxChains(RelayChains):
 
 def _lead_back(run: Sequence[Node]) -> bool:
     """Return whether two layouts undo each other, as far as the text shows permutations."""
-    found = [_PERMUTATION.search(str(node.attrs.get("index_map", ""))) for node in run]
+    maps = [str(node.attrs.get("index_map", "")).partition("lambda ")[2] for node in run]
+    found = [_PERMUTATION.match(text) for text in maps]
     if len(run) != 2 or any(each is None for each in found):
         return False
     orders = []

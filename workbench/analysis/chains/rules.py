@@ -24,7 +24,7 @@ _LIMITS |= {
 _FLOATS = {"float16": 65504.0, "float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
 _EXACT = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 "bits of an integer that a float of this type holds exactly"
-_DTYPE = re.compile(r"(bool|int|uint|bfloat|float)(\d*)")
+_DTYPE = re.compile(r"(bool|int|uint|bfloat|float)(\d{0,4})")
 _ORDER = {"int": 0, "bool": 1, "uint": 1, "float": 2, "bfloat": 3}
 
 

@@ -190,14 +190,9 @@ def _row(node: Node, callee: tuple[int, ...], inputs: tuple[int, ...]) -> Row:
     kind = {"op": "call", "param": "var"}.get(node.kind, node.kind)
     if kind == "get_item":
         place = node.op.lstrip(".")
+        is_place = place.isdecimal() and len(place) < 10
         # a graph from elsewhere may be inconsistent: a get_item without a tuple is not one
-        return Row(
-            kind if inputs and place.isdecimal() else "other",
-            "",
-            inputs,
-            inputs,
-            int(place) if place.isdecimal() else 0,
-        )
+        return Row(kind if inputs and is_place else "other", "", inputs, inputs, int(place) if is_place else 0)
     if kind in ("var", "constant"):
         return Row(kind, node.op if kind == "var" else "")
     if kind == "call" and not (callee or inputs):

@@ -16,6 +16,7 @@ from typing import NoReturn
 from workbench.analysis.patterns.language import LANGUAGE, METHODS, Ref, uses
 from workbench.analysis.patterns.pattern import DEEPEST, Pattern, PatternBuilder, PatternError, PatternNode
 from workbench.errors import UnknownName
+from workbench.graph.received import check_numbers
 
 _PREFIXES = ("tvm", "relay", "dataflow_pattern", "dfp", "df", "dp", "relax", "dpl")
 _OPERATORS = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide"}
@@ -32,7 +33,9 @@ def parse(text: str) -> Pattern:
         It uses a name that is not in the language.
     """
     try:
-        body = ast.parse(text.strip()).body
+        tree = ast.parse(text.strip())
+        check_numbers(tree)
+        body = tree.body
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         where = f"line {line}: " if line else ""

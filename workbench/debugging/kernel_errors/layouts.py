@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.graph.model import Graph, Node
 
-_AXIS = re.compile(r"(\d*)([A-Za-z])")
+_AXIS = re.compile(r"(?<!\d)(\d*)([A-Za-z])")
 _DEFAULT = re.compile(r"nn\.(conv2d|(avg|max|global_avg|global_max|adaptive_avg|adaptive_max)_pool2d)|image\.resize2d")
 "operators of images whose layout is NCHW if their attributes do not give one"
 _KEEPS = (0, 1)

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.errors import LoadError
-from workbench.graph.received import Damaged, fields, parse
+from workbench.errors import LoadError, reason
+from workbench.graph.received import Damaged, contents, fields, parse
 from workbench.wording import counted
 
 LARGEST = 64 << 20
@@ -38,13 +38,11 @@ def read_log(path: Path) -> Log:
         The file cannot be read, is too large, or has no record.
     """
     try:
-        data = path.read_bytes() if path.stat().st_size <= LARGEST else None
-    except OSError as error:
+        data = contents(path, LARGEST)
+    except (OSError, ValueError) as error:
         raise LoadError(
-            f"the log {path.name!r} cannot be read ({error.strerror}); give a file of AutoTVM's records"
+            f"the log {path.name!r} cannot be read ({reason(error)}); give a file of AutoTVM's records of one model"
         ) from error
-    if data is None:
-        raise LoadError(f"the log {path.name!r} is larger than {LARGEST >> 20} MiB; give the records of one model")
     good: list[tuple[int, str]] = []
     bad: list[tuple[int, str]] = []
     for number, line in enumerate(data.split(b"\n"), 1):

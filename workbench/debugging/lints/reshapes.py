@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -62,4 +61,4 @@ def _is_reshape(node: Node) -> bool:
 
 def _kind(node: Node) -> str:
     """Return the operator's name without the number that LegalizeOps gives the second function of a name."""
-    return re.sub(r"\d+$", "", node.op.rpartition(".")[2])
+    return node.op.rpartition(".")[2].rstrip("0123456789")

@@ -8,7 +8,7 @@ from pathlib import Path
 from workbench.debugging.remarks import json_lines, llvm_yaml
 from workbench.debugging.remarks.remark import Remark
 from workbench.errors import LoadError, WorkbenchError, reason, writing
-from workbench.graph.received import Damaged
+from workbench.graph.received import Damaged, contents
 
 FORMATS: dict[str, Callable[[Sequence[Remark]], Iterator[str]]] = {
     "yaml": llvm_yaml.lines,
@@ -53,10 +53,8 @@ def read(path: Path) -> tuple[Remark, ...]:
 
 def _text(path: Path) -> str:
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise LoadError(f"{path} is larger than {MOST_BYTES:,} bytes, more than a file of remarks needs; {_REMEDY}")
-        return path.read_bytes().decode()
+        return contents(path, MOST_BYTES).decode()
     except UnicodeDecodeError:
         raise LoadError(f"{path} is not a file of remarks: it is not UTF-8; {_REMEDY}") from None
     except (OSError, ValueError) as error:
-        raise LoadError(f"{path} cannot be read: {reason(error)}; check the name") from error
+        raise LoadError(f"{path} cannot be read: {reason(error)}; {_REMEDY}") from error

@@ -14,10 +14,12 @@ from workbench.dialects.registry import known_dialect
 from workbench.errors import LoadError
 from workbench.graph.json import FORMAT
 from workbench.graph.model import Graph
-from workbench.graph.received import Damaged, parse
+from workbench.graph.received import Damaged, contents, parse
 
 SUFFIXES = (".onnx", ".tflite")
 "of files that another framework wrote and we read"
+LONGEST = 1 << 29
+"bytes of a file of text or JSON that is read"
 
 
 _OPENED = {"onnx": onnx_model.read, "tflite": tflite_model.read}
@@ -78,7 +80,7 @@ def _json_text(source: Source) -> str:
     if source.path is None:
         return source.given if isinstance(source.given, str) and source.given.lstrip().startswith("{") else ""
     try:
-        return source.path.read_text(encoding="utf-8") if source.path.suffix.lower() == ".json" else ""
+        return contents(source.path, LONGEST).decode() if source.path.suffix.lower() == ".json" else ""
     except (OSError, UnicodeDecodeError):
         return ""
 

@@ -20,10 +20,12 @@ from typing import Any
 from workbench.dialects.importers.converting import needed, refuse
 from workbench.dialects.importers.names import Names, dotted
 from workbench.errors import LoadError, UnknownName, last_line, reason
-from workbench.graph.received import Damaged, literal
+from workbench.graph.received import Damaged, contents, literal
 from workbench.terminal import visible
 
 SCOPES = "pkg.torch.onnx.name_scopes"
+LARGEST = 1 << 31
+"bytes of a file, the limit of protobuf; weights may be in other files"
 LONGEST = 10_000
 "characters of an entry of metadata_props that is read; Python's parser reads it recursively"
 _MOST_NODES = 1_000_000
@@ -48,7 +50,7 @@ def read(path: Path) -> Any:
     """
     onnx = onnx_package()
     try:
-        data = path.read_bytes()
+        data = contents(path, LARGEST)
     except (OSError, ValueError) as error:
         raise LoadError(f"{path} cannot be read: {reason(error)}; check the path") from None
     try:

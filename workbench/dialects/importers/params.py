@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from workbench.errors import LoadError, reason
+from workbench.graph.received import size_of_file
 
 LIST, TENSOR = 0xF7E58D4F05049CB7, 0xDD5E40F096B4A13F
 "the first eight bytes of a file, and of each tensor in it"
@@ -26,6 +27,9 @@ _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.r
 _SMALL, _RATIO = 1 << 26, 200
 "bytes that an archive may unpack to: always allowed, and per byte of its own size"
 _MOST_DIMENSIONS = 32
+_LARGEST = 1 << 34
+"bytes of a file, which is read value by value"
+_LONGEST_NAME = 1 << 16
 _KINDS |= {(2, 16): "float16", (2, 32): "float32", (2, 64): "float64"}
 
 
@@ -38,22 +42,24 @@ def read_params(path: Path) -> dict[str, np.ndarray]:
         The file is not such a file, is cut short, or holds a type that numpy does not have.
     """
     try:
-        data = path.read_bytes()
+        size = size_of_file(path, _LARGEST)
+        file = path.open("rb")
     except (OSError, ValueError) as error:
         raise LoadError(f"{path} cannot be read: {reason(error)}; check the path") from None
     try:
-        return _from_numpy(data) if data[:2] == b"PK" else _Bytes(data).params()
+        with file:
+            return _from_numpy(file, size) if file.peek(2)[:2] == b"PK" else _Bytes(file, size).params()
     except (struct.error, ValueError) as error:
         raise LoadError(
             f"{path.name} cannot be read as parameters: {error}; write them with tvm.runtime.save_param_dict or numpy.savez"
         ) from None
 
 
-def _from_numpy(data: bytes) -> dict[str, np.ndarray]:
+def _from_numpy(file: io.BufferedReader, size: int) -> dict[str, np.ndarray]:
     """Return the arrays of an archive; raises ValueError if it is not one, or unpacks to much more than its size."""
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if sum(member.file_size for member in archive.infolist()) > _SMALL + _RATIO * len(data):
+        with zipfile.ZipFile(file) as archive:
+            if sum(member.file_size for member in archive.infolist()) > _SMALL + _RATIO * size:
                 raise ValueError("it unpacks to much more than its size")
             return {member.filename.removesuffix(".npy"): _array(archive.read(member)) for member in archive.infolist()}
     except (zipfile.BadZipFile, zlib.error, tokenize.TokenError, EOFError, RuntimeError, LookupError, OSError) as error:
@@ -66,7 +72,10 @@ def _array(data: bytes) -> np.ndarray:
     version = np.lib.format.read_magic(file)
     if version not in _HEADERS:
         raise ValueError("an array in it is of another version of numpy's format")
-    shape, _, kind = _HEADERS[version](file)
+    try:
+        shape, _, kind = _HEADERS[version](file)
+    except (MemoryError, RecursionError):  # Python's parser has no room for a deep expression
+        raise ValueError("an array in it has a header that nests too deep") from None
     if kind.kind not in "biuf" or math.prod(shape) * kind.itemsize != len(data) - file.tell():
         raise ValueError("an array in it is cut short, or is not of numbers")
     file.seek(0)
@@ -74,15 +83,20 @@ def _array(data: bytes) -> np.ndarray:
 
 
 class _Bytes:
-    def __init__(self, data: bytes) -> None:
-        self.data = memoryview(data)
-        self.at = 0
+    def __init__(self, file: io.BufferedReader, size: int) -> None:
+        self.file, self.size = file, size
 
-    def take(self, count: int) -> memoryview:
-        if count < 0 or self.at + count > len(self.data):
-            raise ValueError(f"it ends after {len(self.data)} bytes, within a value of {count}")
-        self.at += count
-        return self.data[self.at - count : self.at]
+    def take(self, count: int) -> bytes:
+        """Return the next bytes; `struct` and numpy refuse fewer, which a file has that is cut meanwhile."""
+        if count < 0 or self.file.tell() + count > self.size:
+            raise ValueError(f"it ends after {self.size} bytes, within a value of {count}")
+        return self.file.read(count)
+
+    def name(self) -> str:
+        length = self.number("Q")
+        if length > _LONGEST_NAME:
+            raise ValueError(f"a name in it has {length} bytes")
+        return str(self.take(length), "utf-8")
 
     def number(self, form: str) -> int:
         return struct.unpack(f"<{form}", self.take(struct.calcsize(f"<{form}")))[0]
@@ -91,7 +105,12 @@ class _Bytes:
         if self.number("Q") != LIST:
             raise ValueError("it does not begin as TVM's files of parameters do")
         self.take(8)
-        names = [str(self.take(self.number("Q")), "utf-8") for _ in range(self.number("Q"))]
+        names: dict[str, None] = {}
+        for _ in range(self.number("Q")):
+            name = self.name()
+            if name in names:
+                raise ValueError(f"it has two parameters of the name {name[:80]!r}")
+            names[name] = None
         if self.number("Q") != len(names):
             raise ValueError("it has more names than tensors, or fewer")
         return {name: self.tensor(name) for name in names}

@@ -8,8 +8,11 @@ from typing import Any
 
 from workbench.dialects.importers.converting import needed
 from workbench.errors import LoadError, reason
+from workbench.graph.received import contents
 
 IDENTIFIER = b"TFL3"
+LARGEST = 1 << 31
+"bytes of a file, the limit of its format"
 
 
 def read(path: Path) -> Any:
@@ -22,7 +25,7 @@ def read(path: Path) -> Any:
     """
     tflite = needed("tflite", "tflite", "reading a TFLite model")
     try:
-        data = path.read_bytes()
+        data = contents(path, LARGEST)
     except (OSError, ValueError) as error:
         raise LoadError(f"{path} cannot be read: {reason(error)}; check the path") from None
     if data[4:8] != IDENTIFIER:

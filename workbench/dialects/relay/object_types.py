@@ -21,7 +21,7 @@ SEED = 0
 def relay_type(text: str) -> Any:
     """Return TVM's type for its text."""
     simple = tensor(text)
-    if simple is not None and all(dim.isdigit() or dim == "?" for dim in simple.shape):
+    if simple is not None and all(dim == "?" or (dim.isdecimal() and len(dim) < 19) for dim in simple.shape):
         dims = [relay.Any() if dim == "?" else int(dim) for dim in simple.shape]
         try:
             return relay.TensorType(dims, simple.dtype)

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from workbench.graph.received import Damaged, fields, parse
+from workbench.graph.received import Damaged, contents, fields, parse
 from workbench.measurement import store
 from workbench.measurement.bandwidth import Bandwidth, Spread, bandwidth
 from workbench.measurement.machine import conditions
@@ -20,6 +20,8 @@ from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, silent, worker
 
 FILE = "machine-costs.json"
+LARGEST = 1 << 24
+"bytes of the file"
 "in the folder of the file of measurements"
 ROWS = 16
 "of the values of the second chains, for the threads of TVM to share"
@@ -136,7 +138,7 @@ def _read() -> Mapping[str, Any]:
     """Return the contents of the file; nothing if it is missing or damaged, since it can be measured again."""
     path = _place()
     try:
-        found = parse(path.read_bytes()) if path is not None else {}
+        found = parse(contents(path, LARGEST)) if path is not None else {}
     except (OSError, Damaged):
         return {}
     return found if isinstance(found, dict) else {}

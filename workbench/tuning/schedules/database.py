@@ -12,10 +12,12 @@ from typing import Any
 
 from workbench.dialects.scheduling import RECORDS, WORKLOADS
 from workbench.errors import StoreError
-from workbench.graph.received import Damaged, parse
+from workbench.graph.received import Damaged, contents, parse
 from workbench.measurement.store import place
 
 ABOUT, DONE = "about.json", "done.json"
+LARGEST = 1 << 30
+"bytes of a file of the database"
 SAME = ("dialect", "tvm", "machine", "target")
 "fields that must match for schedules to apply; TVM itself checks neither the target nor the machine of a database"
 
@@ -91,7 +93,7 @@ def mend(folder: Path) -> None:
     """Cut off a half-written end that a killed run left, for which TVM would reject the whole database."""
     for name in (WORKLOADS, RECORDS):
         path = folder / name
-        data = path.read_bytes() if path.is_file() else b""
+        data = contents(path, LARGEST) if path.exists() else b""
         whole = data[: data.rfind(b"\n") + 1]
         if len(whole) < len(data):
             os.truncate(path, len(whole))
@@ -111,7 +113,7 @@ def note_done(folder: Path, key: str, trials: int) -> None:
 def _read(path: Path) -> dict[str, object]:
     """Return the object in a file; empty where there is no file or it is damaged."""
     try:
-        data = parse(path.read_bytes())
+        data = parse(contents(path, LARGEST))
     except (FileNotFoundError, Damaged):
         return {}
     return data if isinstance(data, dict) else {}

@@ -15,7 +15,7 @@ from typing import Any
 
 from workbench.errors import LoadError, PipelineError, UnknownName, WorkbenchError
 from workbench.graph.nodes import DIALECTS
-from workbench.graph.received import Damaged, fields, parse, texts
+from workbench.graph.received import Damaged, contents, fields, parse, texts
 from workbench.pipeline.spec import Pipeline
 from workbench.widgets.page_types import PresetState
 from workbench.widgets.pictures import write
@@ -23,6 +23,8 @@ from workbench.widgets.workbench.page import Page
 from workbench.widgets.workbench.pass_list import MODES, Catalog, Choice
 
 VERSION = 1
+LARGEST = 1 << 24
+"bytes of the file"
 COMPILER_LEVELS = range(4)
 _TYPES: dict[str, type] = {
     "name": str,
@@ -167,7 +169,7 @@ def load() -> list[OwnPreset]:
     """
     path = place()
     try:
-        text = path.read_bytes()
+        text = contents(path, LARGEST)
     except FileNotFoundError:
         return []
     except OSError as error:

@@ -13,6 +13,7 @@ from workbench.dialects.relax.parser.expressions import Vocabulary
 from workbench.dialects.relax.parser.nodes import Refused, declared_dimension, tree_of
 from workbench.dialects.relax.parser.statements import Grammar
 from workbench.errors import LoadError, ParseError
+from workbench.graph.received import DIGITS, is_too_long
 
 PROGRAMS = ("I.ir_module", "R.function", "T.prim_func")
 TOO_DEEP = "this text nests too deeply to be read as TVMScript; give what IRModule.script() prints"
@@ -49,6 +50,9 @@ def find_program(text: str, words: Vocabulary) -> Source:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     body = _parsed(text).body
     program = _only_program(body)
+    longest = next(filter(is_too_long, ast.walk(program)), None)
+    if longest is not None:
+        raise _error(text, Refused(longest, f"a number of more than {DIGITS} digits"), has_metadata=True)
     dimensions = [s for s in body if declared_dimension(s) is not None]
     metadata = [data for s in body if (data := _metadata(s)) is not None]
     try:

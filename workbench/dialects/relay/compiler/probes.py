@@ -45,7 +45,7 @@ def probed(workload: Workload) -> tuple[Workload, list[int]]:
     # a bound function ends on a later line
     if last is None or not found or not lines[last].endswith(";"):
         raise MeasureError("no operator of main has a value of its own")
-    head = re.sub(r"\) -> .* \{$", ") {", lines[start])
+    head = lines[start].partition(") -> ")[0].removesuffix(") {") + ") {"
     result = f"  ({', '.join(name for name, _ in found)},)"
     text = "\n".join([*lines[:start], head, *lines[start + 1 : last + 1], result, *lines[end:]])
     try:

@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.dialects.relay.parser.tokens import END, Cursor, Token
 from workbench.errors import ParseError
+from workbench.graph.received import DIGITS
 
 DEEPEST = 32
 "nested lists: TVM prints two levels; TVM and Python recurse over them"
@@ -115,13 +116,8 @@ def literal(token: Token) -> Any:
 def _number(text: str) -> int | float:
     plain = _SUFFIX.sub("", text)
     kind, width = _SPLIT.fullmatch(text[len(plain) :]).groups()  # pyright: ignore[reportOptionalMemberAccess]  any suffix matches
-    try:
-        if kind == "":
-            return int(plain)
-        if kind in "iu":
-            return _typed(TypedInt(plain), f"{_INTS[kind]}{width or 32}")
-    except ValueError:
-        pass
+    if kind in ("", "i", "u") and len(plain) <= DIGITS and plain.lstrip("-").isdecimal():
+        return _typed(TypedInt(plain), f"{_INTS[kind]}{width or 32}") if kind else int(plain)
     value = float(plain)
     return _typed(TypedFloat(value), _FLOATS[kind + width]) if kind + width in _FLOATS else value
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
 from workbench.dialects.relay.parser.ast import Expr, Module, Pattern
 from workbench.dialects.relay.parser.expressions import Expressions, Frame, Scope
-from workbench.dialects.relay.parser.tokens import END
+from workbench.dialects.relay.parser.tokens import COMMENT, END
 from workbench.errors import ParseError
 
 DEEPEST = 2000
@@ -310,6 +309,7 @@ class Reader(Expressions):
                 continue
             depth += {"(": 1, ")": -1}.get(self.token.text, 0)
             self.at += 1
-        text = re.sub(r"\s*/\*.*?\*/", "", self.text[start : self.token.offset], flags=re.DOTALL).strip()
+        parts = COMMENT.split(self.text[start : self.token.offset])
+        text = "".join(part.rstrip() for part in parts).strip()
         self.at += 1
         return Pattern(text, tuple(variables))

@@ -18,13 +18,14 @@ _PIECES = r"""
   | (?P<type>Tensor\[\([\d, ?]*\),\ \w+\])
   | (?P<meta>meta\[[\w.]+\]\[\d+\])
   | (?P<string>"(?:[^"\\]|\\.)*")
-  | (?P<number>-?(?:\d+(?:\.\d*)?(?:e[+-]?\d+)?|inf|nan)(?:f(?:16|32|64)?|bf16|i(?:8|16|32|64)|u(?:8|16|32|64))?\b(?![.\w]))
+  | (?P<number>-?(?<![\w.])(?:\d+(?:\.\d*)?(?:e[+-]?\d+)?|inf|nan)(?:f(?:16|32|64)?|bf16|i(?:8|16|32|64)|u(?:8|16|32|64))?\b(?![.\w]))
   | (?P<name>[A-Za-z_][\w.]*)
   | (?P<version>\#\[[^\[\]]*\])
   | (?P<arrow>->|=>)
   | (?P<mark>[(){}\[\],;:=?*<>-])
     """
-_TOKEN = re.compile(_PIECES, re.VERBOSE | re.DOTALL)
+# A comment or a string that is not closed takes the rest of the text; its end would be searched for again from every later one.
+_TOKEN = re.compile(_PIECES + r"""| (?P<unclosed>/\*.*|".*)""", re.VERBOSE | re.DOTALL)
 _JUNK = re.compile(r"[\w.]+|.", re.DOTALL)
 # In prose a quotation mark or `/*` may be unpaired: a string ends with its line, and neither contains the beginning of
 # a program.
@@ -58,11 +59,9 @@ def tokenize(text: str, in_prose: bool = False) -> list[Token]:
     while position < end:
         found = match(text, position)
         if found is None:
-            # an unclosed one would be searched for again at every later place
-            last = not in_prose and text.startswith(("/*", '"'), position)
-            junk = text[position : position + 2] if last else _junk(text, position)
+            junk = _junk(text, position)
             add(Token("unknown", junk, position))
-            position = end if last else position + len(junk)
+            position += len(junk)
             continue
         kind = found.lastgroup or ""
         if kind == "local":
@@ -71,6 +70,8 @@ def tokenize(text: str, in_prose: bool = False) -> list[Token]:
             add(Token(kind, bare, position))
             if bare != name:
                 add(Token("mark", ":", position + len(bare)))
+        elif kind == "unclosed":
+            add(Token("unknown", found.group()[:2], position))
         elif kind != "space":
             add(Token(kind, found.group(), position))
         position = found.end()
@@ -84,20 +85,20 @@ def _junk(text: str, position: int) -> str:
     return found.group()
 
 
-_ANNOTATION = re.compile(r"/\*\s*(?:ty=(?P<type>.*?))?\s*(?:\bspan=(?P<span>.*?))?\s*\*/", re.DOTALL)
-
-_LAYER = re.compile(r"/\*\s*([\w.:\-]+(?:/[\w.:\-]+)+)\s*\*/")
+COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_SPAN = re.compile(r"\bspan=")
+_LAYER = re.compile(r"[\w.:\-]+(?:/[\w.:\-]+)+")
 
 
 @lru_cache(maxsize=4096)
 def _type_and_span(comment: str) -> tuple[str, str]:
-    found = _ANNOTATION.fullmatch(comment)
-    if found is None:
+    body = comment[2:-2].strip()
+    if not body.startswith(("ty=", "span=")):
         # TVM 0.8 wrote only the span of a call, the name of its layer in the frontend
-        layer = _LAYER.fullmatch(comment)
-        return "", f"{layer.group(1)}:0:0" if layer else ""
+        return "", f"{body}:0:0" if _LAYER.fullmatch(body) else ""
+    type, *spans = _SPAN.split(body, maxsplit=1)
     # a line may have been broken inside a type
-    return " ".join((found.group("type") or "").split()), found.group("span") or ""
+    return " ".join(type.removeprefix("ty=").split()), "".join(spans)
 
 
 class Cursor:

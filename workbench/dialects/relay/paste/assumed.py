@@ -134,7 +134,7 @@ def _dense(call: Expr, place: int, result: Tensor) -> tuple[Tensor, str] | None:
 
 def _numbers(shape: Iterable[str]) -> list[int]:
     dims = list(shape)
-    return [int(dim) for dim in dims] if all(dim.isdigit() for dim in dims) else []
+    return [int(dim) for dim in dims] if all(dim.isdecimal() and len(dim) < 19 for dim in dims) else []
 
 
 _RULES: dict[str, Rule] = {

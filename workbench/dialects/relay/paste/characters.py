@@ -12,7 +12,7 @@ _BEGINS = r"(?=%[\w.]|def\s+@|fn\s*[(\[]|let\s+%|free_var\b|if\s*\(|\}|\#\[|[a-z
 "beginnings of a line of Relay"
 _PROMPT = (
     r">>>|\.\.\.|In \[\d{1,5}\]:|Out\[\d{1,5}\]:|>{1,3}|\||\$|\d{1,6}(?: ?[:|]|(?=[ \t]))"
-    r"|\[?\d\d:\d\d:\d\d[^\]\n%]{0,80}\](?:[^\n%]{0,200}?: )?"
+    r"|\[?\d\d:\d\d:\d\d[^\]\n%]{0,80}\](?:[^\n%\[\]]{0,200}?: )?"
 )
 _QUOTES = str.maketrans("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"' * 7)
 

@@ -115,7 +115,7 @@ def listed(names: Iterable[str], mark: str = "%") -> str:
 
 _SHARED_LINE = re.compile(r";[ \t]*[^\s;]")
 _NO_MARGIN = re.compile(r"^%", re.MULTILINE)
-_HIDING = re.compile(r"/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"", re.DOTALL)
+_HIDING = re.compile(r"/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*\"?", re.DOTALL)
 
 
 def _in_lines(text: str, notes: list[str]) -> str:

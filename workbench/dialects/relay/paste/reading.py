@@ -15,7 +15,7 @@ from workbench.dialects.relay.paste.characters import COLOURS, Repaired, repaire
 from workbench.dialects.relay.paste.modules import Program, listed, programs, written
 from workbench.dialects.relay.paste.pieces import Piece
 from workbench.dialects.relay.paste.salvage import Salvage
-from workbench.errors import LoadError, ParseError, UnknownOperator
+from workbench.errors import MOST_NAMES, LoadError, ParseError, UnknownOperator
 from workbench.graph.model import Graph
 from workbench.wording import counted
 
@@ -117,7 +117,7 @@ def lacking(reading: Reading, graph: Graph) -> list[str]:
             f"the text states no type for {silent} of {counted(len(nodes), 'operator')}; what is said of fusion may differ from what TVM does, which knows all types"
         )
     unknown = sorted({node.op for node in nodes} - operators.OPERATORS)
-    refusals = [UnknownOperator(op, operators.OPERATORS, reading.text, "TVM 0.17") for op in unknown]
+    refusals = [UnknownOperator(op, operators.OPERATORS, reading.text, "TVM 0.17") for op in unknown[:MOST_NAMES]]
     return notes + [str(refusal) for refusal in refusals if refusal.near]
 
 
@@ -134,7 +134,7 @@ def text_only(reading: Reading, name: str, reason: str) -> GraphOnly:
 
 
 _RELAY = re.compile(
-    r"^[ \t]*\#\[version|\bdef\s+@[\w.]+[^\S\n]*(?:/\*.*?\*/\s*)?[(\[]|\bfn\s*(?:\[\w+\]\s*)?\(\s*%|%\d+\s*=|\bfree_var\s+%|\blet\s+%",
+    r"^[ \t]*\#\[version|\bdef\s+@[\w.]+[^\S\n]*(?:/\*(?:(?!/\*|\*/).)*\*/\s*)?[(\[]|\bfn\s*(?:\[\w+\]\s*)?\(\s*%|%\d+\s*=|\bfree_var\s+%|\blet\s+%",
     re.MULTILINE,
 )
 _SCRIPT = re.compile(r"@(?:I|tvm\.script)\.ir_module|@R\.function|@T\.prim_func|from tvm\.script")
