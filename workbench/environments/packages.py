@@ -29,7 +29,7 @@ def run_pip(python: Path, arguments: list[str], *, purpose: str) -> None:
     SetupError
         With pip's last error line, and the remedy.
     """
-    command = [str(python), "-m", "pip", *arguments]
+    command = [str(python), "-I", "-m", "pip", *arguments]
     quietly = [*command, "--quiet", "--disable-pip-version-check", "--no-input"]
     # With pip's own five retries for each package, a machine with no network waits minutes for the error below.
     environment = {"PIP_RETRIES": "1", **os.environ}

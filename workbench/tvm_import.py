@@ -1,0 +1,41 @@
+"""What an import of TVM must not take from the working folder.
+
+`tvm.topi` of Relay's TVM unpickles a file of the working folder. NVIDIA's libnvrtc, which that TVM loads, looks there for two
+libraries of the system, because its library path ends with an empty entry. `import workbench` installs the `BeforeTVM` that prevents both.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+MEMOIZER = "tvm.contrib.pickle_memoize"
+SYSTEM_LIBRARIES = ("libpthread.so.0", "librt.so.1", "libdl.so.2", "libm.so.6")
+"what libnvrtc needs; the loader looks for no library that is loaded"
+
+
+def memoize(key: str, save_at_exit: bool = False) -> Callable[[Callable[..., object]], Callable[..., object]]:  # noqa: ARG001  TVM's signature
+    """Return a decorator that keeps results in memory; TVM's pickles them into a file."""
+    return functools.cache
+
+
+class BeforeTVM:
+    """A finder of Python's imports, which finds TVM's memoizer only: ours."""
+
+    def find_spec(self, name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
+        if name == "tvm":
+            from ctypes import CDLL
+
+            for library in SYSTEM_LIBRARIES:
+                with suppress(OSError):  # a system without it
+                    CDLL(library)
+        return ModuleSpec(name, self) if name == MEMOIZER else None  # pyright: ignore[reportArgumentType]  a loader by its methods
+
+    def create_module(self, _spec: ModuleSpec) -> None:
+        """Let Python make the module."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.memoize = memoize
