@@ -38,4 +38,4 @@ class BeforeTVM:
         """Let Python make the module."""
 
     def exec_module(self, module: ModuleType) -> None:
-        module.memoize = memoize
+        vars(module).update(memoize=memoize)

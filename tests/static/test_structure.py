@@ -85,6 +85,34 @@ def test_a_composed_name_is_recognized() -> None:
     assert not composes_a_name(ast.parse("getattr(self, name)", mode="eval").body)
 
 
+STARTS = ("subprocess.run", "subprocess.Popen")
+TEMPORARY = ("tempfile.mkdtemp", "tempfile.TemporaryDirectory")
+
+
+def calls(tree: ast.Module, *names: str) -> Iterator[tuple[ast.FunctionDef, set[str | None]]]:
+    """Yield the function around each call of one of these, and the call's keywords."""
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        for node in ast.walk(function):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in names:
+                yield function, {keyword.arg for keyword in node.keywords}
+
+
+def test_no_program_starts_in_the_working_folder() -> None:
+    """Python imports from it, and other programs read settings there; `python -I` does not."""
+    found = [(path, *call) for path, tree in sources("workbench") for call in calls(tree, *STARTS)]
+    assert len(found) > 8
+    assert [
+        f"{p}: {f.name}" for p, f, keywords in found if "cwd" not in keywords and "'-I'" not in ast.unparse(f)
+    ] == []
+
+
+def test_temporary_folders_are_removed_after_a_kill() -> None:
+    """`workbench.temporary` makes them; the child process's own are in a folder that its notebook removes."""
+    found = [(path, *call) for path, tree in sources("workbench") for call in calls(tree, *TEMPORARY)]
+    in_child = ("workbench/jobs", "workbench/dialects", "workbench/temporary.py")
+    assert [f"{p}: {f.name}" for p, f, keys in found if "dir" not in keys and not str(p).startswith(in_child)] == []
+
+
 def test_files_named_by_ci_are_there() -> None:
     script = (ROOT / ".ci/lanes").read_text()
     named = [ROOT / name for name in re.findall(r"tests/[\w/]+\.py", script)]
