@@ -6,13 +6,13 @@ import base64
 import hashlib
 import importlib.metadata
 import os
-import shlex
 import shutil
 import subprocess
 import zipfile
 from pathlib import Path
 
 from workbench.environments import SetupError
+from workbench.quoting import shell
 
 
 def checkout() -> Path | None:
@@ -43,7 +43,7 @@ def run_pip(python: Path, arguments: list[str], *, purpose: str) -> None:
     if "No matching distribution" in result.stderr:
         todo = "check the network and pip's index settings, then run this again; it goes on where it stopped"
     else:
-        todo = f"to see all that pip says, run: {shlex.join(command)}"
+        todo = f"to see all that pip says, run: {shell(*command)}"
     raise SetupError(f"pip could not {purpose} ({last}): {todo}.")
 
 
