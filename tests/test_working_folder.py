@@ -48,6 +48,7 @@ SETTINGS = [
     "configs/host/default.json",
     "node_modules/x.js",
     "package.json",
+    "matplotlibrc",
 ]
 MODEL = "model.txt"
 TEXTS = {
@@ -98,7 +99,7 @@ def planted(dialect: str, tmp_path: Path) -> Iterator[Path]:
     (hooks / "sitecustomize.py").write_text(WATCH.format(folder=f"{folder}/", model=MODEL, log=str(log)))
     (folder / MODEL).write_text(TEXTS[dialect])
     (folder / MEMO).write_bytes(pickle.dumps(Canary(tmp_path / "UNPICKLED")))
-    for name in (*MODULES, "matplotlibrc"):
+    for name in MODULES:
         (folder / f"{name}.py").write_text(f"open({str(tmp_path / name)!r}, 'w')")
     for name in (*LIBRARIES, *SETTINGS):
         (folder / name).write_text("no library, and no settings")
@@ -129,6 +130,17 @@ def test_command_leaves_the_working_folder_alone(planted: Path, dialect: str, co
 
 def test_notebook_does_not_unpickle(planted: Path, dialect: str) -> None:
     """Its folder is on Python's path, as Jupyter puts it there, so modules in it are the user's own."""
-    for name in (*MODULES, "matplotlibrc"):
+    for name in MODULES:
         (planted / f"{name}.py").unlink()
     run(planted, sys.executable, "-c", f"import workbench as wb; wb.kernels(wb.load('{MODEL}'))")
+
+
+def test_file_that_tvm_would_wait_for_is_refused(dialect: str, tmp_path: Path) -> None:
+    (tmp_path / MODEL).write_text(TEXTS[dialect])
+    os.mkfifo(tmp_path / "linux-vdso.so.1")
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([COMMAND, "show", MODEL], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr.startswith("tvm-workbench: TVM would read the file linux-vdso.so.1")) == (
+        1,
+        True,
+    )

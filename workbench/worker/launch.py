@@ -70,7 +70,9 @@ class Child:
         "its temporary files, which end with it"
         (self._folder / "empty").mkdir()
         self.stderr: IO[str] = tempfile.TemporaryFile(mode="w+", errors="replace")  # noqa: SIM115  it lives as long as the child
-        with Listener(authkey=key) as listener:
+        # a socket's path has at most 107 bytes; a longer one is in a folder of multiprocessing's own
+        line = str(self._folder / "line")
+        with Listener(line if len(line) < 100 else None, authkey=key) as listener:
             command = [python or sys.executable, "-m", PROGRAM, str(os.getpid())]
             try:
                 self.process = subprocess.Popen(
