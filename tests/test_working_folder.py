@@ -7,11 +7,12 @@ import pickle
 import re
 import subprocess
 import sys
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+import workbench as wb
 
 ROOT = Path(__file__).parents[1]
 MEMO = ".pkl_memoize_py3/topi.nn.winograd_matrices.winograd_transform_matrices.pkl"
@@ -51,19 +52,6 @@ SETTINGS = [
     "matplotlibrc",
 ]
 MODEL = "model.txt"
-TEXTS = {
-    "relay": "def @main(%x: Tensor[(4), float32]) { exp(%x) }\n",
-    "relax": textwrap.dedent("""
-        @I.ir_module
-        class Module:
-            @R.function
-            def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
-                with R.dataflow():
-                    y = R.exp(x)
-                    R.output(y)
-                return y
-        """),
-}
 WATCH = """
 import os, sys
 log = os.open({log!r}, os.O_WRONLY | os.O_APPEND)
@@ -97,7 +85,7 @@ def planted(dialect: str, tmp_path: Path) -> Iterator[Path]:
         path.mkdir(parents=True)
     log.touch()
     (hooks / "sitecustomize.py").write_text(WATCH.format(folder=f"{folder}/", model=MODEL, log=str(log)))
-    (folder / MODEL).write_text(TEXTS[dialect])
+    (folder / MODEL).write_text(wb.samples.load("mlp", layers=1, width=4).text())
     (folder / MEMO).write_bytes(pickle.dumps(Canary(tmp_path / "UNPICKLED")))
     for name in MODULES:
         (folder / f"{name}.py").write_text(f"open({str(tmp_path / name)!r}, 'w')")
@@ -136,7 +124,7 @@ def test_notebook_does_not_unpickle(planted: Path, dialect: str) -> None:
 
 
 def test_file_that_tvm_would_wait_for_is_refused(dialect: str, tmp_path: Path) -> None:
-    (tmp_path / MODEL).write_text(TEXTS[dialect])
+    (tmp_path / MODEL).write_text(wb.samples.load("mlp", layers=1, width=4).text())
     os.mkfifo(tmp_path / "linux-vdso.so.1")
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([COMMAND, "show", MODEL], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)

@@ -127,7 +127,7 @@ def unquoted(node: ast.AST) -> Iterator[str]:
     """Yield the fields of an f-string that are in another language and not quoted for it."""
     if not isinstance(node, ast.JoinedStr):
         return
-    text = "".join(part.value if isinstance(part, ast.Constant) else "\0" for part in node.values)
+    text = "".join(str(part.value) if isinstance(part, ast.Constant) else "\0" for part in node.values)
     fields = [ast.unparse(part.value) for part in node.values if isinstance(part, ast.FormattedValue)]
     if BY_HAND.search(text):
         yield text
