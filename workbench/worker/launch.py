@@ -70,8 +70,8 @@ class Child:
         "its temporary files, which end with it"
         (self._folder / "empty").mkdir()
         self.stderr: IO[str] = tempfile.TemporaryFile(mode="w+", errors="replace")  # noqa: SIM115  it lives as long as the child
-        # a socket's path has at most 107 bytes; a longer one is in a folder of multiprocessing's own
-        line = str(self._folder / "line")
+        # a socket's path has at most 107 bytes; a longer one is in a folder of multiprocessing's own. `end` may come before it is closed
+        line = str(new_folder() / "line")
         with Listener(line if len(line) < 100 else None, authkey=key) as listener:
             command = [python or sys.executable, "-m", PROGRAM, str(os.getpid())]
             try:
