@@ -6,9 +6,13 @@ imported on first use, so importing this module loads none of TVM, pandas, matpl
 
 from __future__ import annotations
 
-from workbench import lazy
+import sys
+
+from workbench import lazy, tvm_import
 
 __version__ = "0.1.0"
+
+sys.meta_path.insert(0, tvm_import.BeforeTVM())
 
 _HOMES = lazy.homes(__file__)
 "public name -> its module; of a public module, the package"

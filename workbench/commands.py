@@ -6,7 +6,6 @@ cli.py reads the command line; this module imports the package's dependencies.
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -27,6 +26,7 @@ from workbench.pipeline.sample_text import PREFIX, is_sample
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.step import Step
 from workbench.pipeline.trace import Trace
+from workbench.quoting import csv_text, shell_file
 from workbench.terminal import print_line
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def measure(options: argparse.Namespace) -> int:
         timeout=options.timeout,
     )
     if options.output:
-        _write(rows.to_csv(index=False), options.output)
+        _write(csv_text(rows), options.output)
     print_line(rows[list(BRIEF)].to_string(index=False))
     raise_interrupt(rows)
     return PASS_FAILED if rows["status"].isin(BROKEN).any() else 0
@@ -207,7 +207,7 @@ def migrate(options: argparse.Namespace) -> int:
             "Kernels by the nodes of the model, Relay left and Relax right", table=rows_of_text(table), files=saved[0]
         ),
         Section("All figures", files=saved[2]),
-        Section("To make it again", code=f"tvm-workbench migrate {shlex.quote(model)} -o {path.name}\n"),
+        Section("To make it again", code=f"tvm-workbench migrate {shell_file(model)} -o {shell_file(path.name)}\n"),
     ]
     files.write(path, page(f"{found.name}: from Relay to Relax", str(found).splitlines()[1:], sections))
     print_line(found)
@@ -364,7 +364,7 @@ def _step_line(step: Step) -> str:
 
 def _print_table(table: pd.DataFrame, output: Path | None) -> None:
     if output is not None:
-        _write(table.to_csv(index=False), output)
+        _write(csv_text(table), output)
         return
     names = ("function", "kind", "launches", "flops", "bytes_read", "bytes_written", "outputs")
     print_line(table[[name for name in names if name in table]].to_string(index=False, na_rep="unknown"))

@@ -300,7 +300,7 @@ def test_a_kernel_copied_as_a_test_passes_and_names_its_operators():
     report = wb.explain_fusion(graph)
     snippets = [as_test(report, group.root) for group in report.kernels]
     assert snippets == [
-        f"wb.assert_fused(w, [{ops}])" for ops in ('"nn.dense"', '"transpose"', '"nn.softmax", "add", "tanh"')
+        f"wb.assert_fused(w, [{ops}])" for ops in ("'nn.dense'", "'transpose'", "'nn.softmax', 'add', 'tanh'")
     ]
     for snippet in snippets:
         eval(snippet, {"wb": wb, "w": graph})

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("workbench", "tests", "benchmarks")
 
@@ -83,6 +85,81 @@ def test_a_composed_name_is_recognized() -> None:
     assert composes_a_name(ast.parse('getattr(self, f"_on_{kind}")', mode="eval").body)
     assert composes_a_name(ast.parse('globals()[f"_{code}"]', mode="eval").body)
     assert not composes_a_name(ast.parse("getattr(self, name)", mode="eval").body)
+
+
+STARTS = ("subprocess.run", "subprocess.Popen")
+TEMPORARY = ("tempfile.mkdtemp", "tempfile.TemporaryDirectory")
+
+
+def calls(tree: ast.Module, *names: str) -> Iterator[tuple[ast.FunctionDef, set[str | None]]]:
+    """Yield the function around each call of one of these, and the call's keywords."""
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        for node in ast.walk(function):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and ast.unparse(node.func) in names:
+                yield function, {keyword.arg for keyword in node.keywords}
+
+
+def test_no_program_starts_in_the_working_folder() -> None:
+    """Python imports from it, and other programs read settings there; `python -I` does not."""
+    found = [(path, *call) for path, tree in sources("workbench") for call in calls(tree, *STARTS)]
+    assert len(found) > 8
+    assert [
+        f"{p}: {f.name}" for p, f, keywords in found if "cwd" not in keywords and "'-I'" not in ast.unparse(f)
+    ] == []
+
+
+def test_temporary_folders_are_removed_after_a_kill() -> None:
+    """`workbench.temporary` makes them; the child process's own are in a folder that its notebook removes."""
+    found = [(path, *call) for path, tree in sources("workbench") for call in calls(tree, *TEMPORARY)]
+    in_child = ("workbench/jobs", "workbench/dialects", "workbench/temporary.py")
+    assert [f"{p}: {f.name}" for p, f, keys in found if "dir" not in keys and not str(p).startswith(in_child)] == []
+
+
+QUOTED = {
+    "shell": r"(?:tvm-workbench (?:trace|show|kernels|measure|remarks|migrate|export)|python3? -m|`--?[a-z]+| --?[a-z]{2,}) [^`]*\0",
+    "comment": r"# \0",
+}
+"function of workbench.quoting -> a text in whose language it quotes; a field of an f-string is a NUL"
+BY_HAND = re.compile(r"""[(\[,{ ](['"])\0\1[)\],}]""")
+
+
+def unquoted(node: ast.AST) -> Iterator[str]:
+    """Yield the fields of an f-string that are in another language and not quoted for it."""
+    if not isinstance(node, ast.JoinedStr):
+        return
+    text = "".join(str(part.value) if isinstance(part, ast.Constant) else "\0" for part in node.values)
+    fields = [ast.unparse(part.value) for part in node.values if isinstance(part, ast.FormattedValue)]
+    if BY_HAND.search(text):
+        yield text
+    for quote, language in QUOTED.items():
+        for found in re.finditer(language, text):
+            for place in range(text.count("\0", 0, found.start()), text.count("\0", 0, found.end())):
+                if not fields[place].startswith(quote):
+                    yield f"{quote}: {fields[place]}"
+
+
+def test_names_in_commands_and_code_are_quoted() -> None:
+    found = [
+        (f"{path}:{n.lineno}", *unquoted(n))
+        for path, tree in sources("workbench")
+        for n in ast.walk(tree)
+        if isinstance(n, ast.JoinedStr)
+    ]
+    assert [each for each in found if len(each) > 1] == []
+    assert len(found) > 1000
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["tvm-workbench migrate {shell(a)} -o {b}", "run `--input {a}`", "python -m x --key {a}", "x  # {a}", "f('{a}')"],
+)
+def test_a_name_that_is_not_quoted_is_recognized(text: str) -> None:
+    assert len(list(unquoted(ast.parse(f"f{text!r}", mode="eval").body))) == 1
+
+
+def test_tables_become_csv_in_one_place() -> None:
+    writers = [str(path) for path, _ in sources("workbench") if ".to_csv(" in (ROOT / path).read_text()]
+    assert writers == ["workbench/quoting.py"]
 
 
 def test_files_named_by_ci_are_there() -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from workbench.environments.relay import default_prefix
+from workbench.temporary import new_folder
 
 PROBE = Path(__file__).parent / "probe.py"
 SECONDS = 30
@@ -81,7 +82,7 @@ def start_probe(python: Path) -> subprocess.Popen[str] | None:
     """Start the probe of an environment; None if its Python cannot be started."""
     pipe = subprocess.PIPE
     try:
-        return subprocess.Popen([python, PROBE], stdout=pipe, stderr=pipe, text=True, env=variables())
+        return subprocess.Popen([python, PROBE], stdout=pipe, stderr=pipe, text=True, env=variables(), cwd=new_folder())
     except (OSError, ValueError):  # a name with a NUL byte
         return None
 
@@ -144,7 +145,7 @@ def _device() -> str:
 
 def _version(command: list[str], missing: str, *, last: bool = False) -> str:
     try:
-        result = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+        result = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False, cwd=new_folder())
     except (OSError, subprocess.TimeoutExpired):
         return missing
     lines = (result.stdout + result.stderr).strip().splitlines() or ["no version printed"]

@@ -6,13 +6,13 @@ import base64
 import hashlib
 import importlib.metadata
 import os
-import shlex
 import shutil
 import subprocess
 import zipfile
 from pathlib import Path
 
 from workbench.environments import SetupError
+from workbench.quoting import shell
 
 
 def checkout() -> Path | None:
@@ -29,7 +29,7 @@ def run_pip(python: Path, arguments: list[str], *, purpose: str) -> None:
     SetupError
         With pip's last error line, and the remedy.
     """
-    command = [str(python), "-m", "pip", *arguments]
+    command = [str(python), "-I", "-m", "pip", *arguments]
     quietly = [*command, "--quiet", "--disable-pip-version-check", "--no-input"]
     # With pip's own five retries for each package, a machine with no network waits minutes for the error below.
     environment = {"PIP_RETRIES": "1", **os.environ}
@@ -43,7 +43,7 @@ def run_pip(python: Path, arguments: list[str], *, purpose: str) -> None:
     if "No matching distribution" in result.stderr:
         todo = "check the network and pip's index settings, then run this again; it goes on where it stopped"
     else:
-        todo = f"to see all that pip says, run: {shlex.join(command)}"
+        todo = f"to see all that pip says, run: {shell(*command)}"
     raise SetupError(f"pip could not {purpose} ({last}): {todo}.")
 
 

@@ -12,7 +12,6 @@ import platform
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from workbench.environments.packages import checkout, file_sha256, pack_installe
 from workbench.environments.repack import DISK_NEEDED as CACHE_NEEDED
 from workbench.environments.repack import cache_folder, cached_wheel, is_whole, make_wheel
 from workbench.environments.wheelhouse import find_archive, install_wheels
+from workbench.temporary import new_folder, temporary_folder
 
 KERNEL = "workbench-relay"
 DISPLAY_NAME = "Relay (TVM 0.17)"
@@ -97,7 +97,7 @@ def install_relay(request: Request, say: Callable[[str], None], machine: Machine
 def _install(python: Path, request: Request, say: Callable[[str], None]) -> None:
     wheel = make_wheel(python, say)
     say("installing TVM and workbench into it")
-    with tempfile.TemporaryDirectory() as scratch:
+    with temporary_folder() as scratch:
         extra = "[nvrtc]" if request.nvrtc else ""
         tvm = f"tvm-relay{extra} @ {wheel.as_uri()}"
         workbench = _workbench_requirement(request.extras, Path(scratch))
@@ -106,7 +106,7 @@ def _install(python: Path, request: Request, say: Callable[[str], None]) -> None
 
 def register_kernel(python: Path, jupyter: Path) -> None:
     """Let the JupyterLab of the environment `jupyter` list the kernel; the user's own where that is not writable."""
-    command = [str(python), "-m", "ipykernel", "install", "--name", KERNEL, "--display-name", DISPLAY_NAME]
+    command = [str(python), "-I", "-m", "ipykernel", "install", "--name", KERNEL, "--display-name", DISPLAY_NAME]
     jupyter.mkdir(parents=True, exist_ok=True)
     where = ["--prefix", str(jupyter.absolute())] if os.access(jupyter, os.W_OK) else ["--user"]
     # Otherwise TVM's first build in each process tries to download tuning logs, with retries.
@@ -120,7 +120,7 @@ def _make_venv(prefix: Path) -> None:
     for path in prefix.iterdir():  # not venv --clear: the marker has to stay, or an interruption leaves no owner
         if path.name != MARKER:
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-    command = [sys.executable, "-m", "venv", str(prefix)]
+    command = [sys.executable, "-I", "-m", "venv", str(prefix)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise SetupError(
@@ -131,7 +131,7 @@ def _make_venv(prefix: Path) -> None:
 
 def _check(python: Path) -> None:
     code = "import tvm; from tvm import relay; tvm.get_global_func('target.build.llvm')"
-    result = subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=False)
+    result = subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=False, cwd=new_folder())
     if result.returncode != 0:
         raise SetupError(
             f"TVM was installed but can not be imported ({_last_line(result.stderr)}): run `tvm-workbench doctor`, "

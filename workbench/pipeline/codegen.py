@@ -15,7 +15,7 @@ from workbench.dialects.registry import known_dialect
 from workbench.errors import WorkbenchError
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.terminal import visible
+from workbench.quoting import comment
 from workbench.wording import counted
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _line(step: Step, words: CodeText, sources: dict[str, str], given: dict[str,
     if step.status in LEFT_OUT:
         why = {"off": "switched off", "skipped": step.detail, "error": f"failed: {step.error}"}[step.status]
         # the code must not look up a notebook's pass that isn't run
-        return f"# {_words(call)},  # {_words(why)}"
+        return f"# {comment(call)},  # {comment(why)}"
     return f"{call},"
 
 
@@ -184,9 +184,4 @@ def _subject(trace: Trace) -> str:
     """Return the name of the program, with the function that was chosen as `main`, if any."""
     entry = "" if trace.workload is None else trace.workload.entry
     chosen = "" if entry in ("", "main") else f" (the module with its function {entry} as main)"
-    return _words(trace.name + chosen)
-
-
-def _words(text: str) -> str:
-    """Escape text of a graph or an error for a comment or a docstring: one line that cannot end either."""
-    return visible(" ".join(text.split())).replace("\\", "/").replace('"', "'")
+    return comment(trace.name + chosen)

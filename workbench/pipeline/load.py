@@ -7,7 +7,6 @@ is.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from workbench.dialects.readers import HERE, Params
 from workbench.dialects.registry import dialect_here
 from workbench.errors import LoadError, MeasureError, OutOfMemory, WorkerLost, from_data, to_data
 from workbench.graph.model import Graph
+from workbench.temporary import temporary_folder
 from workbench.worker.limits import in_words, limit
 from workbench.worker.parent import Progress, worker
 from workbench.worker.progress import showing_progress, under_way
@@ -176,7 +176,7 @@ class InChild:
             return _load_in_child(
                 "model", {**given, "path": str(source.absolute())}, name, again, size_of(source), MODEL
             )
-        with tempfile.TemporaryDirectory() as folder:
+        with temporary_folder() as folder:
             path = Path(folder) / f"model.{format}"
             path.write_bytes(source.SerializeToString())
             return _load_in_child("model", {**given, "path": str(path)}, name, again, size_of(path), MODEL)
@@ -187,7 +187,7 @@ def _load_in_child(
 ) -> Workload:
     """Make a workload in the child, then here from the module that the child wrote; by `again` if TVM cannot write it."""
     dialect = dialect_here()
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         answer = run_limited(job, {**arguments, "name": name, "folder": folder}, size, allowance)
         if "error" in answer:
             raise from_data(answer["error"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from workbench.dialects import arrays
 from workbench.dialects.base import Workload, workload_of
 from workbench.errors import MeasureError
 from workbench.pipeline.config import Config
+from workbench.temporary import temporary_folder
 from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, silent, worker
 from workbench.worker.progress import showing_progress
@@ -127,7 +127,7 @@ def run_once(
     MeasureError
         It does not compile or run.
     """
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         path = Path(folder) / "values.npz"
         arguments = {
             "config": AS_IT_STANDS.to_data(),

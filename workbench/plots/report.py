@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import html
 import json
-import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -37,6 +36,7 @@ from workbench.plots.roofline import roofline
 from workbench.plots.rows import conditions, failures, kind
 from workbench.plots.style import to_both
 from workbench.plots.waterfall import waterfall
+from workbench.quoting import csv_text
 from workbench.target_text import TargetLike, target_texts
 from workbench.wording import counted
 from workbench.worker.parent import Progress, never
@@ -131,7 +131,7 @@ class Files:
     def csv(self, name: str, table: pd.DataFrame) -> tuple[str]:
         """Write a table and return the file's name. Text that a spreadsheet would take for a formula is escaped."""
         path = self._report.with_name(f"{self._report.stem}.{name}.csv")
-        self.write(path, table.map(_harmless).to_csv(index=False))
+        self.write(path, csv_text(table))
         return (path.name,)
 
     def json(self, data: object) -> tuple[str]:
@@ -150,10 +150,6 @@ class Files:
         """
         with writing(path):
             path.write_text(text, encoding="utf-8", errors="replace")
-
-
-def _harmless(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and re.match(r"[=+@\t\r]|-[^0-9]", value) else value
 
 
 def _summary(workload: Workload, rows: pd.DataFrame) -> list[str]:

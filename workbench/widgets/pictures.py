@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import WorkbenchError, writing
+from workbench.temporary import new_folder
 from workbench.widgets.saved_page import to_json
 
 DOT_NODES = 400
@@ -103,7 +104,7 @@ def write(path: Path, data: bytes) -> Path:
 
 def _run(command: list[str], given: bytes, who: str, seconds: float) -> bytes:
     try:
-        done = subprocess.run(command, input=given, capture_output=True, timeout=seconds, check=False)
+        done = subprocess.run(command, input=given, capture_output=True, timeout=seconds, check=False, cwd=new_folder())
     except subprocess.TimeoutExpired:
         raise WorkbenchError(f"{who} did not finish the picture within {seconds:g} s; save as .html instead") from None
     except OSError as error:

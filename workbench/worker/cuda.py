@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from workbench.target_text import target_fields
+from workbench.temporary import new_folder
 
 Version = tuple[int, int]
 _NO_DEVICE, _OLD_DRIVER, _STUB, _MISMATCH, _NOT_COMPATIBLE = 100, 35, 34, 803, 804
@@ -269,6 +270,8 @@ def _library(name: str) -> ctypes.CDLL | None:
 
 def _output_of(*command: str) -> str:
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False).stdout
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=SECONDS, check=False, cwd=new_folder()
+        ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""

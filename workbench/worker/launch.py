@@ -6,6 +6,7 @@ import json
 import os
 import re
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from typing import IO, Any
 
 from workbench.environments.doctor import variables
 from workbench.errors import WorkerLost, reason
+from workbench.temporary import new_folder
 from workbench.worker import limits
 from workbench.worker.child import Message
 from workbench.worker.host import allowed
@@ -52,8 +54,6 @@ class Child:
 
     Parameters
     ----------
-    folder
-        Its working directory.
     python
         The Python of another environment; None for this one's.
 
@@ -63,11 +63,16 @@ class Child:
         It did not start.
     """
 
-    def __init__(self, folder: Path, python: Path | None = None) -> None:
+    def __init__(self, python: Path | None = None) -> None:
         key = secrets.token_bytes(32)
         self.kills = limits.kills()
+        self._folder = new_folder()
+        "its temporary files, which end with it"
+        (self._folder / "empty").mkdir()
         self.stderr: IO[str] = tempfile.TemporaryFile(mode="w+", errors="replace")  # noqa: SIM115  it lives as long as the child
-        with Listener(authkey=key) as listener:
+        # a socket's path has at most 107 bytes; a longer one is in a folder of multiprocessing's own. `end` may come before it is closed
+        line = str(new_folder() / "line")
+        with Listener(line if len(line) < 100 else None, authkey=key) as listener:
             command = [python or sys.executable, "-m", PROGRAM, str(os.getpid())]
             try:
                 self.process = subprocess.Popen(
@@ -76,13 +81,19 @@ class Child:
                     stdout=subprocess.DEVNULL,
                     stderr=self.stderr,
                     text=True,
-                    env={**(os.environ if python is None else _variables()), "TOPHUB_LOCATION": "NONE"},
-                    cwd=folder,
+                    env={
+                        **(os.environ if python is None else _variables()),
+                        "TOPHUB_LOCATION": "NONE",
+                        "TMPDIR": str(self._folder),
+                    },
+                    # Python imports from the working folder first, and TVM reads files there
+                    cwd=self._folder / "empty",
                     # a Ctrl-C in the notebook must not reach the child
                     start_new_session=True,
                 )
             except OSError as error:
                 self.stderr.close()
+                shutil.rmtree(self._folder, ignore_errors=True)
                 raise WorkerLost(f"{command[0]} cannot be started: {reason(error)}; check the path") from None
             try:
                 self.connection, self.pid = self._greeted(listener, key)
@@ -210,3 +221,4 @@ class Child:
         if self.process.stdin is not None:
             self.process.stdin.close()
         self.stderr.close()
+        shutil.rmtree(self._folder, ignore_errors=True)

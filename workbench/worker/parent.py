@@ -16,6 +16,7 @@ from typing import Any, TypedDict
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, NoDevice, NoServer, OutOfMemory, WorkerLost
+from workbench.temporary import new_folder
 from workbench.worker import limits as amounts
 from workbench.worker.child import Message, SentWorkload
 from workbench.worker.launch import Child
@@ -63,7 +64,7 @@ class Worker:
         self._doing = ""
         "the progress of the current job"
         self._folders: weakref.WeakKeyDictionary[Workload, Path] = weakref.WeakKeyDictionary()
-        self._root = Path(tempfile.mkdtemp(prefix="tvm-workbench-"))
+        self._root = new_folder()
         # Also in a process of multiprocessing, which ends without atexit; a forked copy of this process does not run it.
         util.Finalize(None, self.close, exitpriority=10)
 
@@ -151,7 +152,7 @@ class Worker:
     def _started(self) -> Child:
         if self._child is None or not self._child.ready():
             self.stop()
-            self._child = Child(self._root, self._python)
+            self._child = Child(self._python)
         return self._child
 
     def stop(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, runtime_checkable
 
@@ -155,7 +154,7 @@ def as_test(report: FusionReport, node: int) -> str:
         before = max((longest[n] for n in report.graph.inputs[member] if n in longest), key=len, default=[])
         longest[member] = [*before, found.op] if found.kind == "op" else before
     chain = max(longest.values(), key=len)
-    return f"wb.assert_fused(w, [{', '.join(map(json.dumps, chain))}])"
+    return f"wb.assert_fused(w, [{', '.join(map(repr, chain))}])"
 
 
 LISTED = 40

@@ -98,7 +98,7 @@ class Reader:
         if get_close_matches(name, [*LANGUAGE, *self.names], cutoff=0.7):
             raise UnknownName("name in the pattern language", name, [*LANGUAGE, *self.names])
         operator = re.sub(r"^(tvm\.)?(relay\.)?(op\.)?", "", name)
-        self.refuse(node, f'give an operator by is_op("{operator}")')
+        self.refuse(node, f"give an operator by is_op({operator!r})")
 
     def pattern(self, value: object, node: ast.AST) -> int:
         if not isinstance(value, Ref):

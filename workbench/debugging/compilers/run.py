@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,6 +32,7 @@ from workbench.measurement.race import Race
 from workbench.measurement.row import OK
 from workbench.pipeline.elsewhere import Environment
 from workbench.target_text import TargetLike, target_texts
+from workbench.temporary import temporary_folder
 from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import JobOptions, Progress, never, silent
 from workbench.worker.progress import showing_progress
@@ -129,7 +129,7 @@ def compare_compilers(
     if shapes is not None and not isinstance(shapes, Mapping):
         raise LoadError(f"shapes={shapes!r:.80} has no names; give a dictionary, shapes={{'x': (1, 128)}}")
     wanted = target_texts(targets) if any(each.target is None for each in both) else ("",)
-    with tempfile.TemporaryDirectory() as place, showing_progress(progress, "Comparing compilers") as report:
+    with temporary_folder() as place, showing_progress(progress, "Comparing compilers") as report:
         limits: JobOptions = {"timeout": timeout, "memory": memory, "progress": report, "cancelled": cancelled}
         made = model_of(model, params, shapes or {}, Path(place))
         comparing = _Comparing(made, dict(shapes or {}), seed, budget, per_kernel, suggest, limits)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
@@ -18,6 +17,7 @@ from workbench.measurement.build_and_time import RaceRequest
 from workbench.measurement.race import Race, judged
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.config import Config
+from workbench.temporary import temporary_folder
 from workbench.wording import counted
 from workbench.worker.host import allowed
 from workbench.worker.parent import never
@@ -50,7 +50,7 @@ def tried(side: CompilerSide, rows: Sequence[Difference], runner: Runner, output
     """
     if side.dialect != "relax" or side.config.pipeline:
         return [RELAX_ONLY.format(side.title)]
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         found = [_raced(runner, change, outputs, budget) for change in changes(side)]
         if functions := slowest(side, rows):
             try:

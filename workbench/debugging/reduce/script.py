@@ -20,7 +20,7 @@ from workbench.measurement.row import device_of
 from workbench.pipeline.config import AS_IS, Config
 from workbench.pipeline.outputs import TOLERANCE
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.terminal import visible
+from workbench.quoting import comment
 
 
 def script(workload: Workload, config: Config, symptom: Symptom, finding: Finding, limits: Limits) -> str:
@@ -61,8 +61,7 @@ def script(workload: Workload, config: Config, symptom: Symptom, finding: Findin
 
 def _title(symptom: Symptom, finding: Finding, config: Config, limits: Limits) -> str:
     about = f"Target {limits.target}, {config.whole}."
-    said = [" ".join(visible(text).split()).replace("\\", "/").replace('"', "'") for text in (finding.evidence, about)]
-    return f'"""{symptom.name}: {said[0]}\n\n{said[1]}\n"""'
+    return f'"""{symptom.name}: {comment(finding.evidence)}\n\n{comment(about)}\n"""'
 
 
 def _inputs(workload: Workload, seed: int) -> Iterator[tuple[str, str]]:
@@ -106,7 +105,7 @@ def _passes(steps: list[PassStep], config: Config, words: CodeText) -> Iterator[
         options = ", ".join(f"{name}={value!r}" for name, value in step.options.items())
         named = step.name if step.name in ours else words.constructor(step.name)
         yield (
-            f"    # {step.name}, a pass that only its notebook has"
+            f"    # {comment(step.name)}, a pass that only its notebook has"
             if step.name.startswith("<")
             else f"    {named}({options}),"
         )

@@ -13,7 +13,6 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from pathlib import Path
-from shlex import quote
 from types import ModuleType
 from typing import Any
 
@@ -21,6 +20,7 @@ from workbench.dialects.importers.converting import needed, refuse
 from workbench.dialects.importers.names import Names, dotted
 from workbench.errors import LoadError, UnknownName, last_line, reason
 from workbench.graph.received import Damaged, contents, literal
+from workbench.quoting import shell
 from workbench.terminal import visible
 
 SCOPES = "pkg.torch.onnx.name_scopes"
@@ -241,7 +241,7 @@ def unknown_dimensions(model: Any, shapes: Mapping[str, Any]) -> list[str]:
         if open:
             notes.append(
                 f"the input {value.name} leaves {', '.join(open)} open; "
-                f"wb.load(..., inputs={{{value.name!r}: (1, ...)}}), or `--input {quote(f'{value.name}=1,...')}` in a shell, fixes its shape"
+                f"wb.load(..., inputs={{{value.name!r}: (1, ...)}}), or `--input {shell(f'{value.name}=1,...')}` in a shell, fixes its shape"
             )
     return notes
 

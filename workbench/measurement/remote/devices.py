@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import queue
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
@@ -20,6 +19,7 @@ from workbench.measurement.remote.executor import submitted
 from workbench.measurement.remote.tracker import Tracker, target_there
 from workbench.measurement.row import OF_THIS_MACHINE, Row
 from workbench.pipeline.config import check_config
+from workbench.temporary import temporary_folder
 from workbench.worker.parent import Worker, worker
 
 MOST_DEVICES = 8
@@ -135,7 +135,7 @@ def measured_with(
     parts = [part if how.tracker is None else _remote(part, how.tracker) for part in parts]
     if how.tracker is not None:
         how.tracker.check()
-    with tempfile.TemporaryDirectory(prefix="tvm-workbench-") as folder:
+    with temporary_folder() as folder:
         orders = [
             None if executor is None else _ordered(executor, part, how, Path(folder) / str(place))
             for place, part in enumerate(parts)

@@ -8,7 +8,6 @@ and not the pool, and two builds never share a process, even if the executor use
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from functools import partial
@@ -17,6 +16,7 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError, WorkerLost, sentence
+from workbench.temporary import temporary_folder
 from workbench.worker.parent import worker
 
 LIBRARY, COUNTED = "library.tar", "counted.json"
@@ -78,7 +78,7 @@ def build(order: Mapping[str, Any]) -> dict[str, Any]:
     dict
         `files`, none if they are in `order["built"]` already; or `failed`, the reason, and its `status`.
     """
-    with tempfile.TemporaryDirectory() as scratch:
+    with temporary_folder() as scratch:
         here, built = Path(scratch), Path(order["built"] or scratch) / "built"
         _unpack(order["files"], here / "workload")
         built.mkdir()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shlex
 import socket
 import struct
 import time
@@ -18,6 +17,7 @@ from typing import Any
 
 from workbench.errors import MeasureError, NoServer
 from workbench.graph.received import Damaged, fields, parse
+from workbench.quoting import shell
 from workbench.target_text import target_fields, with_option
 from workbench.terminal import visible
 
@@ -116,7 +116,7 @@ class Tracker:
         others = f"it has {', '.join(map(repr, keys))}" if keys else "it has none at all"
         raise NoServer(
             f"no server offers the key {self.key!r} at the tracker {self.host}:{self.port} ({others}); start one with "
-            f"`python -m tvm.exec.rpc_server --tracker {shlex.quote(f'{self.host}:{self.port}')} --key {shlex.quote(self.key)}`"
+            f"`python -m tvm.exec.rpc_server --tracker {shell(f'{self.host}:{self.port}')} --key {shell(self.key)}`"
         )
 
 
@@ -149,7 +149,7 @@ def _line(tracker: Tracker) -> Iterator[socket.socket]:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise NoServer(
             f"the tracker at {place} does not answer as one ({reason}); start it with "
-            f"`python -m tvm.exec.rpc_tracker --port {tracker.port}`, or check host and port"
+            f"`python -m tvm.exec.rpc_tracker --port {shell(tracker.port)}`, or check host and port"
         ) from error
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from workbench.measurement.build_and_time import MeasureOptions, no_device
 from workbench.measurement.machine import conditions
 from workbench.measurement.row import CANCELLED, status_of
 from workbench.pipeline.config import Config
+from workbench.temporary import new_folder
 from workbench.tuning.background_run import Control
 from workbench.tuning.schedules.database import begun, folder_for
 from workbench.tuning.schedules.result import Task, TunedSchedules
@@ -124,7 +124,7 @@ class ScheduleSearch:
         before = measured(request.workload, request.base, self.target, **how)
         about = {**conditions(request.workload.dialect), "target": before["target"]}
         kept = folder_for(about) if request.folder is None else Path(request.folder)
-        folder = Path(tempfile.mkdtemp(prefix="tvm-workbench-schedules-")) if kept is None else kept
+        folder = new_folder() if kept is None else kept
         begun(folder, about)
         self.target = before["target"]
         answer = self._job("tasks", folder)

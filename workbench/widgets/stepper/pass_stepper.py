@@ -17,6 +17,7 @@ import traitlets
 from workbench.errors import WorkbenchError
 from workbench.measurement.overlay import Overlay
 from workbench.pipeline.trace import Trace
+from workbench.quoting import comment
 from workbench.widgets.background import Background, Task, sentence, wait_all
 from workbench.widgets.base import SAVED, Shown, View, json_trait, saved_traits
 from workbench.widgets.graph.compare import MODES, overlay_state, show_message
@@ -171,7 +172,7 @@ class PassStepper(View):
         try:
             return f"# The same passes with TVM alone:\n{self.trace.code()}"
         except WorkbenchError as error:
-            return f"# {error}"
+            return f"# {comment(error)}"
 
     def _receive(self, _: object, content: object, __: object) -> None:
         try:

@@ -16,6 +16,7 @@ from workbench.graph.scopes import Scopes, carried, with_scopes
 from workbench.pipeline.lineage import SURE, lineage
 from workbench.pipeline.step import State
 from workbench.pipeline.trace import Trace
+from workbench.quoting import comment
 from workbench.widgets.history import Newest
 from workbench.widgets.page_types import (
     CodeMessage,
@@ -175,8 +176,11 @@ class States:
             lines += ["stepper.step = -1", "t.diff"]
         else:
             at = f"t.steps[{steps[0]}]"
-            name = " ".join(self.trace.steps[steps[0]].name.split())
-            lines += [f"stepper.step = {steps[0]}", f"{at}.diff    # {name}", f"{at}.text_after"]
+            lines += [
+                f"stepper.step = {steps[0]}",
+                f"{at}.diff    # {comment(self.trace.steps[steps[0]].name)}",
+                f"{at}.text_after",
+            ]
         return {"type": "code", "steps": list(steps), "text": "\n".join(lines)}
 
     def lineage(self, state: int, node: int) -> LineageMessage:

@@ -11,6 +11,7 @@ from workbench.pipeline.build import build_code
 from workbench.pipeline.config import Config
 from workbench.plots import tuning_progress
 from workbench.plots.tuning import ROWS
+from workbench.quoting import comment
 from workbench.tuning.result import Result
 from workbench.tuning.run import Run
 from workbench.tuning.trial import OBJECTIVES, Trial
@@ -111,11 +112,11 @@ class Looking:
         try:
             self._codes[trial.config] = build_code(self.workload, trial.config, self.target)
         except WorkbenchError as error:
-            self._codes[trial.config] = f"# {error}"
+            self._codes[trial.config] = f"# {comment(error)}"
         self._show()
 
     def _failed(self, error: Exception) -> None:
-        self._trouble = f"# The workbench itself failed: {type(error).__name__}: {error}"
+        self._trouble = f"# {comment(f'The workbench itself failed: {type(error).__name__}: {error}')}"
         self._show()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from shlex import quote
 from typing import Any
 
 import tvm
@@ -33,6 +32,7 @@ from workbench.dialects.relay.diagnostics import as_error
 from workbench.dialects.relay.entries import open_dimensions, unshared
 from workbench.dialects.scheduling import scheduled
 from workbench.errors import MeasureError
+from workbench.quoting import shell
 
 _SMALL_INTEGERS = {"int8", "uint8"}
 
@@ -86,7 +86,7 @@ def _refuse_open(workload: Workload) -> None:
         if parameter.name_hint not in workload.params and open_dimensions(parameter.checked_type):
             name = parameter.name_hint
             raise MeasureError(
-                f"the input {name} leaves a dimension open, and relay.build takes none; give its shape, shapes={{{name!r}: (1, ...)}}, or `--input {quote(f'{name}=1,...')}` in a shell"
+                f"the input {name} leaves a dimension open, and relay.build takes none; give its shape, shapes={{{name!r}: (1, ...)}}, or `--input {shell(f'{name}=1,...')}` in a shell"
             )
 
 

@@ -76,8 +76,8 @@ def _refuse_missing_arguments(pattern: Pattern) -> None:
         name = pattern.nodes[node.children[0]].fields["name"] if pattern.names_operator(node) else ""
         if name in ("multiply", "divide") and len(node.children) < 3:
             raise PatternError(
-                f'TVM fails on is_op("{name}") without two arguments: it looks at them in every call of another operator; '
-                f'write is_op("{name}")(wildcard(), wildcard())'
+                f"TVM fails on is_op({name!r}) without two arguments: it looks at them in every call of another operator; "
+                f"write is_op({name!r})(wildcard(), wildcard())"
             )
 
 
