@@ -142,6 +142,21 @@ def test_lines_of_errors_of_tvm_are_those_of_the_text() -> None:
         wb.load("# a\n\n" + HEAD + "    # b\n    y = (x,\n         x)\n    z = R.add(x)\n    return x\n")
 
 
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("    _ = R.print(x, format='{}')\n    return x\n", "not well-formed: .*contains an impure call: R.print"),
+        (
+            "    y = R.add(x, R.const([1.0, 2.0], 'float32'))\n    return y\n",
+            "line 3: In relax.add, .*not broadcastable",
+        ),
+    ],
+)
+def test_reason_of_tvm_is_kept(body: str, reason: str) -> None:
+    with pytest.raises(LoadError, match=f"TVM cannot read this Relax text: .*{reason}"):
+        wb.load(HEAD + body)
+
+
 def test_text_without_its_constants_says_how_to_keep_them() -> None:
     workload = wb.samples.load("parallel_cast")
     with pytest.raises(LoadError, match=r"script\(show_meta=True\)"):

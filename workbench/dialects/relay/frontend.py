@@ -135,6 +135,14 @@ def text(module: tvm.IRModule) -> str:
     return print_module(module).text
 
 
+def flaw(module: tvm.IRModule) -> str:
+    """Return the reason why TVM's own check finds the module not well-formed; "" if it is well-formed."""
+    for variable, function in module.functions.items():
+        if isinstance(function, relay.Function) and not relay.analysis.well_formed(function):
+            return f"@{variable.name_hint} binds a variable twice, or uses one outside its scope"
+    return ""
+
+
 def graph(module: tvm.IRModule, name: str) -> Graph:
     """Return the neutral graph of the module."""
     printed = print_module(module)
