@@ -40,6 +40,10 @@ class LoadError(WorkbenchError):
     """The given object, text or file is not a graph that the workbench can read."""
 
 
+class Unread(LoadError):
+    """TVM makes no module of a text that the workbench's own reader reads: most often it is of another TVM version."""
+
+
 class Unconverted(LoadError):
     """A converter of TVM refuses a model from another framework."""
 
@@ -74,7 +78,10 @@ class UnknownOperator(LoadError):
     """An operator of a text that the installed TVM does not have; gives its place and the nearest names."""
 
     def __init__(self, name: str, known: Iterable[str], text: str, tvm: str = "this TVM") -> None:
-        self.near = get_close_matches(name, known, n=2, cutoff=0.6)
+        known = list(known)
+        last = name.rpartition(".")[2]
+        same = [each for each in known if each.rpartition(".")[2] == last]
+        self.near = same[:2] or get_close_matches(name, known, n=2, cutoff=0.6)
         hint = f"; did you mean {' or '.join(self.near)}?" if self.near else ""
         at = re.search(rf"(?<![\w.%@]){re.escape(name)}(?![\w.])", text)
         place = "line {}, column {}: ".format(*_place(text, at.start())) if at else ""

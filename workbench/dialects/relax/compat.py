@@ -21,19 +21,19 @@ from tvm import relax
 
 from workbench.errors import LoadError, WorkbenchError, last_line
 
-_OLD_TYPES = hasattr(relax, "TensorStructInfo")
-_TYPE = "struct_info_" if _OLD_TYPES else "ty"
-_NAME = "name_hint" if _OLD_TYPES else "name"
+OLD_TYPES = hasattr(relax, "TensorStructInfo")
+_TYPE = "struct_info_" if OLD_TYPES else "ty"
+_NAME = "name_hint" if OLD_TYPES else "name"
 
 Constant: type = getattr(relax, "Constant", None) or tvm.ir.GenericConst
 Variable: type = relax.Var
-TupleType: type = relax.TupleStructInfo if _OLD_TYPES else relax.TupleType
-FuncType: type = relax.FuncStructInfo if _OLD_TYPES else relax.FuncType
-PrimType: type = relax.PrimStructInfo if _OLD_TYPES else tvm.ir.PrimType
+TupleType: type = relax.TupleStructInfo if OLD_TYPES else relax.TupleType
+FuncType: type = relax.FuncStructInfo if OLD_TYPES else relax.FuncType
+PrimType: type = relax.PrimStructInfo if OLD_TYPES else tvm.ir.PrimType
 DataType: type | tuple[type, ...] = getattr(relax, "DataTypeImm", ())
 "a data type as a value; since 0.27 a constant"
-_ShapeType: type = relax.ShapeStructInfo if _OLD_TYPES else relax.ShapeType
-_TensorType: type = relax.TensorStructInfo if _OLD_TYPES else relax.TensorType
+_ShapeType: type = relax.ShapeStructInfo if OLD_TYPES else relax.ShapeType
+_TensorType: type = relax.TensorStructInfo if OLD_TYPES else relax.TensorType
 
 
 KNOWN = ((0, 25), (0, 27))

@@ -33,10 +33,9 @@ from workbench.dialects.relax.saved import dump as dump
 from workbench.dialects.relax.saved import load_json, load_metadata
 from workbench.dialects.relax.saved import restore as restore
 from workbench.dialects.relax.source_text import python, with_parameters
-from workbench.errors import LoadError, last_line
+from workbench.errors import LoadError, Unread, last_line
 from workbench.graph.model import Graph
 from workbench.graph.nodes import Answers, Products
-from workbench.wording import counted
 
 NAME = "relax"
 
@@ -61,11 +60,13 @@ def read(text: str, is_json: bool, name: str) -> Workload:
     if is_json:
         return _loaded(load_json(text), name)
     source = find_program(text, vocabulary.vocabulary())
+    if source.metadata is not None:
+        try:
+            load_metadata(source.metadata)
+        except Unread:  # another TVM wrote them
+            source = find_program(text, vocabulary.vocabulary(), valued=False)
     workload = _loaded(_from_script(source), name)
-    if source.left_out:
-        workload.notes.append(
-            f"left out, since a workload is read and not run: {counted(source.left_out, 'statement')} around the program"
-        )
+    workload.notes += source.notes
     return workload
 
 

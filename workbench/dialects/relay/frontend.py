@@ -37,7 +37,7 @@ from workbench.dialects.relay.saved import checked, with_checked_metadata
 from workbench.dialects.relay.saved import dump as dump
 from workbench.dialects.relay.saved import restore as restore
 from workbench.dialects.relay.source_text import source as source
-from workbench.errors import LoadError, TooDeep, UnknownOperator, last_line
+from workbench.errors import LoadError, TooDeep, UnknownOperator, Unread, last_line
 from workbench.graph.model import Graph, depth
 
 
@@ -70,13 +70,13 @@ def read(text: str, is_json: bool, name: str) -> Workload:
     return _read_json(text, name) if is_json else from_reading(read_all(text)[0], {}, name)
 
 
-def from_reading(reading: Reading, params: Mapping[str, Any], name: str, refused: str = "") -> Workload:
+def from_reading(reading: Reading, params: Mapping[str, Any], name: str, refused: LoadError | None = None) -> Workload:
     """Return a Workload of one reading; one without a module if repaired text does not make one.
 
     Parameters
     ----------
     refused
-        The reason why TVM makes no module from it, if the child process found one.
+        The error of TVM, if the child process found that it makes no module of it.
     """
     # Our reader goes first: its errors give the place, and TVM's own parser ends the process on very deep text.
     deep = depth(reading.graph(name, registered_pattern))
@@ -85,7 +85,7 @@ def from_reading(reading: Reading, params: Mapping[str, Any], name: str, refused
             f"{name} is {deep} operators and functions deep, and TVM's parser ends the process beyond about {SAFE_DEPTH}; split the graph"
         )
     if refused:
-        return _without_module(reading, name, LoadError(refused))
+        return _without_module(reading, name, refused)
     try:
         module, assumed = module_of_reading(reading, params)
     except LoadError as error:
@@ -202,8 +202,8 @@ def _arrays(params: Mapping[str, Any]) -> dict[str, tvm.nd.NDArray]:
 
 
 def _without_module(reading: Reading, name: str, error: LoadError) -> Workload:
-    """Return the graph of a repaired text that TVM refuses; raise the error where the text is complete."""
-    if reading.complete:
+    """Return the graph of a text that is repaired or of another TVM version; raise the error of a complete text of this one."""
+    if reading.complete and not isinstance(error, Unread):
         raise error
     without = text_only(reading, name, str(error))
     without.notes.append(f"TVM makes no module of it: {error}")
@@ -220,7 +220,8 @@ def module_of_reading(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.
 
 
 def _refuse_unknown_operators(reading: Reading) -> None:
-    known = set(map(str, tvm.ir.Op.list_op_names()))
+    # it has operators of an early Relax too
+    known = {name for name in map(str, tvm.ir.Op.list_op_names()) if not name.startswith("relax.")}
     for part in operands_first(reading.module.functions.values()):
         if part.kind == "op" and part.text not in known:
             raise UnknownOperator(part.text, known, reading.text) from None
@@ -235,7 +236,10 @@ def _module_of_reading(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm
     except LoadError as refused:
         try:
             return _build_module(reading, params)
-        except LoadError:
+        except LoadError as error:
+            # TVM's parser refuses a bare function, and its reason is of no use
+            if isinstance(refused, Unread) and program.lstrip().startswith("fn"):
+                raise Unread(str(error)) from None
             raise refused from None
 
 
@@ -247,10 +251,10 @@ def _build_module(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.IRMo
 def _parsed(text: str) -> tvm.IRModule:
     """Return the typed module that TVM's parser reads from a text."""
     try:
-        with as_error(LoadError, "TVM cannot read this Relay text: "):
+        with as_error(Unread, "TVM cannot read this Relay text: "):
             module = tvm.relay.parse(_with_version(with_checked_metadata(text)))
     except (tvm.TVMError, AttributeError, ValueError, TypeError) as error:
-        raise LoadError(f"TVM cannot read this Relay text: {last_line(error)}") from None
+        raise Unread(f"TVM cannot read this Relay text: {last_line(error)}") from None
     return infer_types(module)
 
 
