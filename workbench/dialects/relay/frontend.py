@@ -235,11 +235,13 @@ def _module_of_reading(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm
         return _parsed(reading.whole), []
     except LoadError as refused:
         try:
-            return _build_module(reading, params)
+            module, assumed = module_of(reading.module, _values(reading.metadata), params)
         except LoadError as error:
-            # TVM's parser refuses a bare function, and its reason is of no use
-            if isinstance(refused, Unread) and program.lstrip().startswith("fn"):
-                raise Unread(str(error)) from None
+            # TVM's parser refuses each bare function, so its reason is of no use
+            raise Unread(str(error if program.lstrip().startswith("fn") else refused)) from None
+        try:
+            return infer_types(module), assumed
+        except LoadError:
             raise refused from None
 
 
@@ -251,10 +253,10 @@ def _build_module(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.IRMo
 def _parsed(text: str) -> tvm.IRModule:
     """Return the typed module that TVM's parser reads from a text."""
     try:
-        with as_error(Unread, "TVM cannot read this Relay text: "):
+        with as_error(LoadError, "TVM cannot read this Relay text: "):
             module = tvm.relay.parse(_with_version(with_checked_metadata(text)))
     except (tvm.TVMError, AttributeError, ValueError, TypeError) as error:
-        raise Unread(f"TVM cannot read this Relay text: {last_line(error)}") from None
+        raise LoadError(f"TVM cannot read this Relay text: {last_line(error)}") from None
     return infer_types(module)
 
 
