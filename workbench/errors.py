@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
+from itertools import dropwhile
 from typing import Any
 
 from workbench.terminal import visible
@@ -37,6 +38,10 @@ class WorkbenchError(Exception):
 
 class LoadError(WorkbenchError):
     """The given object, text or file is not a graph that the workbench can read."""
+
+
+class Unread(LoadError):
+    """TVM makes no module of a text that the workbench's own reader reads: most often it is of another TVM version."""
 
 
 class Unconverted(LoadError):
@@ -73,7 +78,10 @@ class UnknownOperator(LoadError):
     """An operator of a text that the installed TVM does not have; gives its place and the nearest names."""
 
     def __init__(self, name: str, known: Iterable[str], text: str, tvm: str = "this TVM") -> None:
-        self.near = get_close_matches(name, known, n=2, cutoff=0.6)
+        known = list(known)
+        last = name.rpartition(".")[2]
+        same = [each for each in known if each.rpartition(".")[2] == last]
+        self.near = same[:2] or get_close_matches(name, known, n=2, cutoff=0.6)
         hint = f"; did you mean {' or '.join(self.near)}?" if self.near else ""
         at = re.search(rf"(?<![\w.%@]){re.escape(name)}(?![\w.])", text)
         place = "line {}, column {}: ".format(*_place(text, at.start())) if at else ""
@@ -206,14 +214,42 @@ def words(error: BaseException) -> str:
         return ""
 
 
+_STACK = re.compile(r"""\s*(?:\d+: |File "|at |\[bt\]|Traceback \(most)""")
+_BANNER = re.compile(r"-{5,}|An error occurred during the execution of TVM\.|For more information, please see: ")
+_PLACE = re.compile(r"\s*--> .*?:(\d+):\d+")
+_OPERATOR = re.compile(r"""ir\.Op\((?:[^()"]|"[^"]*"|\((?:[^()"]|"[^"]*"|\((?:[^()"]|"[^"]*")*\))*\))*\)""")
+"an operator as TVM prints its object, with the fields of each argument"
+
+
 def last_line(error: BaseException) -> str:
-    """Return the last line of an error that has text: TVM puts its C++ stack first. Without text, the error's type."""
-    lines = [line.strip() for line in words(error).splitlines() if line.strip()]
-    return _cut(lines[-1]) if lines else type(error).__name__
+    r"""Return why an error was raised, on one line: its text without TVM's C++ stack, or its type if it has no text.
+
+    A place in a source that the error quotes comes first: "line 7: ...". An operator is its name.
+
+    >>> last_line(RuntimeError("Traceback (most recent call last):\n  0: Visit\nTVMError: cannot emit:\nR.add(y, y)"))
+    'TVMError: cannot emit: R.add(y, y)'
+    """
+    lines = words(error).splitlines()
+    stack = [at for at, line in enumerate(lines) if _STACK.match(line)]
+    if stack and lines[stack[0]].startswith("Traceback"):
+        # below a frame of Python is its line of source
+        rest = dropwhile(lambda line: line[:1].isspace(), lines[stack[-1] + 1 :])
+        lines = list(rest)
+    place = next(((at, match[1]) for at, line in enumerate(lines) if (match := _PLACE.match(line))), None)
+    lines = [line for line in lines[: place[0] if place else None] if not _BANNER.match(line)]
+    text = _OPERATOR.sub(_name_of_operator, " ".join(" ".join(lines).split())).removeprefix("error: ")
+    said = _cut(text or type(error).__name__)
+    return f"line {place[1]}: {said}" if place else said
+
+
+def _name_of_operator(printed: re.Match[str]) -> str:
+    name = re.search(r'name="([^"]*)"', printed[0])
+    return name[1] if name else printed[0]
 
 
 def _cut(text: str, most: int = LONGEST) -> str:
-    return text if len(text) <= most else f"{text[:most]}..."
+    """Leave out the middle: TVM's reason is at either end of a program that it quotes."""
+    return text if len(text) <= most else f"{text[: most * 2 // 3]}...{text[-(most // 3) :]}"
 
 
 def reason(error: OSError | ValueError) -> str:
@@ -230,16 +266,8 @@ def writing(path: str | os.PathLike[str], kind: type[WorkbenchError] = Workbench
         raise kind(f"{path} cannot be written: {reason(error)}; check the folder and the name") from error
 
 
-def first_line(error: BaseException) -> str:
-    """Return the first sentence of TVM's error, with the line of source that it quotes, if any."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    place = next((line.rsplit(":", 2)[1] for line in lines if line.startswith("--> ") and line.count(":") >= 2), "")
-    first = _cut(lines[0].removeprefix("error: ")) if lines else type(error).__name__
-    return f"line {place}: {first}" if place else first
-
-
 def sentence(error: BaseException) -> str:
-    """Return the type of an error and its last line."""
+    """Return the type of an error and why it was raised."""
     kind, said = type(error).__name__, last_line(error)
     return said if said == kind or said.startswith(f"{kind}: ") else f"{kind}: {said}"
 

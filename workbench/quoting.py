@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _FORMULA = re.compile(r"[=+\-@\t\n\uff1d\uff0b\uff0d\uff20]")
 "the first characters that make a spreadsheet compute a cell; the wide ones do where Chinese or Japanese is set"
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def shell(*words: object) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.errors import ParseError, UnknownName
+from workbench.errors import ParseError, UnknownName, last_line
 
 
 def test_a_parse_error_knows_its_line_and_column():
@@ -38,3 +38,39 @@ def test_an_unknown_name_offers_what_there_is(name, offered):
 
 def test_an_unknown_name_among_none_is_still_a_sentence():
     assert str(UnknownName("pass", "x", [])).startswith("there is no pass named 'x'")
+
+
+OPERATOR = (
+    'ir.Op(span=None, name="relax.add", arguments=(ir.ArgumentInfo(name="x1", description="a (b)"),), support_level=10)'
+)
+STACK = """Traceback (most recent call last):
+  1: tvm::relay::Visit()
+        at /src/a.cc:3
+  0: tvm::relay::AddNode()
+  File "/src/b.cc", line 351
+"""
+PYTHON = """Traceback (most recent call last):
+  File "a.py", line 2, in f
+    g()
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("the program emits this call:\nR.add(y, y)", "the program emits this call: R.add(y, y)"),
+        (f"In {OPERATOR}, the shapes differ", "In relax.add, the shapes differ"),
+        (f"{STACK}InternalError: Check failed: size == 0 : Function:\nfn (%a) {{\n  %a\n}}\ncontains free variables",
+         "InternalError: Check failed: size == 0 : Function: fn (%a) { %a } contains free variables"),
+        (f"{STACK}InternalError: \n-----------\nAn error occurred during the execution of TVM.\n-----------\n  Check failed: x",
+         "InternalError: Check failed: x"),
+        (f"{PYTHON}ValueError: no", "ValueError: no"),
+        ("error: name y\n --> <str>:7:12\n  |\n 7 | a = y", "line 7: name y"),
+        (STACK, "RuntimeError"),
+        ("", "RuntimeError"),
+        ("1: first\n2: second", "1: first 2: second"),
+        ("why " + "(" * 5000 + " because", "why " + "(" * 396 + "..." + "(" * 192 + " because"),
+    ],
+)  # fmt: skip
+def test_reason_of_an_error(text: str, reason: str) -> None:
+    assert last_line(RuntimeError(text)) == reason

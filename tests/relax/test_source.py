@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import gc
+import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -122,9 +124,11 @@ def test_a_function_alone_is_a_program() -> None:
     assert [node.op for node in wb.load(HEAD + "    return R.nn.relu(x)\n").graph.ops] == ["relax.nn.relu"]
 
 
-def test_two_programs_are_one_too_many() -> None:
-    with pytest.raises(LoadError, match=r"2 programs \(main, main\)"):
-        wb.load(2 * (HEAD + "    return x\n"))
+def test_two_programs_are_two_workloads() -> None:
+    text = f"before:\n{HEAD}    return R.exp(x)\n\nafter:\n{HEAD}    return R.nn.relu(x)\n"
+    before, after = wb.load_all(text)
+    assert [[node.op for node in each.graph.ops] for each in (before, after)] == [["relax.exp"], ["relax.nn.relu"]]
+    assert "the text holds 2 modules and this is number 1" in wb.load(text).notes[-1]
 
 
 def test_the_place_is_named() -> None:
@@ -142,10 +146,86 @@ def test_lines_of_errors_of_tvm_are_those_of_the_text() -> None:
         wb.load("# a\n\n" + HEAD + "    # b\n    y = (x,\n         x)\n    z = R.add(x)\n    return x\n")
 
 
-def test_text_without_its_constants_says_how_to_keep_them() -> None:
-    workload = wb.samples.load("parallel_cast")
-    with pytest.raises(LoadError, match=r"script\(show_meta=True\)"):
-        wb.load(workload.text())
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("    _ = R.print(x, format='{}')\n    return x\n", "not well-formed: .*contains an impure call: R.print"),
+        (
+            "    y = R.add(x, R.const([1.0, 2.0], 'float32'))\n    return y\n",
+            "line 3: In relax.add, .*not broadcastable",
+        ),
+    ],
+)
+def test_reason_of_tvm_is_kept(body: str, reason: str) -> None:
+    with pytest.raises(LoadError, match=f"TVM cannot read this Relax text: .*{reason}"):
+        wb.load(HEAD + body)
+
+
+TENSOR = 'R.Tensor((2, 4), dtype="float32")'
+BODY = f"    lv: {TENSOR} = R.add(x, x)\n    lv1: {TENSOR} = R.nn.relu(lv)\n"
+WHOLE = f"@R.function\ndef main(x: {TENSOR}) -> {TENSOR}:\n{BODY}    return lv1\n"
+IN_MODULE = "class Module:\n" + textwrap.indent(WHOLE, "    ")
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        (WHOLE.removeprefix("@R.function\n"), "lacks it: @R.function"),
+        (IN_MODULE, "lacks it: @I.ir_module"),
+        ("@tvm.script.ir_module\n" + IN_MODULE, "TVM 0.12 or older: tvm.script.ir_module became I.ir_module"),
+        (WHOLE.removesuffix("    return lv1\n"), "lacks it: return"),
+        (BODY, "a function around the statements, return"),
+        (textwrap.dedent(BODY), "nothing in the text binds x"),
+        (f"with R.dataflow():\n{BODY}", "R.output, return"),
+        (
+            f"{WHOLE[: WHOLE.index('    lv1')]}    ...\n{WHOLE[WHOLE.index('    lv1') :]}",
+            "`...` in place of statements",
+        ),
+        (f"{WHOLE}    lv2 = R.add(lv1,", "the last statement is cut off"),
+        (f"Hi,\n\n{WHOLE}\nWhy (is it) two kernels? Thanks!\n", "2 lines around the program left out"),
+        (f"Hi,\n\n```python\n{WHOLE}```\nThanks!\n", "4 lines around the program left out"),
+        ("X wrote:\n" + textwrap.indent(f"Hi,\n{WHOLE}", "> "), "quotation marks"),
+        (textwrap.indent(WHOLE, "    ") + "\nThanks!", "1 line around the program"),
+        ("\n".join(f"{n:3d} | {line}" for n, line in enumerate(WHOLE.splitlines(), 1)), "numbers before lines"),
+        (WHOLE.replace(" ", "\u00a0").replace('"', "\u201c"), "typographic quotes"),
+        (WHOLE.replace('"', "&quot;").replace(">", "&gt;"), "HTML entities"),
+        (f"\x1b[34m{WHOLE}\x1b[0m", "terminal colours"),
+    ],
+)
+def test_text_as_people_have_it(text: str, note: str) -> None:
+    workload = wb.load(text)
+    assert [node.op for node in workload.graph.ops] == ["relax.add", "relax.nn.relu"]
+    assert note in "; ".join(workload.notes)
+
+
+def of_tvm_0_24(text: str) -> str:
+    for new, old in (("T.sblock_alloc_buffer", "T.alloc_buffer"), ("T.sblock", "T.block"), ("R.Any", "R.Object")):
+        text = text.replace(new, old)
+    text = re.sub(r",? ?s_tir=True", "", text).replace("out_dtype=None", 'out_dtype="void"')
+    return text.replace("out_ty=", "out_sinfo=").replace("ty_args=", "sinfo_args=")
+
+
+@pytest.mark.parametrize("name", ["mlp", "parallel_cast"])
+def test_text_of_an_older_tvm_is_the_same_program(name: str) -> None:
+    given = wb.trace(wb.samples.load(name), STAGES[-1]).result
+    printed = given.script(show_meta=True)
+    read = wb.load(of_tvm_0_24(printed))
+    assert wb.load(printed).graph.to_json() == read.graph.to_json()
+    assert "the text is of TVM 0.24 or older" in read.notes[0]
+
+
+def test_constants_without_values_are_parameters() -> None:
+    whole = wb.samples.load("parallel_cast")
+    for stage in ("", STAGES[-1]):
+        text = wb.trace(whole, stage).result.script() if stage else whole.text()
+        read = wb.load(text)
+        assert "the text has no values that this TVM reads for 2 constants" in read.notes[0]
+        assert sum(node.op.startswith("constant_") for node in read.graph.nodes if node.kind == "param") == 2
+
+
+def test_inner_functions_keep_the_names_of_the_outer() -> None:
+    inner = "    @R.function\n    def inner(y: R.Tensor((4,), 'float32')) -> R.Tensor((4,), 'float32'):\n        return R.add(x, y)\n"
+    assert wb.load(HEAD + inner + "    return inner(x)\n").notes == []
 
 
 STAGES = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import tvm
 from tvm import relax
 
 import workbench as wb
@@ -86,3 +87,36 @@ def test_the_pipeline_of_a_build_is_the_one_that_fuses_named() -> None:
     assert [name for name in shown if name in order] == order
     executable = tvm.compile(wb.samples.load("mlp").module, tvm.target.Target({"kind": "llvm"}))
     assert "fused" not in executable.as_text(), "the CPU's default pipeline does not fuse, which is why it is named"
+
+
+def chain(*, nested: bool = False, bound: bool = True) -> tvm.IRModule:
+    """Return `exp(relu(x))`: with a call inside a call, which has no type, or without the first binding."""
+    x = relax.Var("x", compat.tensor_type((4,), "float32"))
+    block = relax.BlockBuilder()
+    with block.function("main", [x]):
+        block.emit_func_output(block.emit(relax.op.exp(block.emit(relax.op.nn.relu(x)))))
+    function = block.get()["main"]
+    (relu, exp), result = function.body.blocks[0].bindings, function.body.body
+    inside = [relax.VarBinding(exp.var, relax.Call(exp.value.op, [relax.Call(relu.value.op, [x])]))]
+    bindings = inside if nested else [relu, exp] if bound else [exp]
+    body = relax.SeqExpr([relax.BindingBlock(bindings)], result)
+    return tvm.IRModule({"main": relax.Function(function.params, body, compat.type_of(result))})
+
+
+def test_calls_without_types_are_refused_with_the_reason_of_tvm() -> None:
+    saved = tvm.ir.load_json(compat.save_json(chain(nested=True)))
+    with pytest.raises(wb.WorkbenchError, match=r"TVM cannot walk the function main.*relax\.BlockBuilder"):
+        wb.load(saved)
+    assert "TVM cannot walk" in wb.explain_fusion(wb.load(chain()).of(saved).graph).failure
+
+
+def test_pass_that_breaks_the_program_is_named() -> None:
+    whole = chain()
+    trace = wb.trace(
+        wb.load(whole),
+        ["CanonicalizeBindings", lambda _: chain(bound=False), "LegalizeOps", lambda _: 1 / 0],
+    )
+    assert [bool(step.flaw) for step in trace.steps] == [False, True, False, False]
+    assert "is not defined" in trace.steps[1].flaw
+    assert f"its input is not well-formed since {trace.steps[1].name}" in trace.steps[3].error
+    assert "not well-formed" in wb.load(chain(bound=False)).notes[0]

@@ -109,6 +109,10 @@ class Frontend(Protocol):
         """Return the module as TVM prints it."""
         ...
 
+    def flaw(self, module: Any) -> str:
+        """Return the reason why TVM's own check finds the module not well-formed; "" if it is well-formed."""
+        ...
+
     def graph(self, module: Any, name: str) -> Graph:
         """Return the neutral graph of the module."""
         ...

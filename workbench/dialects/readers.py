@@ -29,8 +29,8 @@ PASTES = (".relay", ".txt", ".log")
 TEXTS = (*PASTES, ".json", ".py")
 "files whose programs take sizes by `shapes=`; the others take `inputs=`"
 SUFFIXES = (*TEXTS, *IMPORTED)
-CODE = re.compile(r"^[^\S\n]*(?:@|class\b|def\b|from\b.*\bimport\b|import\b)", re.MULTILINE)
-"a line of Python, as in TVMScript"
+_LOGS = (("AutoTVM", '{"input": [', '"config": {'), ("the auto-scheduler (Ansor)", '{"i": [[', '"r": ['))
+"searches for schedules, each with the beginning and a part of every line of its log"
 
 _HALF = re.compile("[\ud800-\udfff]")
 "surrogates that decoding with errors left in a string; TVM accepts none"
@@ -182,11 +182,20 @@ def _read(
     path: Path | None, text: str, params: Mapping[str, Any] | None, name: str, converter: Converter
 ) -> list[Workload]:
     """Return a Workload of each module of a text. Relay's text needs no TVM, so any environment reads it."""
+    from workbench.dialects.relax.parser.repair import BEGINS
+    from workbench.dialects.relax.parser.source import split
     from workbench.dialects.relay.paste.reading import is_relay, is_script
+    from workbench.dialects.relay.paste.workload import numbered
 
     half = _HALF.search(text)
     if half is not None:
         raise ParseError("characters that UTF-8 has, not half of one", text, half.start())
+    line = text.lstrip().partition("\n")[0]
+    for search, begins, part in _LOGS:
+        if line.startswith(begins) and part in line:
+            raise LoadError(
+                f"this is a log of {search}: schedules that a search found, and no program; load the program that it is for"
+            )
     if not text.strip():
         raise LoadError(f"{path.name if path else 'the text'} is empty; give what TVM printed, or a path to it")
     is_json = text.lstrip().startswith("{") if path is None else path.suffix == ".json"
@@ -195,15 +204,19 @@ def _read(
     if not is_json and (is_relay(text) or installed() == "relay"):
         return (converter if installed() == "relay" else HERE).relay(text, params or {}, name)
     here = dialect_here()
-    if not is_json and not CODE.search(text):
+    if not is_json and not BEGINS.search(text):
         raise LoadError(
             f"there is no program in {path.name if path else 'this text'}; give Relay text (`def @main(...)`, `%0 = ...`) or TVMScript (a class under @I.ir_module)"
         )
-    workload = converter.program(text, is_json, name)
-    given = here.frontend.load(workload.module, params, name) if params else None
-    if given is not None:
-        given.notes, given.trusted = workload.notes, workload.trusted
-    return [given or workload]
+    pieces = [text] if is_json else split(text)
+    found: list[Workload] = []
+    for number, piece in enumerate(pieces, 1):
+        workload = converter.program(piece, is_json, f"{name} {number}" if len(pieces) > 1 else name)
+        given = here.frontend.load(workload.module, params, workload.name) if params else None
+        if given is not None:
+            given.notes, given.trusted = workload.notes, workload.trusted
+        found.append(given or workload)
+    return numbered(found)
 
 
 def as_path(source: Any) -> Path | None:

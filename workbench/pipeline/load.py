@@ -198,11 +198,12 @@ def _load_in_child(
     return workload
 
 
-def _refusal(text: str, params: Mapping[str, Any], progress: Progress | None = None) -> str:
-    """Return the reason if TVM ends its process over a Relay text; "" otherwise."""
+def _refusal(text: str, params: Mapping[str, Any], progress: Progress | None = None) -> LoadError | None:
+    """Return the error of TVM over a Relay text, if it makes no module of it or ends its process."""
     types = {name: [list(value.shape), str(value.dtype)] for name, value in params.items()}
     answer = run_limited("check_relay", {"text": text, "types": types}, len(text), TEXT, progress)
-    return str(from_data(answer["error"])) if "error" in answer else ""
+    error = from_data(answer["error"]) if "error" in answer else None
+    return error if error is None or isinstance(error, LoadError) else LoadError(str(error))
 
 
 def run_limited(

@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -109,7 +110,12 @@ class Runner:
         self._steps: OrderedDict[tuple[object, ...], Step] = OrderedDict()
         self._workloads: weakref.WeakKeyDictionary[State, Workload] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
-        self.start = State(workload.module, lambda: workload.graph, workload.text)
+        self.start = State(
+            workload.module,
+            lambda: workload.graph,
+            workload.text,
+            flaw=lambda: self.dialect.frontend.flaw(workload.module),
+        )
 
     def run(
         self,
@@ -140,6 +146,8 @@ class Runner:
                 steps.append(
                     self._remembered(key, lambda s=state, p=step, r=run: self._step(p, r, s, opt_level, cancelled))
                 )
+                if steps[-1].error and state.flaw:
+                    steps[-1] = replace(steps[-1], error=f"{steps[-1].error}; {_broken(steps, state.flaw)}")
                 state = steps[-1].state_after
             progress(len(steps))
         return Trace(
@@ -190,7 +198,14 @@ class Runner:
             module,
             lambda: self.workload.of(module).graph,
             lambda: self.dialect.frontend.text(module),
+            flaw=lambda: self.dialect.frontend.flaw(module),
         )
+
+
+def _broken(steps: Sequence[Step], flaw: str) -> str:
+    """Return the pass that made a module which is not well-formed, as a clause."""
+    first = next((step.name for step in steps if step.flaw), "")
+    return f"its input is not well-formed since {first}: {flaw}" if first else f"the program is not well-formed: {flaw}"
 
 
 def run_here(workload: Workload, passes: str) -> After:

@@ -27,12 +27,14 @@ class State:
         graph: Callable[[], Graph],
         text: Callable[[], str],
         kept: tuple[str, int] | None = None,
+        flaw: Callable[[], str] = lambda: "",
     ) -> None:
         self.module = module
         self.kept = kept
         "the module in the child process: a trace's number, and the place in it"
         self._graph = graph
         self._text = text
+        self._flaw = flaw
 
     @cached_property
     def graph(self) -> Graph:
@@ -41,6 +43,11 @@ class State:
     @cached_property
     def text(self) -> str:
         return self._text()
+
+    @cached_property
+    def flaw(self) -> str:
+        """The reason why TVM's own check finds the module not well-formed; "" if it is, or the module is not here."""
+        return self._flaw()
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +75,11 @@ class Step:
         return self.status == "changed"
 
     @property
+    def flaw(self) -> str:
+        """The reason why the pass's result is not well-formed, where its input was."""
+        return "" if not self.changed or self.state_before.flaw else self.state_after.flaw
+
+    @property
     def before(self) -> Graph:
         return self.state_before.graph
 
@@ -89,4 +101,5 @@ class Step:
         return diff(self.before, self.after)
 
     def __repr__(self) -> str:
-        return visible(f"Step({self.name}: {self.error or self.status}, {self.seconds * 1e3:.1f} ms)")
+        wrong = f", not well-formed: {self.flaw}" if self.flaw else ""
+        return visible(f"Step({self.name}: {self.error or self.status}{wrong}, {self.seconds * 1e3:.1f} ms)")

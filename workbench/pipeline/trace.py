@@ -200,7 +200,12 @@ class Trace:
 
     def _repr_html_(self) -> str:
         rows = (
-            {"step": place, "pass": step.name, "result": step.error or step.status, "ms": step.seconds * 1e3}
+            {
+                "step": place,
+                "pass": step.name,
+                "result": step.error or (step.flaw and f"not well-formed: {step.flaw}") or step.status,
+                "ms": step.seconds * 1e3,
+            }
             for place, step in enumerate(self.steps)
         )
         return html_table(repr(self), rows)

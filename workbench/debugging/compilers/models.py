@@ -144,9 +144,10 @@ def _file(path: Path, params: Params | None, shapes: Shapes, folder: Path) -> Mo
 
 def _text(text: str, name: str, params: Params | None, shapes: Shapes, folder: Path) -> Model:
     """Return the model of a text, which only child processes read."""
+    from workbench.dialects.relax.parser.repair import BEGINS
     from workbench.dialects.relay.paste.reading import is_relay, is_script
 
-    is_code = readers.CODE.search(text) is not None and not is_relay(text)
+    is_code = BEGINS.search(text) is not None and not is_relay(text)
     dialect = "relax" if is_code or is_script(text) else "relay"
     sizes = dict(shapes) if dialect == "relay" else {each: _one(size) for each, size in shapes.items()}
     given = folder / "given"

@@ -19,21 +19,21 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
-from workbench.errors import WorkbenchError
+from workbench.errors import LoadError, WorkbenchError, last_line
 
-_OLD_TYPES = hasattr(relax, "TensorStructInfo")
-_TYPE = "struct_info_" if _OLD_TYPES else "ty"
-_NAME = "name_hint" if _OLD_TYPES else "name"
+OLD_TYPES = hasattr(relax, "TensorStructInfo")
+_TYPE = "struct_info_" if OLD_TYPES else "ty"
+_NAME = "name_hint" if OLD_TYPES else "name"
 
 Constant: type = getattr(relax, "Constant", None) or tvm.ir.GenericConst
 Variable: type = relax.Var
-TupleType: type = relax.TupleStructInfo if _OLD_TYPES else relax.TupleType
-FuncType: type = relax.FuncStructInfo if _OLD_TYPES else relax.FuncType
-PrimType: type = relax.PrimStructInfo if _OLD_TYPES else tvm.ir.PrimType
+TupleType: type = relax.TupleStructInfo if OLD_TYPES else relax.TupleType
+FuncType: type = relax.FuncStructInfo if OLD_TYPES else relax.FuncType
+PrimType: type = relax.PrimStructInfo if OLD_TYPES else tvm.ir.PrimType
 DataType: type | tuple[type, ...] = getattr(relax, "DataTypeImm", ())
 "a data type as a value; since 0.27 a constant"
-_ShapeType: type = relax.ShapeStructInfo if _OLD_TYPES else relax.ShapeType
-_TensorType: type = relax.TensorStructInfo if _OLD_TYPES else relax.TensorType
+_ShapeType: type = relax.ShapeStructInfo if OLD_TYPES else relax.ShapeType
+_TensorType: type = relax.TensorStructInfo if OLD_TYPES else relax.TensorType
 
 
 KNOWN = ((0, 25), (0, 27))
@@ -61,6 +61,35 @@ def number(value: float) -> Any:
 def tensor_type(shape: tuple[Any, ...], dtype: str) -> Any:
     """Return the type of a tensor."""
     return _TensorType(shape, dtype)
+
+
+def flaw(module: tvm.IRModule) -> str:
+    """Return the reason why TVM's own check finds the module not well-formed; "" if it is well-formed."""
+    try:
+        # until 0.26 it returns a bool, and writes the reason to the terminal
+        fine = relax.analysis.well_formed(module) is not False
+    except (ValueError, TypeError, RuntimeError) as error:
+        # an address says nothing to a user
+        return re.sub(r"\b(\w+) 0x[0-9a-f]+", r"\1", last_line(error))
+    return "" if fine else "relax.analysis.well_formed gives no reason"
+
+
+def walk(module: tvm.IRModule, visit: Callable[[Any], None] = lambda _expr: None) -> None:
+    """Call `visit` with each expression of the Relax functions.
+
+    Raises
+    ------
+    LoadError
+        TVM fails on it: an expression has no type.
+    """
+    for variable, function in module.functions_items():
+        if isinstance(function, relax.Function):
+            try:
+                relax.analysis.post_order_visit(function, visit)
+            except RuntimeError as error:
+                raise LoadError(
+                    f"TVM cannot walk the function {variable.name_hint} ({last_line(error)}); build it with relax.BlockBuilder, which gives each expression a type"
+                ) from None
 
 
 def identity(expr: Any) -> int:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from workbench.dialects.nesting import refuse_large_types
 from workbench.dialects.python_text import literal
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.answers import SAFE_NESTING, Drawn, fusion_failure, merged_nodes, nested_depth
+from workbench.dialects.relax.compat import flaw as flaw
 from workbench.dialects.relax.compat import name_of
 from workbench.dialects.relax.entries import entries as entries
 from workbench.dialects.relax.entries import with_entry as with_entry
@@ -32,10 +33,9 @@ from workbench.dialects.relax.saved import dump as dump
 from workbench.dialects.relax.saved import load_json, load_metadata
 from workbench.dialects.relax.saved import restore as restore
 from workbench.dialects.relax.source_text import python, with_parameters
-from workbench.errors import LoadError, first_line
+from workbench.errors import LoadError, Unread, last_line
 from workbench.graph.model import Graph
 from workbench.graph.nodes import Answers, Products
-from workbench.wording import counted
 
 NAME = "relax"
 
@@ -51,6 +51,7 @@ def load(source: Any, params: Mapping[str, Any] | None, name: str) -> Workload |
         raise LoadError(
             "this module holds no Relax function, so there is no graph to show; load the module from before lowering"
         )
+    compat.walk(source)
     return Workload(source, _arrays(source, params or {}), name, NAME, noted(source))
 
 
@@ -59,11 +60,13 @@ def read(text: str, is_json: bool, name: str) -> Workload:
     if is_json:
         return _loaded(load_json(text), name)
     source = find_program(text, vocabulary.vocabulary())
+    if source.metadata is not None:
+        try:
+            load_metadata(source.metadata)
+        except Unread:  # another TVM wrote them
+            source = find_program(text, vocabulary.vocabulary(), valued=False)
     workload = _loaded(_from_script(source), name)
-    if source.left_out:
-        workload.notes.append(
-            f"left out, since a workload is read and not run: {counted(source.left_out, 'statement')} around the program"
-        )
+    workload.notes += source.notes
     return workload
 
 
@@ -79,16 +82,8 @@ def _loaded(thing: Any, name: str) -> Workload:
 def check_types(module: tvm.IRModule) -> None:
     """Refuse a module whose types are too large to be printed."""
     types: list[Any] = []
-
-    def note(expr: Any) -> None:
-        found = compat.type_of(expr)
-        if found is not None:
-            types.append(found)
-
-    for function in module.functions.values():
-        if isinstance(function, relax.Function):
-            relax.analysis.post_order_visit(function, note)
-    refuse_large_types(types, type_parts, compat.identity)
+    compat.walk(module, lambda expr: types.append(compat.type_of(expr)))
+    refuse_large_types([each for each in types if each is not None], type_parts, compat.identity)
 
 
 def text(module: tvm.IRModule) -> str:
@@ -117,6 +112,10 @@ def graph(module: tvm.IRModule, name: str) -> Graph:
     def ask() -> Answers:
         if nested_depth(found) > SAFE_NESTING:
             return Answers()
+        try:
+            compat.walk(module)
+        except LoadError as error:
+            return Answers(unfusible=f"FuseOps fails here: {error}")
         return Answers(merged_nodes(module, found, drawn), fusion_failure(module))
 
     def ask_products() -> Products | None:
@@ -141,7 +140,7 @@ def infer_types(module: tvm.IRModule) -> tvm.IRModule:
     try:
         return relax.transform.Normalize()(module)
     except (ValueError, TypeError, RuntimeError) as error:
-        raise LoadError(f"the module does not type-check: {first_line(error)}") from None
+        raise LoadError(f"the module does not type-check: {last_line(error)}") from None
 
 
 def bind(module: tvm.IRModule, params: Mapping[str, Any]) -> tvm.IRModule:
@@ -165,10 +164,15 @@ def _module_of(function: relax.Function) -> tvm.IRModule:
 
 def _from_script(source: Source) -> Any:
     metadata = {} if source.metadata is None else {"metadata": load_metadata(source.metadata)}
+    read = partial(tvm.script.from_source, source.program, extra_vars={**vocabulary.environment(), **metadata})
     try:
-        return tvm.script.from_source(source.program, extra_vars={**vocabulary.environment(), **metadata})
+        return read()
     except (tvm.error.DiagnosticError, ValueError, AttributeError, KeyError, TypeError, RuntimeError) as error:
-        said = re.sub(r"^line (\d+)", lambda line: f"line {source.original_line(int(line[1]))}", first_line(error))
+        said = re.sub(r"^line (\d+)", lambda line: f"line {source.original_line(int(line[1]))}", last_line(error))
+        if "not well-formed" in said:  # the parser leaves out the reason of Relax's check
+            found = read(check_well_formed=False)
+            wrong = compat.flaw(found if isinstance(found, tvm.IRModule) else tvm.IRModule.from_expr(found))
+            said = f"it is not well-formed: {wrong or said.partition('Traceback: ')[2] or said}"
         raise LoadError(f"TVM cannot read this Relax text: {said}") from None
 
 
@@ -195,9 +199,11 @@ def _arrays(module: tvm.IRModule, params: Mapping[str, Any]) -> dict[str, tvm.ru
 
 def noted(module: tvm.IRModule) -> list[str]:
     """Return a sentence for each known pitfall in the module."""
+    wrong = compat.flaw(module)
+    notes = [f"TVM's check finds the module not well-formed, so its passes may fail: {wrong}"] if wrong else []
     trained = [binding for binding in _bindings(module) if _trains(binding.value)]
     if not trained:
-        return []
+        return notes
     first = name_of(trained[0].var)
     many = (
         f"{len(trained)} calls of batch_norm, the first {first}, use"
@@ -208,7 +214,7 @@ def noted(module: tvm.IRModule) -> list[str]:
         f"{many} the statistics of the batch (training=True, the default of relax.op.nn.batch_norm); a pass for inference, as "
         "DecomposeOpsForInference, takes the moving ones, and the outputs change: say training=False where the model is meant to infer"
     )
-    return [told]
+    return [*notes, told]
 
 
 def _bindings(module: tvm.IRModule) -> Iterator[Any]:

@@ -37,7 +37,7 @@ from workbench.dialects.relay.saved import checked, with_checked_metadata
 from workbench.dialects.relay.saved import dump as dump
 from workbench.dialects.relay.saved import restore as restore
 from workbench.dialects.relay.source_text import source as source
-from workbench.errors import LoadError, TooDeep, UnknownOperator, last_line
+from workbench.errors import LoadError, TooDeep, UnknownOperator, Unread, last_line
 from workbench.graph.model import Graph, depth
 
 
@@ -70,13 +70,13 @@ def read(text: str, is_json: bool, name: str) -> Workload:
     return _read_json(text, name) if is_json else from_reading(read_all(text)[0], {}, name)
 
 
-def from_reading(reading: Reading, params: Mapping[str, Any], name: str, refused: str = "") -> Workload:
+def from_reading(reading: Reading, params: Mapping[str, Any], name: str, refused: LoadError | None = None) -> Workload:
     """Return a Workload of one reading; one without a module if repaired text does not make one.
 
     Parameters
     ----------
     refused
-        The reason why TVM makes no module from it, if the child process found one.
+        The error of TVM, if the child process found that it makes no module of it.
     """
     # Our reader goes first: its errors give the place, and TVM's own parser ends the process on very deep text.
     deep = depth(reading.graph(name, registered_pattern))
@@ -85,7 +85,7 @@ def from_reading(reading: Reading, params: Mapping[str, Any], name: str, refused
             f"{name} is {deep} operators and functions deep, and TVM's parser ends the process beyond about {SAFE_DEPTH}; split the graph"
         )
     if refused:
-        return _without_module(reading, name, LoadError(refused))
+        return _without_module(reading, name, refused)
     try:
         module, assumed = module_of_reading(reading, params)
     except LoadError as error:
@@ -133,6 +133,14 @@ def check_types(module: tvm.IRModule) -> None:
 def text(module: tvm.IRModule) -> str:
     """Return the module as TVM prints it."""
     return print_module(module).text
+
+
+def flaw(module: tvm.IRModule) -> str:
+    """Return the reason why TVM's own check finds the module not well-formed; "" if it is well-formed."""
+    for variable, function in module.functions.items():
+        if isinstance(function, relay.Function) and not relay.analysis.well_formed(function):
+            return f"@{variable.name_hint} binds a variable twice, or uses one outside its scope"
+    return ""
 
 
 def graph(module: tvm.IRModule, name: str) -> Graph:
@@ -194,8 +202,8 @@ def _arrays(params: Mapping[str, Any]) -> dict[str, tvm.nd.NDArray]:
 
 
 def _without_module(reading: Reading, name: str, error: LoadError) -> Workload:
-    """Return the graph of a repaired text that TVM refuses; raise the error where the text is complete."""
-    if reading.complete:
+    """Return the graph of a text that is repaired or of another TVM version; raise the error of a complete text of this one."""
+    if reading.complete and not isinstance(error, Unread):
         raise error
     without = text_only(reading, name, str(error))
     without.notes.append(f"TVM makes no module of it: {error}")
@@ -212,7 +220,8 @@ def module_of_reading(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.
 
 
 def _refuse_unknown_operators(reading: Reading) -> None:
-    known = set(map(str, tvm.ir.Op.list_op_names()))
+    # it has operators of an early Relax too
+    known = {name for name in map(str, tvm.ir.Op.list_op_names()) if not name.startswith("relax.")}
     for part in operands_first(reading.module.functions.values()):
         if part.kind == "op" and part.text not in known:
             raise UnknownOperator(part.text, known, reading.text) from None
@@ -226,7 +235,12 @@ def _module_of_reading(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm
         return _parsed(reading.whole), []
     except LoadError as refused:
         try:
-            return _build_module(reading, params)
+            module, assumed = module_of(reading.module, _values(reading.metadata), params)
+        except LoadError as error:
+            # TVM's parser refuses each bare function, so its reason is of no use
+            raise Unread(str(error if program.lstrip().startswith("fn") else refused)) from None
+        try:
+            return infer_types(module), assumed
         except LoadError:
             raise refused from None
 

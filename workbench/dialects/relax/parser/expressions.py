@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
@@ -49,6 +49,8 @@ class Vocabulary:
     "names that may be called"
     types: frozenset[str]
     "names that may also be used without a call, where a type is written"
+    renamed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    "names and arguments of other TVM versions, each with that of this one, and which TVM has it"
 
 
 class Values:

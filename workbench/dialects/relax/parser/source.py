@@ -7,15 +7,18 @@ that `statements.py` accepted. Python around the program (imports, prints, a `ma
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 
 from workbench.dialects.relax.parser.expressions import Vocabulary
 from workbench.dialects.relax.parser.nodes import Refused, declared_dimension, tree_of
+from workbench.dialects.relax.parser.repair import Repair, is_program, plain_code
 from workbench.dialects.relax.parser.statements import Grammar
 from workbench.errors import LoadError, ParseError
 from workbench.graph.received import DIGITS, is_too_long
+from workbench.wording import counted
 
-PROGRAMS = ("I.ir_module", "R.function", "T.prim_func")
+_UNCLOSED = re.compile("was never closed|unterminated")
 TOO_DEEP = "this text nests too deeply to be read as TVMScript; give what IRModule.script() prints"
 
 
@@ -27,8 +30,8 @@ class Source:
     "text made from the accepted tree, for TVM's parser"
     metadata: str | None
     "the JSON with the values of constants, if the text has one"
-    left_out: int
-    "number of statements left out, except imports and comments"
+    notes: list[str]
+    "repairs, and statements left out"
     tree: ast.Module
     "the accepted tree, with the lines of the original text"
 
@@ -38,8 +41,13 @@ class Source:
         return max(((made.lineno, old.lineno) for made, old in pairs if made.lineno <= line), default=(0, line))[1]
 
 
-def find_program(text: str, words: Vocabulary) -> Source:
+def find_program(text: str, words: Vocabulary, *, valued: bool = True) -> Source:
     """Return the one module or function that a text holds.
+
+    Parameters
+    ----------
+    valued
+        Use the values of constants that the text has; else constants are parameters.
 
     Raises
     ------
@@ -47,25 +55,64 @@ def find_program(text: str, words: Vocabulary) -> Source:
         The text is not valid Python, holds no TVMScript module or several, or holds something that TVM never prints.
     """
     # Python ends a line only at these, and a ParseError counts the same lines
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    body = _parsed(text).body
+    text, body, notes = _body_of(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
+    metadata = [data for s in body if (data := _metadata(s)) is not None] if valued else []
+    repair = Repair(words, bool(metadata))
+    try:
+        body = repair.statements(body)
+    except RecursionError:
+        raise LoadError(TOO_DEEP) from None
     program = _only_program(body)
     longest = next(filter(is_too_long, ast.walk(program)), None)
     if longest is not None:
-        raise _error(text, Refused(longest, f"a number of more than {DIGITS} digits"), has_metadata=True)
+        raise _error(text, Refused(longest, f"a number of more than {DIGITS} digits"))
     dimensions = [s for s in body if declared_dimension(s) is not None]
-    metadata = [data for s in body if (data := _metadata(s)) is not None]
     try:
         names = [name for s in dimensions for name in _assigned(s)]
         Grammar(words, program, names, metadata=bool(metadata)).check()
         tree = ast.Module([*dimensions, program], [])
         made = _text_of(tree)
     except Refused as refused:
-        raise _error(text, refused, has_metadata=bool(metadata)) from None
+        raise _error(text, refused) from None
     except RecursionError:
         raise LoadError(TOO_DEEP) from None
     others = [s for s in body if s not in tree.body and not isinstance(s, (ast.Import, ast.ImportFrom))]
-    return Source(made, metadata[-1] if metadata else None, len(others) - len(metadata), tree)
+    left_out = sum(_metadata(s) is None for s in others)
+    if left_out:
+        notes.append(
+            f"left out, since a workload is read and not run: {counted(left_out, 'statement')} around the program"
+        )
+    return Source(made, metadata[-1] if metadata else None, [*notes, *repair.notes], tree)
+
+
+def _body_of(text: str) -> tuple[str, list[ast.stmt], list[str]]:
+    """Return a text that is Python, its statements, and notes of what was repaired for it."""
+    try:
+        return text, _parsed(text).body, []
+    except ParseError:
+        plain, notes = plain_code(text)
+    try:
+        return plain, _parsed(plain).body, notes
+    except ParseError as error:
+        lines = plain.rstrip().split("\n")
+        if error.line < len(lines) - 1 or not _UNCLOSED.search(error.expected):
+            raise
+        # a paste that was cut off within its last statement
+        plain = "\n".join(lines[: error.line - 1])
+        return plain, _parsed(plain).body, [*notes, "the last statement is cut off, and left out"]
+
+
+def split(text: str) -> list[str]:
+    """Return a text for each program in a text, with the lines before it; lines keep their numbers."""
+    try:
+        plain, body, _ = _body_of(text)
+    except LoadError:
+        return [text]
+    ends = [statement.end_lineno or 0 for statement in body if is_program(statement)]
+    if len(ends) < 2:
+        return [text]
+    lines = plain.split("\n")
+    return ["\n" * start + "\n".join(lines[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def _text_of(tree: ast.Module) -> str:
@@ -81,7 +128,7 @@ def _text_of(tree: ast.Module) -> str:
 
 
 def _only_program(body: list[ast.stmt]) -> ast.ClassDef | ast.FunctionDef:
-    programs = [s for s in body if isinstance(s, (ast.ClassDef, ast.FunctionDef)) and _is_script(s)]
+    programs = [s for s in body if isinstance(s, (ast.ClassDef, ast.FunctionDef)) and is_program(s)]
     if not programs:
         raise LoadError(
             "this text holds no TVMScript; give what IRModule.script() prints: a class under @I.ir_module or a function under @R.function"
@@ -109,24 +156,12 @@ def _start_of_line(text: str, line: int) -> int:
     return sum(len(each) + 1 for each in text.split("\n", max(0, line - 1))[: max(0, line - 1)])
 
 
-def _error(text: str, refused: Refused, has_metadata: bool) -> LoadError:
-    if not has_metadata and refused.reason == "the name metadata":
-        return LoadError(
-            "this text has constants and not their values; print it with script(show_meta=True), which keeps the constants"
-        )
+def _error(text: str, refused: Refused) -> LoadError:
     start = _start_of_line(text, getattr(refused.node, "lineno", 1))
     # Python counts columns in bytes
     before = text[start:].split("\n", 1)[0].encode()[: getattr(refused.node, "col_offset", 0)]
     expected = f"TVMScript as TVM prints it, not {refused.reason}"
     return ParseError(expected, text, start + len(before.decode(errors="ignore")))
-
-
-def _is_script(statement: ast.ClassDef | ast.FunctionDef) -> bool:
-    decorators = (d.func if isinstance(d, ast.Call) else d for d in statement.decorator_list)
-    return any(
-        isinstance(d, ast.Attribute) and isinstance(d.value, ast.Name) and f"{d.value.id}.{d.attr}" in PROGRAMS
-        for d in decorators
-    )
 
 
 def _assigned(statement: ast.stmt) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import tvm
 
+from workbench.dialects.relax import compat
 from workbench.dialects.relax.parser.expressions import Vocabulary
 
 _IR = "Range StringType dummy_global_info ir_module module_attrs module_global_infos vdevice"
@@ -35,6 +36,16 @@ _TIR = """
     min_value parallel prim_func reads realize reinterpret sblock sblock_alloc_buffer sblock_attr serial shift_left
     shift_right target thread_binding truncdiv truncmod unroll vectorized where writes
 """
+_RENAMED = (
+    ("tvm.script.ir_module", "I.ir_module", "0.12", "0.13"),
+    ("T.block", "T.sblock", "0.24", "0.25"),
+    ("T.block_attr", "T.sblock_attr", "0.24", "0.25"),
+    ("R.Object", "R.Any", "0.25", "0.26"),
+    ("out_sinfo=", "out_ty=", "0.25", "0.26"),
+    ("sinfo_args=", "ty_args=", "0.25", "0.26"),
+    ("out_dtype='void'", "out_dtype=None", "0.25", "0.26"),
+)
+"a name or an argument, what it is since, the last TVM of the one and the first of the other"
 _SCALAR = re.compile(r"(bool|(u?int|float|bfloat)\d+(_e\d\w*|x\d+)?(x\d+)?)")
 _RUN_PYTHON = frozenset({"R.call_py_func"})
 "operators of the registry that call a Python function when they run"
@@ -43,7 +54,15 @@ _RUN_PYTHON = frozenset({"R.call_py_func"})
 @cache
 def vocabulary() -> Vocabulary:
     """Return the names that a text may use with the installed TVM."""
-    return Vocabulary(frozenset(_meanings()), frozenset(name for name in _types() if name in _meanings()))
+    known = _meanings()
+    renamed: dict[str, tuple[str, str]] = {}
+    for old, new, last, next_ in _RENAMED:
+        here = compat.OLD_TYPES if old.endswith(("=", "'")) else old in known
+        if not here:
+            renamed[old] = new, f"TVM {last} or older"
+        elif new not in known and not old.endswith("'"):
+            renamed[new] = old, f"TVM {next_} or newer"
+    return Vocabulary(frozenset(known), frozenset(name for name in _types() if name in known), renamed)
 
 
 def environment() -> dict[str, Any]:

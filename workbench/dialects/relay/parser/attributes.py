@@ -28,18 +28,21 @@ class Attributes(Cursor):
     def attribute_value(self) -> Any:
         """Return a number, string, name or list of them; nested lists are read with a stack of unfinished lists."""
         open_lists: list[list[Any]] = []
+        closers: list[str] = []
         while True:
             self.skip_comments()
             token = self.token
             if token.kind == END:
                 raise self.fail("the value of an attribute")
             self.at += 1
-            if token.text == "[" and token.kind == "mark":
+            if token.text in _CLOSERS:
                 if len(open_lists) == DEEPEST:
                     raise ParseError(f"no list in {DEEPEST} others", self.text, token.offset)
                 open_lists.append([])
+                closers.append(_CLOSERS[token.text])
                 continue
-            if token.text == "]" and open_lists:
+            if closers and token.text == closers[-1]:
+                closers.pop()
                 value: Any = open_lists.pop()
             elif token.kind == "mark" and token.text == "," and open_lists:
                 continue
@@ -71,6 +74,8 @@ class Attributes(Cursor):
         raise self.fail("`)` or `}`")
 
 
+_CLOSERS = {"[": "]", "(": ")"}
+"TVM prints a list in square brackets, and reads round ones too"
 _SUFFIX = re.compile(r"(?:(?<=[0-9.])|(?<=nf)|(?<=an))(?:bf16|[fiu][0-9]*)$")
 "the type that TVM writes after a number: 1.5f, 2i64, -inff"
 _SPLIT = re.compile(r"(bf|[fiu]|)([0-9]*)")
@@ -111,6 +116,14 @@ def literal(token: Token) -> Any:
     if token.kind == "meta":
         return ObjectText(token.text)
     return {"True": True, "False": False, "None": None}.get(token.text, token.text)
+
+
+def literal_type(token: Token) -> str:
+    """Return the type of a number or of a truth value, as TVM's parser gives it."""
+    value = literal(token)
+    if isinstance(value, bool):
+        return "bool"
+    return getattr(value, "dtype", "") or ("int32" if isinstance(value, int) else "float32")
 
 
 def _number(text: str) -> int | float:

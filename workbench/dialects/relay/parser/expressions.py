@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.dialects.relay.parser.ast import Expr
-from workbench.dialects.relay.parser.attributes import Attributes, ObjectText
+from workbench.dialects.relay.parser.attributes import Attributes, ObjectText, literal_type
 
 
 class Names:
@@ -191,7 +191,7 @@ class Expressions(Attributes):
         if kind == "number" or token.text in ("True", "False"):
             self.at += 1
             type, span = self.annotation()
-            return Expr("constant", token.text, type=type, span=span, line=line)
+            return Expr("constant", token.text, type=type or literal_type(token), span=span, line=line)
         if kind == "global":
             self.at += 1
             self.annotation()

@@ -17,6 +17,9 @@ _PROMPT = (
 _QUOTES = str.maketrans("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"' * 7)
 
 
+BEFORE_LINES = "prompts, quotation marks and numbers before lines were left out"
+
+
 @dataclass(frozen=True)
 class Repair:
     """One kind of damage."""
@@ -45,6 +48,7 @@ REPAIRS = (
         re.compile(r"&(?:[a-z]{2,6}|#\d{2,5}|#x[0-9a-f]{2,5});", re.IGNORECASE),
         lambda found: html.unescape(found.group()),
     ),
+    Repair(BEFORE_LINES, re.compile(r"^[ \t]{0,8}>(?: ?>){0,5}(?!>) ?", re.MULTILINE), _replace_by("")),
     Repair("unusual spaces became plain ones", re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]"), _replace_by(" ")),
     Repair("invisible characters were left out", re.compile(r"[\u200b-\u200f\u2060\ufeff\u00ad]"), _replace_by("")),
     Repair(
@@ -61,6 +65,12 @@ REPAIRS = (
         lambda found: found.group() if _whole(found.group()) else f"/* {' '.join(found.group(1).split())} */",
     ),
     Repair(
+        "comments of Python and C++ became comments of Relay",
+        # the type is before the semicolon in Relay
+        re.compile(r"(;[ \t]{0,20})?(?:#|//)[ \t]{0,20}((?:ty|span)=[^\n*;]{1,2000})"),
+        lambda found: f"/* {found.group(2).strip()} */{';' if found.group(1) else ''}",
+    ),
+    Repair(
         "comments that had lost their stars got them back",
         re.compile(r"(?<![*/\w])/\s?_?\s?(ty=[^/*;{}\"\n]*?)\s?_?\s?/(?![*/])"),
         lambda found: f"/* {found.group(1).strip()} */",
@@ -71,7 +81,7 @@ REPAIRS = (
         lambda found: f"/* {found.group(1)} */",
     ),
     Repair(
-        "prompts, quotation marks and numbers before lines were left out",
+        BEFORE_LINES,
         re.compile(rf"^[ \t]{{0,200}}(?:(?:{_PROMPT})[ \t]{{0,200}}){{1,3}}{_BEGINS}", re.MULTILINE),
         _replace_by(""),
     ),

@@ -8,10 +8,11 @@ from typing import Any
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import installed
 from workbench.dialects.relay.paste.reading import Reading, text_only
+from workbench.errors import LoadError
 
 
 def workloads_of(
-    readings: Sequence[Reading], params: Mapping[str, Any], name: str, refused: Mapping[int, str] | None = None
+    readings: Sequence[Reading], params: Mapping[str, Any], name: str, refused: Mapping[int, LoadError] | None = None
 ) -> list[Workload]:
     """Return a Workload of each module of a text, with its repairs and assumptions as notes.
 
@@ -22,7 +23,7 @@ def workloads_of(
     params
         Parameter name -> array. An array gives the type of a variable whose type the text does not state.
     refused
-        Index of a reading -> the reason why TVM makes no module from it, if the child process found one.
+        Index of a reading -> the error of TVM, if the child process found that it makes no module of it.
 
     Raises
     ------
@@ -36,14 +37,20 @@ def workloads_of(
         if here == "relay":
             from workbench.dialects.relay.frontend import from_reading
 
-            workload = from_reading(reading, params, called, (refused or {}).get(number, ""))
+            workload = from_reading(reading, params, called, (refused or {}).get(number))
         else:
             workload = text_only(reading, called, _needs(here))
-        if len(readings) > 1:
-            workload.notes.append(
-                f"the text holds {len(readings)} modules and this is number {number + 1}; wb.load_all(text) gives all"
-            )
         found.append(workload)
+    return numbered(found)
+
+
+def numbered(found: list[Workload]) -> list[Workload]:
+    """Note in each workload of a text with several that there are others."""
+    for number, workload in enumerate(found, 1):
+        if len(found) > 1:
+            workload.notes.append(
+                f"the text holds {len(found)} modules and this is number {number}; wb.load_all(text) gives all"
+            )
     return found
 
 
