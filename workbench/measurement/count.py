@@ -49,7 +49,7 @@ class Counts:
     target: str = field(default="", compare=False)
     "in full, as a build would use it"
     status: str = OK
-    "`failed` if no build of it runs, `lower bound` if dimensions are open"
+    "`failed` if no build of it runs, `lower bound` if dimensions are open, `not folded` if its kernels are not trusted"
     reason: str = field(default="", compare=False)
     "of a status other than `ok`"
 

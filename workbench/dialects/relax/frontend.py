@@ -32,6 +32,7 @@ from workbench.dialects.relax.saved import dump as dump
 from workbench.dialects.relax.saved import load_json, load_metadata
 from workbench.dialects.relax.saved import restore as restore
 from workbench.dialects.relax.source_text import python, with_parameters
+from workbench.dialects.trust import is_generated, refuse_code
 from workbench.errors import LoadError, first_line
 from workbench.graph.model import Graph
 from workbench.graph.nodes import Answers, Products
@@ -51,7 +52,7 @@ def load(source: Any, params: Mapping[str, Any] | None, name: str) -> Workload |
         raise LoadError(
             "this module holds no Relax function, so there is no graph to show; load the module from before lowering"
         )
-    return Workload(source, _arrays(source, params or {}), name, NAME, noted(source))
+    return Workload(source, _arrays(source, params or {}), name, NAME, noted(source), trusted=True)
 
 
 def read(text: str, is_json: bool, name: str) -> Workload:
@@ -73,7 +74,27 @@ def _loaded(thing: Any, name: str) -> Workload:
         raise LoadError(
             f"this holds a {type(thing).__name__}, not an IRModule; save the whole module with tvm.ir.save_json"
         )
+    refuse_code(workload, brings_code(workload.module))
     return workload
+
+
+def brings_code(module: tvm.IRModule) -> bool:
+    """Return whether a module holds more than operators, whose kernels TVM writes: kernels, functions that it calls by name, or functions for a code generator."""
+    functions = [function for _, function in module.functions.items()]
+    found = [not all(isinstance(function, relax.Function) for function in functions)]
+
+    def note(expr: Any) -> None:
+        if isinstance(expr, relax.ExternFunc):
+            found.append(True)
+        elif isinstance(expr, relax.Call):
+            found.append(getattr(expr.op, "name", "") == "relax.call_py_func")
+        elif isinstance(expr, relax.Function):
+            found.append(is_generated(expr, "Codegen", "relax.ext."))
+
+    for function in functions:
+        if isinstance(function, relax.Function):
+            relax.analysis.post_order_visit(function, note)
+    return any(found)
 
 
 def check_types(module: tvm.IRModule) -> None:
