@@ -123,7 +123,7 @@ def measure(options: argparse.Namespace) -> int:
     from workbench.measurement.columns import BRIEF
     from workbench.measurement.measure import measure as time
     from workbench.measurement.measure import raise_interrupt
-    from workbench.measurement.row import BROKEN
+    from workbench.measurement.row import BROKEN, UNTRUSTED
 
     rows = time(
         _model(options.model, options.params, options.inputs, options.trust),
@@ -136,7 +136,7 @@ def measure(options: argparse.Namespace) -> int:
         _write(rows.to_csv(index=False), options.output)
     print_line(rows[list(BRIEF)].to_string(index=False))
     raise_interrupt(rows)
-    return PASS_FAILED if rows["status"].isin(BROKEN).any() else 0
+    return PASS_FAILED if rows["status"].isin((*BROKEN, UNTRUSTED)).any() else 0
 
 
 def remarks(options: argparse.Namespace) -> int:

@@ -51,13 +51,13 @@ def trace_build(
     progress("Compiling" if whole else "Optimizing")
     error = ""
     run = compiler.compiled if whole else compiler.optimized
-    try:
-        with allowed(workload.trusted) as refused:
+    with allowed(workload.trusted) as refused:
+        try:
             run(program, target, chosen.context().to_data(), instruments=[capture])
-    except Exception as failure:
-        error = last_line(failure)
-        if not capture.events:
-            raise
+        except Exception as failure:
+            error = last_line(failure)
+            if not capture.events:
+                raise
     progress("Comparing")
     record = Record(dialect(workload.dialect), workload.module)
     for step in steps:
