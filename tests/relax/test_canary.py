@@ -11,7 +11,7 @@ import inspect
 import sys
 import tempfile
 from collections.abc import Callable
-from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from tvm import relax
 
 import workbench as wb
 from workbench import cli
+from workbench.dialects.readers import HERE
 from workbench.widgets import messages
 
 # a kernel of constants, which FoldConstant runs, and the same in the path of the input
@@ -110,6 +111,11 @@ def compared(canary: Canary) -> Any:
     )
 
 
+def ask(canary: Canary) -> object:
+    assert canary.workload.graph.ask_after
+    return canary.workload.graph.ask_after(FOLD)
+
+
 CALLS: dict[str, Callable[[Canary], object]] = {
     "ablate": lambda c: wb.ablate(c.workload, pipeline=FOLD, passes=["FoldConstant"], **SHORT),
     "assert_fused": lambda c: wb.assert_fused(c.workload, ["relax.add"]),
@@ -121,7 +127,7 @@ CALLS: dict[str, Callable[[Canary], object]] = {
     "constant_chains": lambda c: repr(wb.constant_chains(c.workload)),
     "count": lambda c: wb.count(c.workload),
     "cut": lambda c: wb.count(wb.cut(c.legal, (c.ops[1], c.ops[2]))),
-    "diff": lambda c: repr(wb.diff(c.workload, wb.trace(c.workload, FOLD).end)),
+    "diff": lambda c: repr(wb.diff(c.workload, wb.trace(c.workload, FOLD).end.graph)),
     "dominators": lambda c: wb.dominators(c.workload),
     "explain_fusion": lambda c: repr(wb.explain_fusion(c.workload)),
     "explain_kind": lambda c: [wb.explain_kind(c.legal, node) for node in c.ops],
@@ -153,7 +159,7 @@ CALLS: dict[str, Callable[[Canary], object]] = {
     "tune_schedules": lambda c: wb.tune_schedules(c.workload, trials=1, folder=c.path.parent / "db"),
     "waterfall": lambda c: wb.waterfall(c.workload, FOLD, **SHORT),
     # methods of results that work on the program again
-    "Graph": lambda c: c.workload.graph.ask_after(FOLD),
+    "Graph": ask,
     "Trace": lambda c: (trace := wb.trace(c.workload, FOLD), trace.check(), trace.code(), trace.end.graph.products),
     "Workload": lambda c: (c.workload.text(), c.workload.entries(), c.workload.limits),
 }
@@ -209,8 +215,10 @@ def test_every_name_and_command_is_tried() -> None:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_functions(name: str, canary: Canary) -> None:
-    with suppress(wb.WorkbenchError):
+    try:
         CALLS[name](canary)
+    except wb.WorkbenchError as error:
+        assert "workload.trusted = True" in str(error)  # noqa: PT017  not every call is refused
     assert not canary.ran()
 
 
@@ -267,3 +275,42 @@ def test_canary_fires_with_trust(what: str, canary: Canary) -> None:
     finally:
         canary.workload.trusted = False
     assert canary.ran()
+
+
+def test_reference_of_a_trusted_program_does_not_run(canary: Canary) -> None:
+    own = wb.load(wb.trace(canary.workload, "LegalizeOps").result)
+    with pytest.raises(wb.WorkbenchError, match="if you trust its author"):
+        wb.kernel_errors(replace(own, params=canary.workload.params), reference=canary.workload)
+    assert not canary.ran()
+
+
+BODY = """
+@R.function(pure=False)
+def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+    y = {}
+    return y
+"""
+TYPE = 'R.Tensor((4,), "float32")'
+BRINGS_CODE = {
+    "R.nn.relu(x)": False,
+    f"R.call_packed('f', x, ty_args=({TYPE},))": True,
+    f"R.call_pure_packed('f', x, ty_args=({TYPE},))": True,
+    f"R.call_inplace_packed('f', x, inplace_indices=[0], ty_args=({TYPE},))": True,
+    f"R.call_dps_packed('f', (x,), out_ty={TYPE})": True,
+}
+
+
+@pytest.mark.parametrize(("call", "brings_code"), BRINGS_CODE.items())
+def test_program_that_brings_code_is_not_trusted(call: str, brings_code: bool, tmp_path: Path) -> None:
+    text = wb.load(BODY.format(call))
+    saved = tmp_path / "saved.json"
+    saved.write_text(tvm.ir.save_json(text.module))
+    assert (text.trusted, wb.load(saved).trusted) == (not brings_code, not brings_code)
+    assert bool(text.notes) == brings_code
+
+
+@pytest.mark.parametrize("generator", ["canary", "none"])
+def test_function_for_a_code_generator_is_not_trusted(generator: str) -> None:
+    tvm.register_global_func("relax.ext.canary", lambda *_: [], override=True)
+    text = BODY.replace("    y", f'    R.func_attr({{{{"Codegen": "{generator}"}}}})\n    y', 1).format("R.nn.relu(x)")
+    assert HERE.program(text, is_json=False, name="m").trusted == (generator == "none")

@@ -2,17 +2,17 @@
 
 `allowed` is entered where work on a program begins, with the program's trust, and `ask` is called where code is generated or
 run: by TVM's own code generators, which passes such as FoldConstant reach by their names in TVM's registry, and by our builds
-and runs. So a pass cannot get around it, whatever Sequential or function it is in. The state is the thread's, as TVM's
-PassContext is. The notebook's own code may compile what it likes; a thread of a child process only what its job allows.
+and runs. So a pass cannot get around it, whatever Sequential or function it is in. The notebook's own code may compile what it
+likes; a child process only what the trust of its job's program allows.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import Untrusted, sentence
@@ -28,24 +28,30 @@ _GENERATORS = re.compile(r"tirx?\.build|target\.build\.\w+|rela[xy]\.ext\.\w+|tv
 "names in TVM's registry of the functions that generate code, and of the searches that do so in processes of their own"
 
 
-class _Thread(threading.local):
-    allows = True
-    refusals = 0
+class _Work:
+    """Work on one program."""
+
+    def __init__(self, trusted: bool) -> None:
+        self.trusted = trusted
+        self.refused = False
 
 
-_thread = _Thread()
+_work: ContextVar[_Work | None] = ContextVar("workbench-work", default=None)
+_by_default = True
+"whether code may be compiled outside of `allowed`"
 _guarded: set[str] = set()
 
 
 def refuse_by_default() -> None:
-    """Have every thread of this process refuse, except inside of `allowed(True)`."""
-    _Thread.allows = False
+    """Refuse in this process all that is not inside of `allowed(True)`."""
+    global _by_default
+    _by_default = False
     _guard()
 
 
 @contextmanager
 def allowed(trusted: bool) -> Iterator[Callable[[], bool]]:
-    """Allow compiled code on this thread if the program at work is trusted; refuse it otherwise.
+    """Allow compiled code if the program at work is trusted; refuse it otherwise.
 
     Yields
     ------
@@ -55,27 +61,32 @@ def allowed(trusted: bool) -> Iterator[Callable[[], bool]]:
     Raises
     ------
     Untrusted
-        The work failed because compiled code was refused.
+        The work failed after compiled code was refused.
     """
     if not trusted:
         _guard()
-    before, refusals = _thread.allows, _thread.refusals
-    _thread.allows = trusted
+    work, outer = _Work(trusted), _work.get()
+    token = _work.set(work)
     try:
-        yield lambda: _thread.refusals > refusals
+        yield lambda: work.refused
     except Exception as error:
-        if _thread.refusals == refusals or isinstance(error, Untrusted):
+        if not work.refused or isinstance(error, Untrusted):
             raise
         # TVM passes the error of `ask` on as one of its own, or a later pass does not take a call that was not folded
         raise Untrusted(UNTRUSTED if UNTRUSTED in str(error) else f"{sentence(error)}; {UNTRUSTED}") from error
     finally:
-        _thread.allows = before
+        _work.reset(token)
+        if outer is not None:
+            outer.refused |= work.refused
 
 
 def ask() -> None:
     """Raise Untrusted if the program at work may not be compiled or run."""
-    if not _thread.allows:
-        _thread.refusals += 1
+    work = _work.get()
+    if work is None:
+        work = _Work(_by_default)
+    if not work.trusted:
+        work.refused = True
         raise Untrusted(UNTRUSTED)
 
 

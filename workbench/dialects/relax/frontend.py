@@ -79,7 +79,10 @@ def _loaded(thing: Any, name: str) -> Workload:
 
 
 def brings_code(module: tvm.IRModule) -> bool:
-    """Return whether a module holds more than operators, whose kernels TVM writes: kernels, functions that it calls by name, or functions for a code generator."""
+    """Return whether a module holds more than operators, whose kernels TVM writes.
+
+    It may bring kernels, functions that it calls by name, and functions for a code generator.
+    """
     functions = [function for _, function in module.functions.items()]
     found = [not all(isinstance(function, relax.Function) for function in functions)]
 

@@ -114,7 +114,7 @@ def _read_json(text: str, name: str) -> Workload:
 
 
 def brings_code(module: tvm.IRModule) -> bool:
-    """Return whether a module holds more than operators, whose kernels TVM writes: kernels, or functions for a code generator."""
+    """Return whether a module holds more than operators, whose kernels TVM writes: kernels, functions for a generator."""
     functions = [function for _, function in module.functions.items()]
     found = [not all(isinstance(function, relay.Function) for function in functions)]
 
