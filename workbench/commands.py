@@ -361,7 +361,8 @@ def _step_line(step: Step) -> str:
     if step.changed:
         line += f"  nodes {len(step.before.nodes)} -> {len(step.after.nodes)}"
         line += f", kernels {step.before.kernel_count} -> {step.after.kernel_count}"
-    return line + (f"  {step.error}" if step.error else "")
+    said = step.error or step.detail
+    return line + (f"  {said}" if said else "")
 
 
 def _print_table(table: pd.DataFrame, output: Path | None) -> None:

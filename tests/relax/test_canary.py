@@ -267,6 +267,11 @@ def buttons(widget: ipywidgets.Widget) -> set[tuple[str, str]]:
     return found
 
 
+def test_canary_fires_with_trust_in_a_shell(canary: Canary) -> None:
+    assert cli.main(["kernels", str(canary.path), "--trust"]) == 0
+    assert canary.ran()
+
+
 @pytest.mark.parametrize("what", ["count", "measure", "trace"])
 def test_canary_fires_with_trust(what: str, canary: Canary) -> None:
     canary.workload.trusted = True
