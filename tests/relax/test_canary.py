@@ -107,7 +107,7 @@ SHORT: dict[str, Any] = {"budget": 0.01}
 
 def compared(canary: Canary) -> Any:
     return wb.compare_compilers(
-        canary.workload, compilers=[wb.Compiler("relax"), wb.Compiler("relax", config=0)], **SHORT
+        canary.workload, compilers=[wb.Compiler("relax"), wb.Compiler("relax", config=wb.Config(opt_level=0))], **SHORT
     )
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from workbench.dialects.base import Workload
 
 UNTRUSTED = (
-    "this program came with kernels of its own, so nothing of it is compiled, run or folded to constants; "
+    "this program brings code of its own, so nothing of it is compiled, run or folded to constants; "
     "set `workload.trusted = True`, or --trust in a shell, if you trust its author"
 )
 _GENERATORS = re.compile(r"tirx?\.build|target\.build\.\w+|rela[xy]\.ext\.\w+|tvm\.(s_tir\.)?meta_schedule\.tune_\w+")
@@ -90,10 +90,27 @@ def ask() -> None:
         raise Untrusted(UNTRUSTED)
 
 
-def refuse_code(workload: Workload, brings_code: bool) -> None:
-    """Trust a received program if it brings no code; otherwise add the reason to its notes."""
-    workload.trusted = not brings_code
-    workload.notes += [UNTRUSTED] if brings_code else []
+def judge(
+    workload: Workload, kind: type, visit: Callable[[Any, Callable[[Any], None]], None], is_code: Callable[[Any], bool]
+) -> None:
+    """Trust a received program that holds operators alone, whose kernels TVM writes; note why another is not trusted.
+
+    Parameters
+    ----------
+    kind
+        The class of the dialect's functions; all others are kernels.
+    visit
+        The dialect's `post_order_visit`.
+    is_code
+        Returns whether an expression ends in code that TVM does not write for operators.
+    """
+    functions = [function for _, function in workload.module.functions.items()]
+    found = [not isinstance(function, kind) for function in functions]
+    for function in functions:
+        if isinstance(function, kind):
+            visit(function, lambda expr: found.append(is_code(expr)))
+    workload.trusted = not any(found)
+    workload.notes += [] if workload.trusted else [UNTRUSTED]
 
 
 def is_generated(function: Any, attribute: str, prefix: str) -> bool:

@@ -32,7 +32,7 @@ from workbench.dialects.relax.saved import dump as dump
 from workbench.dialects.relax.saved import load_json, load_metadata
 from workbench.dialects.relax.saved import restore as restore
 from workbench.dialects.relax.source_text import python, with_parameters
-from workbench.dialects.trust import is_generated, refuse_code
+from workbench.dialects.trust import is_generated, judge
 from workbench.errors import LoadError, first_line
 from workbench.graph.model import Graph
 from workbench.graph.nodes import Answers, Products
@@ -74,30 +74,17 @@ def _loaded(thing: Any, name: str) -> Workload:
         raise LoadError(
             f"this holds a {type(thing).__name__}, not an IRModule; save the whole module with tvm.ir.save_json"
         )
-    refuse_code(workload, brings_code(workload.module))
+    judge(workload, relax.Function, relax.analysis.post_order_visit, _is_code)
     return workload
 
 
-def brings_code(module: tvm.IRModule) -> bool:
-    """Return whether a module holds more than operators, whose kernels TVM writes.
-
-    It may bring kernels, functions that it calls by name, and functions for a code generator.
-    """
-    functions = [function for _, function in module.functions.items()]
-    found = [not all(isinstance(function, relax.Function) for function in functions)]
-
-    def note(expr: Any) -> None:
-        if isinstance(expr, relax.ExternFunc):
-            found.append(True)
-        elif isinstance(expr, relax.Call):
-            found.append(getattr(expr.op, "name", "") == "relax.call_py_func")
-        elif isinstance(expr, relax.Function):
-            found.append(is_generated(expr, "Codegen", "relax.ext."))
-
-    for function in functions:
-        if isinstance(function, relax.Function):
-            relax.analysis.post_order_visit(function, note)
-    return any(found)
+def _is_code(expr: Any) -> bool:
+    """Return whether an expression ends in code that TVM does not write for operators."""
+    if isinstance(expr, relax.Call):
+        return getattr(expr.op, "name", "") == "relax.call_py_func"
+    if isinstance(expr, relax.Function):
+        return is_generated(expr, "Codegen", "relax.ext.")
+    return isinstance(expr, relax.ExternFunc)
 
 
 def check_types(module: tvm.IRModule) -> None:

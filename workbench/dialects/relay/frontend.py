@@ -37,7 +37,7 @@ from workbench.dialects.relay.saved import checked, with_checked_metadata
 from workbench.dialects.relay.saved import dump as dump
 from workbench.dialects.relay.saved import restore as restore
 from workbench.dialects.relay.source_text import source as source
-from workbench.dialects.trust import is_generated, refuse_code
+from workbench.dialects.trust import is_generated, judge
 from workbench.errors import LoadError, TooDeep, UnknownOperator, last_line
 from workbench.graph.model import Graph, depth
 
@@ -92,7 +92,7 @@ def from_reading(reading: Reading, params: Mapping[str, Any], name: str, refused
     except LoadError as error:
         return _without_module(reading, name, error)
     workload = Workload(module, _arrays(params), name, NAME, [*reading.repairs, *assumed])
-    refuse_code(workload, brings_code(module))
+    judge(workload, relay.Function, relay.analysis.post_order_visit, _is_code)
     workload.notes += _contradictions(reading.graph(name), workload.graph)
     return workload
 
@@ -109,23 +109,13 @@ def _read_json(text: str, name: str) -> Workload:
         raise LoadError(
             f"this JSON holds a {type(module).__name__}, not an IRModule; save the whole module with tvm.ir.save_json"
         )
-    refuse_code(loaded, brings_code(loaded.module))
+    judge(loaded, relay.Function, relay.analysis.post_order_visit, _is_code)
     return loaded
 
 
-def brings_code(module: tvm.IRModule) -> bool:
-    """Return whether a module holds more than operators, whose kernels TVM writes: kernels, functions for a generator."""
-    functions = [function for _, function in module.functions.items()]
-    found = [not all(isinstance(function, relay.Function) for function in functions)]
-
-    def note(expr: relay.Expr) -> None:
-        if isinstance(expr, relay.Function):
-            found.append(is_generated(expr, "Compiler", "relay.ext."))
-
-    for function in functions:
-        if isinstance(function, relay.Function):
-            relay.analysis.post_order_visit(function, note)
-    return any(found)
+def _is_code(expr: relay.Expr) -> bool:
+    """Return whether an expression ends in code that TVM does not write for operators."""
+    return isinstance(expr, relay.Function) and is_generated(expr, "Compiler", "relay.ext.")
 
 
 def with_sizes(module: tvm.IRModule, shapes: Mapping[str, int | Sequence[int]]) -> tvm.IRModule:
