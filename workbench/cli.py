@@ -144,6 +144,9 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
     _add_inputs(parser)
     _add_params(parser)
     parser.add_argument(
+        "--trust", action="store_true", help="compile and run the kernels that the file brings: you trust its author"
+    )
+    parser.add_argument(
         "--timeout", type=float, default=TIMEOUT, metavar="SECONDS", help=f"for each build (default: {TIMEOUT:g})"
     )
 

@@ -17,6 +17,7 @@ from workbench.dialects.base import Workload
 from workbench.dialects.entries import Shapes
 from workbench.dialects.readers import PASTES, TEXTS
 from workbench.dialects.registry import installed
+from workbench.dialects.trust import UNTRUSTED
 from workbench.errors import LoadError, WorkbenchError, writing
 from workbench.graph.model import Graph
 from workbench.graph.received import Damaged, literal
@@ -44,7 +45,7 @@ BAD_FILE, LOST = 2, 3
 
 def trace(options: argparse.Namespace) -> int:
     """Run a pipeline, or the compiler's own, write the trace, and print the effect of each pass."""
-    workload = _model(options.model, options.params, options.inputs)
+    workload = _model(options.model, options.params, options.inputs, options.trust)
     if options.build:
         from workbench.pipeline.build import trace_build
 
@@ -100,7 +101,7 @@ def kernels(options: argparse.Namespace) -> int:
     from workbench.measurement.kernels import kernels as count
 
     found = count(
-        _model(options.model, options.params, options.inputs),
+        _model(options.model, options.params, options.inputs, options.trust),
         options.target,
         options.opt_level,
         options.disable,
@@ -122,10 +123,10 @@ def measure(options: argparse.Namespace) -> int:
     from workbench.measurement.columns import BRIEF
     from workbench.measurement.measure import measure as time
     from workbench.measurement.measure import raise_interrupt
-    from workbench.measurement.row import BROKEN
+    from workbench.measurement.row import BROKEN, UNTRUSTED
 
     rows = time(
-        _model(options.model, options.params, options.inputs),
+        _model(options.model, options.params, options.inputs, options.trust),
         [_config(text) for text in options.configs or ("0", "1", "2", "3")],
         options.target or ("llvm",),
         budget=options.budget,
@@ -135,7 +136,7 @@ def measure(options: argparse.Namespace) -> int:
         _write(csv_text(rows), options.output)
     print_line(rows[list(BRIEF)].to_string(index=False))
     raise_interrupt(rows)
-    return PASS_FAILED if rows["status"].isin(BROKEN).any() else 0
+    return PASS_FAILED if rows["status"].isin((*BROKEN, UNTRUSTED)).any() else 0
 
 
 def remarks(options: argparse.Namespace) -> int:
@@ -147,7 +148,7 @@ def remarks(options: argparse.Namespace) -> int:
     if options.model.endswith(".wbtrace"):
         found = collect(Trace.open(Path(options.model)))
     else:
-        workload = _model(options.model, options.params, options.inputs)
+        workload = _model(options.model, options.params, options.inputs, options.trust)
         settings = _settings(options.config)
         switches = tuple(options.disable), tuple(options.require), settings, options.passes or ""
         found = collect(workload, options.target, Config("", options.opt_level, *switches), timeout=options.timeout)
@@ -232,14 +233,15 @@ def export(options: argparse.Namespace) -> int:
     return 0
 
 
-def _model(source: str, params: Path | None, inputs: list[str]) -> Workload:
+def _model(source: str, params: Path | None, inputs: list[str], trust: bool = False) -> Workload:
     if is_sample(source):
         if inputs or params:
             raise LoadError(f"{source} has its shapes and parameters; leave --input and --params out")
         return samples.load_text(source)
     path, given = Path(source), _shapes(inputs)
     workload = load(path, params, shapes=_sizes(given)) if path.suffix in TEXTS else load(path, params, inputs=given)
-    _print_notes(workload.notes)
+    workload.trusted |= trust
+    _print_notes(note for note in workload.notes if not (trust and note == UNTRUSTED))
     return workload
 
 
@@ -359,7 +361,8 @@ def _step_line(step: Step) -> str:
     if step.changed:
         line += f"  nodes {len(step.before.nodes)} -> {len(step.after.nodes)}"
         line += f", kernels {step.before.kernel_count} -> {step.after.kernel_count}"
-    return line + (f"  {step.error}" if step.error else "")
+    said = step.error or step.detail
+    return line + (f"  {said}" if said else "")
 
 
 def _print_table(table: pd.DataFrame, output: Path | None) -> None:

@@ -120,6 +120,12 @@ class NoDevice(MeasureError):
     status = "not measured"
 
 
+class Untrusted(MeasureError):
+    """Kernels of a received program were to be compiled or run, and the user has not said that its author is trusted."""
+
+    status = "untrusted"
+
+
 class NoServer(MeasureError):
     """A tracker lends no device now: it does not answer, no server offers the key, or all are taken.
 

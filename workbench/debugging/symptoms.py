@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, cast
 from workbench.debugging.crash_key import key_of
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.counted import FAILED
-from workbench.errors import Cancelled, MeasureError, UnknownName, WorkbenchError, WorkerLost
+from workbench.errors import Cancelled, MeasureError, UnknownName, Untrusted, WorkbenchError, WorkerLost
 from workbench.measurement.build_and_time import MeasureOptions, no_device, reference
 from workbench.measurement.race import Race, race
 from workbench.measurement.row import CANCELLED, CRASHED, TIMEOUT
@@ -105,7 +105,7 @@ class Wrong:
                 return Finding(UNKNOWN, missing)
             found = _run("check", workload, config, limits, seed=limits.seed, reference=str(expected))
         except MeasureError as error:
-            _raise_cancelled(error)
+            _raise_unanswered(error)
             return Finding(UNKNOWN, f"it does not run: {error}")
         return Finding(NO if found["same"] else YES, found["said"])
 
@@ -120,7 +120,7 @@ class Crash:
         try:
             _build_and_run(workload, config, limits)
         except MeasureError as error:
-            _raise_cancelled(error)
+            _raise_unanswered(error)
             if error.status not in (CRASHED, RAISED):
                 return Finding(UNKNOWN, str(error))
             return Finding(YES, str(error), key_of(error))
@@ -137,7 +137,7 @@ class Hang:
         try:
             _build_and_run(workload, config, limits)
         except MeasureError as error:
-            _raise_cancelled(error)
+            _raise_unanswered(error)
             return Finding(YES if error.status == TIMEOUT else NO, str(error), TIMEOUT)
         return Finding(NO, f"it builds and runs within {limits.timeout:g} s")
 
@@ -172,7 +172,7 @@ class Larger:
         try:
             found = _run("look", workload, config, limits, final=False)["counts"]
         except MeasureError as error:
-            _raise_cancelled(error)
+            _raise_unanswered(error)
             return f"{config.label} is not counted: {error}"
         if found["status"] == FAILED or found[self.count] is None:
             return f"{config.label} is not counted: {found['reason'] or 'the plan of its memory is not exact'}"
@@ -193,7 +193,7 @@ class Slower:
         try:
             raced = race(workload, self.reference, config, limits.target, **how)
         except MeasureError as error:
-            _raise_cancelled(error)
+            _raise_unanswered(error)
             return Finding(UNKNOWN, str(error))
         return _of_race(raced)
 
@@ -305,7 +305,9 @@ def _run(job: str, workload: Workload, config: Config, limits: Limits, **more: o
     return worker(ROLE).run(job, workload, asked, **limits.of_a_job)
 
 
-def _raise_cancelled(error: MeasureError) -> None:
-    """Raise if the search was cancelled, which is an answer to no question."""
+def _raise_unanswered(error: MeasureError) -> None:
+    """Raise if the search was cancelled, or the program may not be built: these answer no question."""
+    if isinstance(error, Untrusted):
+        raise error
     if isinstance(error, WorkerLost) and error.status == CANCELLED:
         raise Cancelled(str(error)) from None

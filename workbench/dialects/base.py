@@ -81,8 +81,9 @@ class Workload:
     "assumptions and repairs made while loading"
     edits: str = ""
     "the cuts, kernels and regions requested since it was loaded, as the text of a Pipeline that repeats them"
-    trusted: bool = True
-    "False where kernels came with a text or a file; then no pass of `wb.trace` runs them. Set it if you trust its author"
+    trusted: bool = False
+    """Whether its kernels may be compiled and run (`trust.py`). True for the user's own objects and for programs of operators alone,
+    whose kernels TVM writes. Set it if you trust the author of the others."""
     entry: str = ""
     "the name that `main` had in the module it was chosen from; empty where nothing was chosen"
     shapes: Mapping[str, int | Sequence[int]] = field(default_factory=dict)
@@ -215,7 +216,7 @@ def runnable(graph: Graph, workload: Workload) -> Graph:
     """Return the graph of a workload with `ask_after`, which runs passes on the module; answers are kept, refusals are not."""
     given = weakref.ref(workload)  # the workload holds the graph
     own = Workload(workload.module, workload.params, workload.name, workload.dialect, trusted=workload.trusted)
-    bare = Workload(workload.module, {}, workload.name, workload.dialect)  # the parameters are not written to the child
+    bare = replace(own, params={})  # the parameters are not written to the child
     answers: dict[str, After] = {}
 
     def ask_after(passes: str) -> After:

@@ -16,6 +16,7 @@ from typing import Any
 from workbench.dialects import registry
 from workbench.dialects.facets import Tuning
 from workbench.dialects.scheduling import load_intrinsics
+from workbench.dialects.trust import ask
 from workbench.errors import last_line
 from workbench.wording import counted
 
@@ -86,6 +87,7 @@ def search(
     """
     from workbench.dialects.compiler.tvm_target import tuning_target  # it imports TVM
 
+    ask()
     here = registry.dialect(dialect).tuning
     load_intrinsics(here.INTRINSICS)
     ms = here.ms

@@ -10,17 +10,19 @@ import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict
 
 from workbench.analysis import cost
 from workbench.analysis.units import linked
 from workbench.dialects.base import Workload
+from workbench.dialects.compiler.counted import OK, UNFOLDED
 from workbench.dialects.compiler.cuda_code import compiled_for_elsewhere, for_elsewhere
 from workbench.dialects.facets import Built, Compiler
 from workbench.dialects.registry import dialect
 from workbench.dialects.scheduling import RECORDS
+from workbench.dialects.trust import UNTRUSTED, allowed
 from workbench.errors import MeasureError
 from workbench.graph.model import Graph
 from workbench.measurement.memory.compose import compose
@@ -102,7 +104,13 @@ def count(workload: Workload, *, target: str, config: Mapping[str, object], prog
     """Count the calls of a build, from the passes alone."""
     progress("Counting")
     target = resolved_target(workload, target)
-    return {"target": target, **compiler_of(workload).count(workload, target, config)}
+    return {"target": target, **_counts(workload, target, config)}
+
+
+def _counts(workload: Workload, target: str, config: Mapping[str, object]) -> dict[str, object]:
+    with allowed(workload.trusted) as refused:
+        found = compiler_of(workload).count(workload, target, config)
+    return {**found, "status": UNFOLDED, "reason": UNTRUSTED} if refused() and found["status"] == OK else found
 
 
 def look(
@@ -113,7 +121,7 @@ def look(
     target = resolved_target(workload, target)
     chosen = Config.of(config)
     program, context = program_of(workload, chosen, progress), chosen.context().to_data()
-    counts = compiler_of(workload).count(program, target, context)
+    counts = _counts(program, target, context)
     hashed = compiler_of(workload).fingerprint(program, target, context) if final else ""
     return {"counts": {**counts, "target": target}, "fingerprint": hashed}
 
@@ -122,9 +130,11 @@ def memory(workload: Workload, *, target: str, config: Mapping[str, object], pro
     """Plan the memory of a configuration's build; its pipeline is run first."""
     progress("Planning")
     target, chosen = resolved_target(workload, target), Config.of(config)
-    program = program_of(workload, chosen, progress)
-    planned = compiler_of(workload).plan(program, target, chosen.context().to_data())
-    return compose(planned, drawn(planned.module, workload), target, chosen).to_data()
+    with allowed(workload.trusted) as refused:
+        program = program_of(workload, chosen, progress)
+        planned = compiler_of(workload).plan(program, target, chosen.context().to_data())
+    plan = compose(planned, drawn(planned.module, workload), target, chosen)
+    return (replace(plan, notes=(*plan.notes, UNTRUSTED)) if refused() else plan).to_data()
 
 
 def write_final(

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from contextvars import copy_context
 from pathlib import Path
 from typing import TypeVar
 
@@ -175,7 +176,8 @@ def within(seconds: float, action: Callable[[], _T]) -> _T:
         except BaseException as error:  # noqa: BLE001  it is raised below, in the thread that waits
             errors.append(error)
 
-    thread = threading.Thread(target=run, daemon=True)
+    # in the context of the caller, whose program may be trusted
+    thread = threading.Thread(target=copy_context().run, args=(run,), daemon=True)
     thread.start()
     thread.join(seconds)
     if thread.is_alive():

@@ -16,6 +16,7 @@ from workbench.debugging.kernel_errors.scales import Scale, scales
 from workbench.dialects.base import Workload
 from workbench.dialects.facets import Built
 from workbench.dialects.registry import dialect
+from workbench.dialects.trust import allowed
 from workbench.errors import MeasureError
 from workbench.graph.model import Graph
 from workbench.jobs.build import Counted, compiler_of, counted, drawn, program_of, resolved_target, runner_of
@@ -54,6 +55,7 @@ def kernel_errors(
     config: Mapping[str, object],
     reference: str,
     seed: int,
+    trusted: bool,
     progress: Progress,
 ) -> dict[str, object]:
     """Return the errors of each call of a build, and the calls, the graph and the target of the build.
@@ -62,8 +64,16 @@ def kernel_errors(
     ----------
     reference
         The folder of the workload whose values are right.
+    trusted
+        Whether its kernels may run, and those of the workload.
     """
-    right = _reference(workload, reference)
+    with allowed(trusted):
+        return _compared(workload, target, config, _reference(workload, reference), seed, progress)
+
+
+def _compared(
+    workload: Workload, target: str, config: Mapping[str, object], right: Workload, seed: int, progress: Progress
+) -> dict[str, object]:
     build = _build(workload, target, Config.of(config), progress)
     progress("Building the reference")
     plain = _plain(right)

@@ -32,7 +32,7 @@ def apply(
         (step,) = Pipeline.parse(text)
         run = make_pass(dialect, step, workload.params)
     progress("Running a pass")
-    found = applied(dialect, run, workload.module, opt_level)
+    found = applied(dialect, run, workload.module, opt_level, trusted=workload.trusted)
     if found.status == "changed":
         dialect.frontend.dump(Workload(found.module, {}, workload.name, workload.dialect), Path(folder))
     return {"status": found.status, "seconds": found.seconds, "error": found.error, "detail": found.detail}
@@ -60,7 +60,9 @@ def effect(
         raise MeasureError(f"{here.failed.name} failed before any pass was tried: {here.failed.error}")
     tried = runner.run(Pipeline([*Pipeline.parse(after), PassStep(name, options)]), max(opt_level, ANY_LEVEL))
     step = tried.steps[-1]
-    answer = {"status": step.status, "error": step.error, "seconds": step.seconds}
+    # at this opt level only a pass that may not run kernels is skipped
+    status = "untried" if step.status == "skipped" else step.status
+    answer = {"status": status, "error": step.error or step.detail, "seconds": step.seconds}
     if not step.changed:
         return {**answer, "before": _counts(runner, here.end)}
     return {

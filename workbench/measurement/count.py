@@ -49,7 +49,7 @@ class Counts:
     target: str = field(default="", compare=False)
     "in full, as a build would use it"
     status: str = OK
-    "`failed` if no build of it runs, `lower bound` if dimensions are open"
+    "`failed` if no build of it runs, `lower bound` if dimensions are open, `not folded` if its kernels are not trusted"
     reason: str = field(default="", compare=False)
     "of a status other than `ok`"
 
@@ -73,7 +73,9 @@ def count(
     progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Counts:
-    """Run the graph-level passes of a build, in the child process, and count; no code is generated.
+    """Run the graph-level passes of a build, in the child process, and count.
+
+    Only FoldConstant compiles and runs kernels; of a program that is not trusted it folds nothing.
 
     Parameters
     ----------
@@ -126,7 +128,7 @@ class Final:
 def look(
     workload: Workload, config: Config, target: TargetLike = "llvm", *, final: bool = True, **how: Unpack[JobOptions]
 ) -> Final:
-    """Run the passes of a configuration in the child process; no code is generated.
+    """Run the passes of a configuration in the child process, and count.
 
     Parameters
     ----------

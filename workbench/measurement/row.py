@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.counted import FAILED as FAILED
 from workbench.dialects.compiler.counted import OK as OK
-from workbench.errors import WorkbenchError
+from workbench.errors import Untrusted, WorkbenchError
 from workbench.measurement.machine import conditions
 from workbench.measurement.repeats import quartiles
 from workbench.pipeline.config import Config
@@ -36,6 +36,8 @@ NOT_MEASURED = "not measured"
 "there is no device for its target: it has counts, and the message names the missing device"
 NO_SERVER = "no server"
 "the tracker lent no device: not a fault of the configuration, and it may lend one later"
+UNTRUSTED = Untrusted.status
+"kernels came with the program, and the user has not said that its author is trusted: nothing was compiled"
 
 COUNTED = "counted"
 "it has counts; no time was requested"
@@ -43,7 +45,7 @@ PENDING, RUNNING = "pending", "running"
 "it waits; it is being measured"
 UNDER_WAY = (PENDING, RUNNING)
 
-ALL = (OK, WRONG, FAILED, CRASHED, TIMEOUT, OUT_OF_MEMORY, CANCELLED, INTERRUPTED, NOT_MEASURED, NO_SERVER)
+ALL = (OK, WRONG, FAILED, CRASHED, TIMEOUT, OUT_OF_MEMORY, CANCELLED, INTERRUPTED, NOT_MEASURED, NO_SERVER, UNTRUSTED)
 BROKEN = (WRONG, FAILED, CRASHED, TIMEOUT, OUT_OF_MEMORY)
 "the configuration's own fault"
 

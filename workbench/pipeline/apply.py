@@ -6,7 +6,7 @@ import base64
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from workbench.dialects.base import Workload
 from workbench.dialects.facets import Dialect
 from workbench.dialects.registry import dialect_of
+from workbench.dialects.trust import UNTRUSTED, allowed
 from workbench.errors import MeasureError, PipelineError, WorkbenchError, WorkerLost, sentence, words
 from workbench.pipeline.spec import PassStep, Pipeline, is_rewriter
 from workbench.temporary import temporary_folder
@@ -51,7 +52,7 @@ class Applied:
     error: str = ""
     "one sentence"
     detail: str = ""
-    "the whole message"
+    "the whole message, or the reason for a pass that was skipped or folded nothing"
 
 
 def make_pass(dialect: Dialect, step: PassStep, params: Mapping[str, object]) -> object:
@@ -73,8 +74,24 @@ def make_pass(dialect: Dialect, step: PassStep, params: Mapping[str, object]) ->
     return dialect.passes.make(step.name, step.options)
 
 
-def applied(dialect: Dialect, run: object, module: object, opt_level: int) -> Applied:
-    """Run a pass and catch everything that it raises; the given module is not changed."""
+def applied(dialect: Dialect, run: object, module: object, opt_level: int, *, trusted: bool) -> Applied:
+    """Run a pass and catch everything that it raises; the given module is not changed.
+
+    Parameters
+    ----------
+    trusted
+        Whether the pass may compile and run kernels. A pass that may not, and changes nothing else, was skipped.
+    """
+    with allowed(trusted) as refused:
+        found = _applied(dialect, run, module, opt_level)
+    if not refused():
+        return found
+    if found.error and UNTRUSTED not in found.detail:
+        return replace(found, error=f"{found.error}; {UNTRUSTED}")
+    return replace(found, status="skipped" if found.module is None else found.status, error="", detail=UNTRUSTED)
+
+
+def _applied(dialect: Dialect, run: object, module: object, opt_level: int) -> Applied:
     is_pass = dialect.passes.is_pass(run)
     if is_pass and dialect.passes.opt_level_of(run) > opt_level:
         level = dialect.passes.opt_level_of(run)

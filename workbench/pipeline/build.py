@@ -97,7 +97,7 @@ def traced(
             row["status"],
             row["seconds"],
             row["error"],
-            row["error"],
+            row["detail"],
             row["depth"],
         )
         for row in answer["steps"]

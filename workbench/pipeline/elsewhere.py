@@ -81,7 +81,7 @@ class Environment:
         made = GraphOnly(
             read_graph(folder), "only a child process has this program; load the model with wb.load", answer["notes"]
         )
-        made.trusted = recipe.trusted or not answer["has_kernels"]
+        made.trusted = recipe.trusted or answer["trusted"]
         made.shapes = answer.get("shapes", {})
         self.worker().adopt(made, folder)
         return made

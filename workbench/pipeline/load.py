@@ -193,7 +193,7 @@ def _load_in_child(
             raise from_data(answer["error"])
         workload = dialect.frontend.restore(Path(folder)) if answer["saved"] else again()
         graph = Graph.from_json((Path(folder) / "graph.json").read_text(encoding="utf-8"))
-    workload.name, workload.notes, workload.trusted = name, answer["notes"], not answer["has_kernels"]
+    workload.name, workload.notes, workload.trusted = name, answer["notes"], answer["trusted"]
     workload._graph = runnable(graph, workload)  # noqa: SLF001
     return workload
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from workbench.dialects.base import SAFE_DEPTH, Workload, workload_of
 from workbench.dialects.registry import dialect_of
+from workbench.dialects.trust import UNTRUSTED
 from workbench.errors import Cancelled, MeasureError, TooDeep, WorkbenchError, WorkerLost, last_line
 from workbench.graph.after import After
 from workbench.graph.model import Graph, depth
-from workbench.pipeline.apply import BIND, Applied, applied, default_pipeline, make_pass
+from workbench.pipeline.apply import BIND, applied, default_pipeline, make_pass
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
@@ -29,13 +30,10 @@ from workbench.worker.progress import showing_progress
 if TYPE_CHECKING:
     from tvm.ir import IRModule
 
-RUN_KERNELS = frozenset({"FoldConstant", "MetaScheduleTuneIRMod", "MetaScheduleTuneTIR"})
-"passes that compile kernels of the module and run them"
 ANY_LEVEL = 4
 "the opt_level at which TVM runs every pass"
 ASK_SECONDS = 60.0
 "seconds for the passes that a Graph asks about"
-_UNTRUSTED = "runs kernels of the module, and these came with a text or a file; set `workload.trusted = True` if you trust its author"
 
 
 def trace(
@@ -141,7 +139,7 @@ class Runner:
             if run is None:
                 steps.append(Step(step.text, state, state, "off", run=step.run))
             else:
-                key = (state, step.run or step.text, opt_level)
+                key = (state, step.run or step.text, opt_level, self.workload.trusted)
                 # the same step as in the trace before, so its diff is reused if known
                 steps.append(
                     self._remembered(key, lambda s=state, p=step, r=run: self._step(p, r, s, opt_level, cancelled))
@@ -165,24 +163,20 @@ class Runner:
             with self._lock:
                 # another thread may have been faster
                 found = self._workloads.setdefault(state, new)
+        found.trusted = self.workload.trusted
         return found
 
     def _remembered(self, key: tuple[object, ...], make: Callable[[], Step]) -> Step:
         if key not in self._steps:
-            step = make()
-            if step.error.endswith(_UNTRUSTED):
-                return step  # the user may trust the module later
-            self._steps[key] = step
+            self._steps[key] = make()
             if len(self._steps) > self.MEMORY:
                 self._steps.popitem(last=False)
         self._steps.move_to_end(key)
         return self._steps[key]
 
     def _step(self, step: PassStep, run: object, state: State, opt_level: int, cancelled: Callable[[], bool]) -> Step:
-        if not self.workload.trusted and RUN_KERNELS.intersection(_names(step.name, run)):
-            found = Applied("error", error=f"{step.name} {_UNTRUSTED}", detail=f"{step.name} {_UNTRUSTED}")
-        elif self.timeout is None:
-            found = applied(self.dialect, run, state.module, opt_level)
+        if self.timeout is None:
+            found = applied(self.dialect, run, state.module, opt_level, trusted=self.workload.trusted)
         else:
             from workbench.pipeline.apply import applied_in_child
 
@@ -215,7 +209,9 @@ def run_here(workload: Workload, passes: str) -> After:
     except WorkbenchError as error:
         return After(workload.graph, failure=str(error))
     if found.failed is not None:
-        return After(workload.graph, failure=found.failed.error, tried=not found.failed.error.endswith(_UNTRUSTED))
+        return After(workload.graph, failure=found.failed.error)
+    if any(step.detail == UNTRUSTED for step in found.steps):
+        return After(workload.graph, failure=UNTRUSTED, tried=False)
     return After(workload.graph, found.end.graph)
 
 
@@ -242,13 +238,3 @@ def run_in_child(workload: Workload, graph: Graph, passes: str) -> After:
         return After(graph, failure=str(error))
     after = found["graph"]
     return After(graph, None if after is None else Graph.from_data(after), found["failure"], found["tried"])
-
-
-def _names(name: str, run: object) -> Iterator[str]:
-    """Yield the names of a pass, and of those that it runs if it is a Sequential."""
-    yield name
-    info = getattr(run, "info", None)
-    for inner in getattr(run, "passes", None) or ():
-        yield from _names("", inner)
-    if info is not None:
-        yield str(info.name)

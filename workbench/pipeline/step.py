@@ -59,12 +59,12 @@ class Step:
     state_before: State
     state_after: State
     status: str
-    "changed, same, error, skipped (TVM does not run it at this opt_level) or off"
+    "changed, same, error, skipped (TVM does not run it at this opt_level, or its kernels are not trusted) or off"
     seconds: float = 0.0
     error: str = ""
     "one sentence, if the pass failed; the state after it is then the last good one"
     detail: str = ""
-    "TVM's whole message"
+    "TVM's whole message, or why it was skipped or folded nothing"
     depth: int = 0
     "number of enclosing passes that are steps too"
     run: object = None

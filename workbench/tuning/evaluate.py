@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.errors import NoDevice, NoServer, WorkbenchError, WorkerLost
+from workbench.errors import NoDevice, NoServer, Untrusted, WorkbenchError, WorkerLost
 from workbench.measurement.count import Final, look
 from workbench.measurement.measure import measure, raise_interrupt
 from workbench.measurement.remote.tracker import Tracker
-from workbench.measurement.row import CANCELLED, NO_SERVER, NOT_MEASURED, OK, status_of
+from workbench.measurement.row import CANCELLED, NO_SERVER, NOT_MEASURED, OK, UNTRUSTED, status_of
 from workbench.pipeline.config import Config
 from workbench.pipeline.config import check_config as legal
 from workbench.tuning.space import Assignment
@@ -178,6 +178,8 @@ class Evaluator:
             Nothing can be timed for this target here.
         NoServer
             The tracker lends no device now.
+        Untrusted
+            The program may not be built.
         BuildInProgress
             Another candidate under way has the same final module; the exception has this trial's counts.
         """
@@ -232,6 +234,8 @@ class Evaluator:
             raise NoDevice(
                 f"{row['message']}; tune for 'kernels' or 'bytes', or give remote= a tracker with such a device"
             )
+        if row["status"] == UNTRUSTED:
+            raise Untrusted(str(row["message"]))
         if row["status"] == NO_SERVER:
             raise NoServer(str(row["message"]))
         values = {**trial.values, **{name: row[name] for name in MEASURED if row[name] is not None}}

@@ -20,6 +20,7 @@ from typing import Protocol, TypedDict
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect
+from workbench.dialects.trust import allowed, refuse_by_default
 from workbench.errors import WorkbenchError, sentence
 from workbench.worker.limits import end_copies, limited
 
@@ -51,6 +52,7 @@ def serve(find_job: Callable[[str], Job]) -> None:
         # TVM binds a notebook's thread to one core, and a process that it starts inherits that
         os.sched_setaffinity(0, hello["cores"])
     address = tuple(hello["address"]) if isinstance(hello["address"], list) else hello["address"]
+    refuse_by_default()
     line = Line(Client(address, authkey=bytes.fromhex(hello["key"])))
     workloads: OrderedDict[str, Workload] = OrderedDict()
     with suppress(EOFError):
@@ -116,7 +118,8 @@ def _do(
             progress("Starting TVM")
         given = () if message["workload"] is None else (_workload(message["workload"], workloads),)
         job = find_job(message["job"])
-        with limited(message["memory"]), end_copies():
+        trusted = message["workload"] is not None and message["workload"]["trusted"]
+        with limited(message["memory"]), end_copies(), allowed(trusted):
             result = job(*given, progress=progress, **message["arguments"])
         answer = {"event": "done", "result": result}
     except WorkbenchError as error:

@@ -203,6 +203,7 @@ def kernel_errors(
             "target": target_text(target),
             "config": how.to_data(),
             "reference": str(worker().written(right)),
+            "trusted": workload.trusted and right.trusted,
             "seed": seed,
         }
         answer = worker().run(

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
 from workbench.dialects.base import Workload
+from workbench.dialects.trust import UNTRUSTED
 from workbench.errors import WorkbenchError
 from workbench.measurement.race import Race, race
 from workbench.pipeline.config import Config
@@ -147,9 +148,13 @@ class Lints(Sequence[Lint]):
         answers = ["" if each.race is None else each.race.answer for each in self.lints]
         return frame.assign(faster=answers, ratio=pd.array(ratios, dtype="Float64"))
 
+    @property
+    def _title(self) -> str:
+        return counted(len(self), "lint") + ("" if self.workload.trusted else f"; {UNTRUSTED}")
+
     def __str__(self) -> str:
-        return "\n".join([counted(len(self), "lint"), *(str(each) for each in self.lints)])
+        return "\n".join([self._title, *(str(each) for each in self.lints)])
 
     def _repr_html_(self) -> str:
         rows = ({"lint": each.name, "": each.message, "bytes": each.bytes, "fix": each.fix} for each in self.lints)
-        return html_table(counted(len(self), "lint"), rows)
+        return html_table(self._title, rows)

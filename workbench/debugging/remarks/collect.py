@@ -12,6 +12,7 @@ from workbench.debugging.remarks.remark import ANALYSIS, MISSED, Remark
 from workbench.debugging.remarks.result import Remarks
 from workbench.debugging.remarks.steps import pass_of, ran
 from workbench.dialects.base import Workload
+from workbench.dialects.trust import UNTRUSTED
 from workbench.errors import Cancelled, WorkbenchError, instead
 from workbench.pipeline.build import trace_build
 from workbench.pipeline.config import Config
@@ -108,6 +109,8 @@ def _of_step(made: Trace, step: Step) -> Iterator[Remark]:
     name = pass_of(step)
     if step.error:
         yield Remark(MISSED, name, "failed", f"The pass failed: {step.error}.")
+    elif step.detail == UNTRUSTED:
+        yield Remark(ANALYSIS, name, "untrusted", f"Its constants are not folded: {UNTRUSTED}.")
     elif not ran(step):
         yield Remark(ANALYSIS, name, step.status, _NOT_RUN[step.status])
     elif name == FUSE_OPS:

@@ -9,8 +9,8 @@ from typing import Any
 
 from workbench.analysis.tensors import Tensor
 
-OK, FAILED, OPEN = "ok", "failed", "lower bound"
-"status of counts: a build of the program runs; none does; one runs, and tensors with open dimensions count no bytes"
+OK, FAILED, OPEN, UNFOLDED = "ok", "failed", "lower bound", "not folded"
+"status of counts: a build runs; none does; one runs, and tensors with open dimensions count no bytes; the program is not trusted"
 GIVE_SIZES = "give the open dimensions values with shapes=, or load the model with inputs="
 OUTSIDE = -1
 "in place of a call: an input of the program, or its result"

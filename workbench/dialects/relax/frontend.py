@@ -33,6 +33,7 @@ from workbench.dialects.relax.saved import dump as dump
 from workbench.dialects.relax.saved import load_json, load_metadata
 from workbench.dialects.relax.saved import restore as restore
 from workbench.dialects.relax.source_text import python, with_parameters
+from workbench.dialects.trust import is_generated, judge
 from workbench.errors import LoadError, Unread, last_line
 from workbench.graph.model import Graph
 from workbench.graph.nodes import Answers, Products
@@ -52,7 +53,7 @@ def load(source: Any, params: Mapping[str, Any] | None, name: str) -> Workload |
             "this module holds no Relax function, so there is no graph to show; load the module from before lowering"
         )
     compat.walk(source)
-    return Workload(source, _arrays(source, params or {}), name, NAME, noted(source))
+    return Workload(source, _arrays(source, params or {}), name, NAME, noted(source), trusted=True)
 
 
 def read(text: str, is_json: bool, name: str) -> Workload:
@@ -76,7 +77,17 @@ def _loaded(thing: Any, name: str) -> Workload:
         raise LoadError(
             f"this holds a {type(thing).__name__}, not an IRModule; save the whole module with tvm.ir.save_json"
         )
+    judge(workload, relax.Function, relax.analysis.post_order_visit, _is_code)
     return workload
+
+
+def _is_code(expr: Any) -> bool:
+    """Return whether an expression ends in code that TVM does not write for operators."""
+    if isinstance(expr, relax.Call):
+        return getattr(expr.op, "name", "") == "relax.call_py_func"
+    if isinstance(expr, relax.Function):
+        return is_generated(expr, "Codegen", "relax.ext.")
+    return isinstance(expr, relax.ExternFunc)
 
 
 def check_types(module: tvm.IRModule) -> None:

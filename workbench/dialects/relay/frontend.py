@@ -37,6 +37,7 @@ from workbench.dialects.relay.saved import checked, with_checked_metadata
 from workbench.dialects.relay.saved import dump as dump
 from workbench.dialects.relay.saved import restore as restore
 from workbench.dialects.relay.source_text import source as source
+from workbench.dialects.trust import is_generated, judge
 from workbench.errors import LoadError, TooDeep, UnknownOperator, Unread, last_line
 from workbench.graph.model import Graph, depth
 
@@ -62,7 +63,7 @@ def load(source: Any, params: Mapping[str, Any] | None, name: str) -> Workload |
         source = _module_of(source)
     if not isinstance(source, tvm.IRModule):
         return None
-    return Workload(infer_types(source), _arrays(params or {}), name, NAME)
+    return Workload(infer_types(source), _arrays(params or {}), name, NAME, trusted=True)
 
 
 def read(text: str, is_json: bool, name: str) -> Workload:
@@ -91,6 +92,7 @@ def from_reading(reading: Reading, params: Mapping[str, Any], name: str, refused
     except LoadError as error:
         return _without_module(reading, name, error)
     workload = Workload(module, _arrays(params), name, NAME, [*reading.repairs, *assumed])
+    judge(workload, relay.Function, relay.analysis.post_order_visit, _is_code)
     workload.notes += _contradictions(reading.graph(name), workload.graph)
     return workload
 
@@ -107,7 +109,13 @@ def _read_json(text: str, name: str) -> Workload:
         raise LoadError(
             f"this JSON holds a {type(module).__name__}, not an IRModule; save the whole module with tvm.ir.save_json"
         )
+    judge(loaded, relay.Function, relay.analysis.post_order_visit, _is_code)
     return loaded
+
+
+def _is_code(expr: relay.Expr) -> bool:
+    """Return whether an expression ends in code that TVM does not write for operators."""
+    return isinstance(expr, relay.Function) and is_generated(expr, "Compiler", "relay.ext.")
 
 
 def with_sizes(module: tvm.IRModule, shapes: Mapping[str, int | Sequence[int]]) -> tvm.IRModule:

@@ -30,7 +30,9 @@ def memory(
     progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> MemoryPlan:
-    """Run the graph-level passes and TVM's memory planner, in the child process; no code is generated.
+    """Run the graph-level passes and TVM's memory planner, in the child process.
+
+    Only FoldConstant compiles and runs kernels; of a program that is not trusted it folds nothing.
 
     Parameters
     ----------

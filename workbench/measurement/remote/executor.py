@@ -50,6 +50,7 @@ def submitted(
     order = {
         "dialect": workload.dialect,
         "name": workload.name,
+        "trusted": workload.trusted,
         "shapes": dict(workload.shapes),
         "limits": workload.sent_limits(),
         "target": target,
@@ -83,7 +84,13 @@ def build(order: Mapping[str, Any]) -> dict[str, Any]:
         _unpack(order["files"], here / "workload")
         built.mkdir()
         workload = Workload(
-            None, {}, order["name"], order["dialect"], shapes=order["shapes"], known_limits=order["limits"]
+            None,
+            {},
+            order["name"],
+            order["dialect"],
+            trusted=order["trusted"],
+            shapes=order["shapes"],
+            known_limits=order["limits"],
         )
         child = worker(ROLE)
         child.adopt(workload, Path(order["workload"] or here / "workload"))

@@ -29,6 +29,7 @@ from workbench.dialects.relax.compiler.probes import probed as probed
 from workbench.dialects.relax.compiler.running import Running, with_imports
 from workbench.dialects.relax.entries import run_alone
 from workbench.dialects.scheduling import scheduled
+from workbench.dialects.trust import ask
 from workbench.errors import MeasureError
 
 
@@ -57,6 +58,7 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], instrum
     The pipeline is passed by name: TVM's default fuses for a GPU only, and leaves every operator of a CPU build a
     kernel.
     """
+    ask()
     made = make_target(target)
     watch = Watch()
     with compiled_where_it_runs(target), scheduled(config, "relax"), pass_context(config, [watch, *instruments]):

@@ -19,6 +19,7 @@ from workbench.dialects.facets import KernelTime
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.compiler.following import Following, handed_over
 from workbench.dialects.relax.entries import with_values
+from workbench.dialects.trust import ask
 from workbench.errors import MeasureError
 
 
@@ -37,6 +38,7 @@ class Running:
     kernel_method = "each call by itself when its turn comes in a run (VM.set_instrument), repeated by time_evaluator"
 
     def __init__(self, workload: Workload, library: Any, device: Any, seed: int) -> None:
+        ask()
         self.device = device
         self.machine = relax.VirtualMachine(library, device)
         self.modules = list(with_imports(getattr(library, "mod", library)))

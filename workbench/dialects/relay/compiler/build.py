@@ -31,6 +31,7 @@ from workbench.dialects.relay.compiler.running import Running
 from workbench.dialects.relay.diagnostics import as_error
 from workbench.dialects.relay.entries import open_dimensions, unshared
 from workbench.dialects.scheduling import scheduled
+from workbench.dialects.trust import ask
 from workbench.errors import MeasureError
 from workbench.quoting import shell
 
@@ -70,6 +71,7 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], instrum
     MeasureError
         An input has an open dimension; the graph executor plans its memory before it runs.
     """
+    ask()
     refuse_without_main(workload, MeasureError)
     _refuse_open(workload)
     made = make_target(target)

@@ -18,6 +18,7 @@ from workbench.dialects.compiler.inputs import limit_of, random_values
 from workbench.dialects.compiler.launches import evaluated
 from workbench.dialects.compiler.run_calls import Made, RanCall
 from workbench.dialects.facets import KernelTime
+from workbench.dialects.trust import ask
 from workbench.errors import MeasureError
 
 Entry = tuple[int, int]
@@ -111,6 +112,7 @@ class Running:
     kernel_method = METHOD
 
     def __init__(self, workload: Workload, library: Any, device: Any, seed: int) -> None:
+        ask()
         self.library = library
         self.device = device
         self.inputs = random_inputs(workload, seed)
