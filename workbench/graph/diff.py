@@ -93,6 +93,9 @@ class GraphDiff:
 def diff(before: Graph | HasGraph, after: Graph | HasGraph) -> GraphDiff:
     """Compare two graphs of one program. `diff(after, before)` is the inverse of `diff(before, after)`.
 
+    Nodes of two graphs of one trace are followed from pass to pass (`workbench.graph.compose` has the rules), so the changes of
+    several passes are those that the passes made.
+
     Parameters
     ----------
     before, after
@@ -111,6 +114,28 @@ def diff(before: Graph | HasGraph, after: Graph | HasGraph) -> GraphDiff:
     GraphDiff(kept 1, changed 1, removed 1)
     """
     before, after = graph_of(before, "diff"), graph_of(after, "diff")
+    followed = _followed(before, after)
+    if followed is None and (back := _followed(after, before)) is not None:
+        return back.inverse()
+    return matched(before, after) if followed is None else followed
+
+
+def _followed(before: Graph, after: Graph) -> GraphDiff | None:
+    """Return the composition of the diffs between two graphs of one trace; None if `before` is not in the other's history."""
+    history = after.history
+    place = next((place for place, graph in enumerate(history) if graph is before), None)
+    if place is None or len(history) == 1:
+        return None
+    if id(before) not in after.composed:
+        from workbench.graph.compose import compose
+
+        steps = [graph.changes for graph in history[place + 1 :]]
+        after.composed[id(before)] = steps[0] if len(steps) == 1 else compose(steps, before, after)
+    return after.composed[id(before)]
+
+
+def matched(before: Graph, after: Graph) -> GraphDiff:
+    """Compare two graphs by themselves, without those between them."""
     # matching makes greedy choices, so both directions are computed in one of them
     if _in_order(before, after):
         return _Matching(before, after).result()

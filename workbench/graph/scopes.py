@@ -27,6 +27,8 @@ class Scope:
     name: str
     parent: int | None = None
     "index of the scope around it, which comes before it"
+    path: tuple[str, ...] = ()
+    "names of the scopes around it and its own, as the importer gave them; empty where it is found by repeats"
 
 
 @dataclass(frozen=True)
@@ -89,29 +91,32 @@ def function_of(graph: Graph) -> list[int | None]:
     return [None if node.group is None else function[node.group] for node in graph.nodes]
 
 
-def carried(before: Graph, after: Graph, changes: GraphDiff, found: Scopes) -> tuple[Scopes, Scopes]:
-    """Return the scopes of the graph before, for both graphs: a common node is in the same box on both sides.
+def carried(before: Graph, after: Graph, changes: GraphDiff) -> Scopes:
+    """Return the layers of the graph before, for the graph after: a common node is in the same box in both.
 
-    An added node is in the last scope that it is computed from; without one, in the common scope of its users.
+    An added node is in the scope that its own path names. Without a path it is in the last scope that it is computed from;
+    without one, in the common scope of its users.
     """
+    found = before.layers
     home: list[int | None] = [None] * len(after.nodes)
     fixed = bytearray(len(after.nodes))
     for b, images in changes.mapping.items():
         for a in images:
             if not fixed[a]:
                 home[a], fixed[a] = found.home[b], 1
+    named = {scope.path: at for at, scope in enumerate(found.scopes) if scope.path}
     for a, inputs in enumerate(after.inputs):
-        if not fixed[a]:
+        if fixed[a]:
+            continue
+        own = [named[prefix] for prefix in _prefixes(path_of(after.nodes[a])) if prefix in named] if named else []
+        if own:
+            home[a], fixed[a] = own[-1], 1
+        else:
             home[a] = max((at for i in inputs if (at := home[i]) is not None), default=None)
     for a in range(len(after.nodes) - 1, -1, -1):
         if not fixed[a] and home[a] is None:
             home[a] = found.common(home[user] for user, _ in after.consumers[a])
-    now = settled(after, Scopes(found.scopes, tuple(home)))
-    # a kernel of the graph after may cross a border
-    was = list(found.home)
-    for b, images in changes.mapping.items():
-        was[b] = now.home[images[0]]
-    return settled(before, Scopes(found.scopes, tuple(was))), now
+    return settled(after, Scopes(found.scopes, tuple(home)))
 
 
 def with_scopes(graph: Graph, found: Scopes) -> Graph:
@@ -218,7 +223,7 @@ def named_scopes(graph: Graph) -> Scopes | None:
     # in program order, a scope before its contents
     names = dict.fromkeys(prefix for path in paths for prefix in _prefixes(path))
     places = {path: at for at, path in enumerate(names)}
-    scopes = tuple(Scope(path[-1], places.get(path[:-1])) for path in names)
+    scopes = tuple(Scope(path[-1], places.get(path[:-1]), path) for path in names)
     return settled(graph, _pruned(_filled(graph, Scopes(scopes, tuple(places.get(path) for path in paths)))))
 
 
@@ -251,7 +256,9 @@ def _pruned(found: Scopes) -> Scopes:
         around = None if scope.parent is None else instead[scope.parent]
         held = total if around is None else sizes[around]
         instead.append(around if sizes[at] < LEAST_IN_SCOPE or sizes[at] == held else at)
-    scopes = tuple(Scope(scope.name, None if scope.parent is None else instead[scope.parent]) for scope in found.scopes)
+    scopes = tuple(
+        replace(scope, parent=None if scope.parent is None else instead[scope.parent]) for scope in found.scopes
+    )
     return Scopes(scopes, tuple(None if home is None else instead[home] for home in found.home))
 
 

@@ -31,12 +31,18 @@ class State:
         self.module = module
         self.kept = kept
         "the module in the child process: a trace's number, and the place in it"
+        self.made_from: State | None = None
+        "the state before the pass that made this one; its Trace sets it"
         self._graph = graph
         self._text = text
 
     @cached_property
     def graph(self) -> Graph:
-        return self._graph()
+        graph, before = self._graph(), self.made_from
+        if before is not None:
+            graph.follow(lambda: before.graph)
+        # the diffs and layers of a trace know its graphs by identity, so a second thread gets the same graph
+        return self.__dict__.setdefault("graph", graph)
 
     @cached_property
     def text(self) -> str:
@@ -85,7 +91,7 @@ class Step:
 
     @cached_property
     def diff(self) -> GraphDiff:
-        """The pass's changes to the graph."""
+        """The pass's changes to the graph; those of the passes that it ran, one after the other."""
         return diff(self.before, self.after)
 
     def __repr__(self) -> str:

@@ -37,7 +37,7 @@ def kernel_graph(report: FusionReport) -> Graph:
         groups.append(box)
         home |= dict.fromkeys(kernel.nodes, box.id)
     nodes = tuple(node if home[node.id] == node.group else replace(node, group=home[node.id]) for node in graph.nodes)
-    return replace(graph, nodes=nodes, groups=tuple(groups))
+    return replace(graph, nodes=nodes, groups=tuple(groups)).follow(lambda: graph)
 
 
 def called(kernel: FusedGroup) -> str:

@@ -218,15 +218,14 @@ class PassStepper(View):
 
     # -- the saved page
 
-    def shown_graphs(self) -> Shown:
+    def shown_graphs(self) -> tuple[Graph, Graph, GraphDiff]:
         before, after = self.shown
         return self._states.graph(before), self._states.graph(after), self._states.diff(before, after)
 
     def _traits_to_draw(self) -> dict[str, object]:
-        before, after = (self._states.drawn(state) for state in self.shown)
-        changes = encode_diff(self._states.diff(*self.shown), before, after)
-        shown = {"before": encode_graph(before.layered), "after": encode_graph(after.layered), "diff": changes}
-        return {**saved_traits(self), **shown, "titles": self._titles()}
+        before, after, changes = self.shown_graphs()
+        graphs = {"before": encode_graph(before.layered), "after": encode_graph(after.layered)}
+        return {**saved_traits(self), **graphs, "diff": encode_diff(changes, before, after), "titles": self._titles()}
 
     def _traits_to_save(self) -> dict[str, object]:
         return {**saved_traits(self), "saved_trace": saved_trace(self._states, self.shown)}
