@@ -70,7 +70,9 @@ def unnumbered(op: str) -> str:
 
 def layered_pair(before: Graph, after: Graph, changes: GraphDiff) -> tuple[Graph, Graph]:
     """Return both graphs with the same layers around their common nodes, so that a node stays in its box."""
-    if before.history[0] is after.history[0] or any(g.kind == "scope" for graph in (before, after) for g in graph.groups):
+    if before.history[0] is after.history[0] or any(
+        g.kind == "scope" for graph in (before, after) for g in graph.groups
+    ):
         return before.layered, after.layered
     if before.layers.scopes:
         return before.layered, with_scopes(after, carried(before, after, changes))

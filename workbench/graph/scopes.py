@@ -47,6 +47,27 @@ class Scopes:
             shared = list(chain) if shared is None else [at for at in shared if at in chain]
         return shared[0] if shared else None
 
+    def together(
+        self, homes: Sequence[int | None], readers: Sequence[int | None], sources: Collection[int]
+    ) -> int | None:
+        """Return the scope for something that belongs to several: the common one, which says no more than is known.
+
+        Where a box would then be before and after it, since it holds a source and a reader, it is the scope of the first reader.
+
+        Parameters
+        ----------
+        homes, readers
+            The scopes of its parts, and those of the parts that others read.
+        sources
+            The scopes of the values that it is computed from.
+        """
+        common = self.common(homes)
+        outside = {*self.around(common)}
+        inner = {at for reader in readers for at in self.around(reader) if at not in outside}
+        if any(at in inner for source in sources for at in self.around(source)):
+            return readers[0]
+        return common
+
     def around(self, home: int | None) -> Iterator[int]:
         """Iterate over the scope and those around it, innermost first."""
         while home is not None:
@@ -55,16 +76,22 @@ class Scopes:
 
 
 def settled(graph: Graph, found: Scopes) -> Scopes:
-    """Return the scopes with every kernel moved to the scope of its result, and its weights with it.
+    """Return the scopes with every kernel in one: that which its operators share. Weights are where they are read.
 
-    Only its result leaves a kernel, so its other nodes can move there from any earlier scope without making a cycle.
+    Only its result leaves a kernel, so its other nodes can also move to the scope of the result without making a cycle.
     """
     home, unit = list(found.home), unit_of(graph)
-    result: dict[int, int] = {}
-    for id in range(len(home) - 1, -1, -1):
-        kernel = unit[id]
+    kernels: dict[int, list[int]] = {}
+    for id, kernel in enumerate(unit):
         if kernel is not None:
-            home[id] = home[result.setdefault(kernel, id)]
+            kernels.setdefault(kernel, []).append(id)
+    for ids in sorted(kernels.values(), key=max):
+        computed = [id for id in ids if graph.inputs[id]] or ids
+        outer = {i for id in computed for i in graph.inputs[id] if unit[i] != unit[id] and graph.inputs[i]}
+        sources = {at for i in outer if (at := home[i]) is not None}
+        place = found.together([home[id] for id in computed], [home[ids[-1]]], sources)
+        for id in ids:
+            home[id] = place
     for node in reversed(graph.nodes):
         # nodes without a scope stay outside, such as the data, even if only the first layer reads it
         if home[node.id] is not None and not graph.inputs[node.id] and unit[node.id] is None:
@@ -94,7 +121,7 @@ def function_of(graph: Graph) -> list[int | None]:
 def carried(before: Graph, after: Graph, changes: GraphDiff) -> Scopes:
     """Return the layers of the graph before, for the graph after: a common node is in the same box in both.
 
-    An added node is in the scope that its own path names. Without a path it is in the last scope that it is computed from;
+    A node that several became is in the scope that they share. An added node is in the scope that its own path names. Without a path it is in the last scope that it is computed from;
     without one, in the common scope of its users.
     """
     found = before.layers
@@ -102,8 +129,11 @@ def carried(before: Graph, after: Graph, changes: GraphDiff) -> Scopes:
     fixed = bytearray(len(after.nodes))
     for b, images in changes.mapping.items():
         for a in images:
-            if not fixed[a]:
-                home[a], fixed[a] = found.home[b], 1
+            home[a], fixed[a] = found.home[b], 1
+    for many, a in changes.merged:
+        homes = [found.home[b] for b in many]
+        sources = {at for b in many for i in before.inputs[b] if before.inputs[i] and (at := found.home[i]) is not None}
+        home[a] = found.together(homes, homes, sources)
     named = {scope.path: at for at, scope in enumerate(found.scopes) if scope.path}
     for a, inputs in enumerate(after.inputs):
         if fixed[a]:
