@@ -102,7 +102,8 @@ class Graph:
     @property
     def history(self) -> list[Graph]:
         """The graphs of the trace up to this one, which is the last; a graph of no trace is alone."""
-        found, seen = [self], {id(self)}
+        found: list[Graph] = [self]
+        seen = {id(self)}
         while (made_from := found[-1].made_from) is not None:
             try:
                 before = made_from()

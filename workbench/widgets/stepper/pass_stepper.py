@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 import traitlets
 
 from workbench.errors import WorkbenchError
+from workbench.graph.diff import GraphDiff
+from workbench.graph.model import Graph
 from workbench.measurement.overlay import Overlay
 from workbench.pipeline.trace import Trace
 from workbench.quoting import comment
 from workbench.widgets.background import Background, Task, sentence, wait_all
-from workbench.widgets.base import SAVED, Shown, View, json_trait, saved_traits
+from workbench.widgets.base import SAVED, View, json_trait, saved_traits
 from workbench.widgets.graph.compare import MODES, overlay_state, show_message
 from workbench.widgets.graph.ids import CollapsedSides, SideIds
 from workbench.widgets.messages import Cancel, Check, Handlers, Want
