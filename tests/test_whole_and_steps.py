@@ -16,6 +16,8 @@ import workbench as wb
 from workbench.graph.compose import compose
 from workbench.graph.diff import GraphDiff
 from workbench.graph.model import Graph
+from workbench.widgets.payload import encode_graph
+from workbench.widgets.stepper.trace_states import States
 
 sys.path.insert(0, str(Path(__file__).parent))
 from onnx_models import attention, bert, blocks
@@ -87,3 +89,18 @@ def test_layers_of_a_network_whose_convolutions_lost_their_spans(dialect):
     assert convolutions == ["stem", "b0", "b0", "b1", "b1", "head", "head", "head"]
     computed_in = (path[0] for node, path in zip(graph.nodes, found, strict=True) if path and graph.inputs[node.id])
     assert list(dict.fromkeys(computed_in)) == ["stem", "b0", "b1", "head"]
+
+
+def test_every_view_of_a_trace_draws_its_layers(dialect):
+    bench = wb.Workbench(wb.load(blocks()), auto_measure=False)
+    assert bench.wait()
+    trace = bench.trace
+    drawn = [encode_graph(graph.layered) for graph in (trace.start.graph, trace.end.graph)]
+    assert [bench.before, bench.after] == drawn, "in the first picture"
+    compared = wb.CompareView(trace.start.graph, trace.end.graph)
+    assert [compared.before, compared.after] == drawn
+    states = States(trace)
+    assert states.message(("state", len(states) - 1))["graph"] == drawn[1], "also in a saved page"
+    assert wb.GraphView(trace.end.graph).graph == drawn[1]
+    assert bench.state["counts"]["changed"] == states.message(("counts", 0, len(states) - 1))["counts"]["changed"]
+    bench.close()

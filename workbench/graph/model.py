@@ -117,16 +117,8 @@ class Graph:
         return found[::-1]
 
     @cached_property
-    def changes(self) -> GraphDiff:
-        """The changes by the pass that made this graph, which has a graph before it."""
-        from workbench.graph.diff import matched
-
-        assert self.made_from is not None, "no pass made this graph"
-        return matched(self.made_from(), self)
-
-    @cached_property
-    def composed(self) -> dict[int, GraphDiff]:
-        """The diffs from graphs of the history that are known, by `id`: a memory of `diff`."""
+    def diffs(self) -> dict[int, GraphDiff]:
+        """The known diffs from graphs of the history, by `id`: a memory of `wb.diff`."""
         return {}
 
     @cached_property
