@@ -159,7 +159,7 @@ class Drawing:
 
     def _trace(self, choice: Choice, task: Task) -> Trace:
         if choice.mode == "context":
-            return trace_build(
+            trace = trace_build(
                 self._setup.workload,
                 self._setup.target,
                 choice.opt_level,
@@ -170,6 +170,13 @@ class Drawing:
                 progress=task.report,
                 cancelled=task.cancelled,
             )
+            # the graph of each pass comes from the child process: the picture needs all of them
+            for place, transition in enumerate(trace.transitions):
+                if not task.wanted:
+                    break
+                task.report("Comparing the passes", place / len(trace.transitions))
+                _ = transition.diff
+            return trace
         total = len(choice.pipeline)
         return self._runner.run(
             choice.pipeline,
