@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 from collections import Counter
 from itertools import pairwise
 
@@ -12,8 +13,11 @@ from test_diff_examples import CHAIN, ONE_CAST, TWO_CASTS, graph
 from test_diff_laws import value
 from test_lineage import traced
 
+import workbench as wb
+from workbench.graph import compose as module
+from workbench.graph.changes import GraphDiff
 from workbench.graph.compose import compose
-from workbench.graph.diff import GraphDiff, diff, matched
+from workbench.graph.diff import diff, matched
 from workbench.graph.identity import label
 from workbench.graph.model import Graph
 
@@ -121,3 +125,7 @@ def test_merges_and_splits_in_a_row():
 def test_what_is_put_back_is_kept():
     without = graph(("x", None, ""), ("a", "relu", "x"), ("c", "exp", "a"))
     assert composed([CHAIN, without, CHAIN]).empty
+
+
+def test_the_rules_have_an_example():
+    assert doctest.testmod(module, extraglobs={"wb": wb}).failed == 0

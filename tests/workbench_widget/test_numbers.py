@@ -7,7 +7,7 @@ from breadth import breadth
 from small_samples import SMALL
 
 import workbench as wb
-from workbench.graph.diff import MARKS
+from workbench.graph.changes import MARKS
 
 
 def block(blocks, name):

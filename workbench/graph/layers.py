@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from workbench.graph.diff import GraphDiff, diff
 from workbench.graph.layer_search import OUTSIDE, Repeat, Spine, repeats, spine
 from workbench.graph.scopes import Scope, Scopes, carried, function_of, named_scopes, parts, settled, with_scopes
 
 if TYPE_CHECKING:
+    from workbench.graph.changes import GraphDiff
     from workbench.graph.model import Graph
 
 LEAST = 4
@@ -49,11 +49,11 @@ def layers(graph: Graph) -> Scopes:
     Passes drop the importer's paths, so a graph that passes made has the layers of the trace's first graph.
     """
     *earlier, _ = graph.history
-    if earlier:
+    if earlier and graph.changes is not None:
         for before in earlier:
             # one after the other, because each needs those of the graph before it
             _ = before.layers
-        return carried(earlier[-1], graph, diff(earlier[-1], graph))
+        return carried(earlier[-1], graph, graph.changes(earlier[-1], graph))
     if any(group.kind == "scope" for group in graph.groups):
         return Scopes((), (None,) * len(graph.nodes))
     return named_scopes(graph) or repeated_layers(graph)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from workbench.graph.after import After
-    from workbench.graph.diff import GraphDiff
+    from workbench.graph.changes import GraphDiff
     from workbench.graph.scopes import Scopes
 
 
@@ -54,6 +54,8 @@ class Graph:
     "runs passes, given as a Pipeline's text, on the module in a child process; None where there is no module"
     made_from: Callable[[], Graph] | None = field(default=None, init=False, compare=False, repr=False)
     "returns the graph before the pass that made this one; None where no trace made it, as in a copy by `replace`"
+    changes: Callable[[Graph, Graph], GraphDiff] | None = field(default=None, init=False, compare=False, repr=False)
+    "compares two graphs of the trace, for its layers"
 
     def __repr__(self) -> str:
         sizes = f"{counted(len(self.nodes), 'node')}, {counted(len(self.edges), 'edge')}, {counted(len(self.groups), 'group')}"
@@ -94,9 +96,10 @@ class Graph:
                 found[node.group].append(node.id)
         return tuple(tuple(ids) for ids in found)
 
-    def follow(self, made_from: Callable[[], Graph]) -> Graph:
-        """Continue the trace of the graph that `made_from` returns, and return this graph."""
+    def follow(self, made_from: Callable[[], Graph], changes: Callable[[Graph, Graph], GraphDiff]) -> Graph:
+        """Continue the trace of the graph that `made_from` returns, and return this graph; `changes` is `wb.diff`."""
         object.__setattr__(self, "made_from", made_from)
+        object.__setattr__(self, "changes", changes)
         return self
 
     @property

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from workbench.graph.nodes import Group, Node
 
 if TYPE_CHECKING:
-    from workbench.graph.diff import GraphDiff
+    from workbench.graph.changes import GraphDiff
     from workbench.graph.model import Graph
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from workbench.graph.diff import GraphDiff, diff
+from workbench.graph.changes import GraphDiff
+from workbench.graph.diff import diff
 from workbench.graph.model import Graph
 from workbench.terminal import visible
 
@@ -40,7 +41,7 @@ class State:
     def graph(self) -> Graph:
         graph, before = self._graph(), self.made_from
         if before is not None:
-            graph.follow(lambda: before.graph)
+            graph.follow(lambda: before.graph, diff)
         # the diffs and layers of a trace know its graphs by identity, so a second thread gets the same graph
         return self.__dict__.setdefault("graph", graph)
 

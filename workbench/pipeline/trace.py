@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import UnknownName, WorkbenchError
-from workbench.graph.diff import GraphDiff, diff
+from workbench.graph.changes import GraphDiff
+from workbench.graph.diff import diff
 from workbench.pipeline.step import State, Step
 from workbench.terminal import html_table
 from workbench.wording import counted

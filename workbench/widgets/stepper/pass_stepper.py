@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import traitlets
 
 from workbench.errors import WorkbenchError
-from workbench.graph.diff import GraphDiff
+from workbench.graph.changes import GraphDiff
 from workbench.graph.model import Graph
 from workbench.measurement.overlay import Overlay
 from workbench.pipeline.trace import Trace

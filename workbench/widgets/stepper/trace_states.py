@@ -7,7 +7,8 @@ from array import array
 from collections.abc import Callable, Iterator
 
 from workbench.errors import WorkbenchError
-from workbench.graph.diff import GraphDiff, diff
+from workbench.graph.changes import GraphDiff
+from workbench.graph.diff import diff
 from workbench.graph.model import Graph
 from workbench.pipeline.lineage import SURE, lineage
 from workbench.pipeline.step import State
