@@ -6,7 +6,7 @@ one pass. No algorithm here recurses, because models may nest arbitrarily deep.
 
 `identity.py` numbers values: equal numbers mean equal programs from the inputs on. `diff.py` pairs equal values first, grows
 the mapping to neighbours with the same operator in the same argument position, then finds merges and splits by
-congruence; `refine.py` searches all mappings of small graphs.
+congruence; `refine.py` searches all mappings of small graphs. The result is a GraphDiff (`changes.py`).
 
 A graph that a pass made knows the graph before it (`Graph.history`). `diff` of two graphs of one trace composes the diffs
 between them (`compose.py`), so a whole pipeline and its steps are one story, and a graph has the layers of the trace's first one.

@@ -121,8 +121,8 @@ def function_of(graph: Graph) -> list[int | None]:
 def carried(before: Graph, after: Graph, changes: GraphDiff) -> Scopes:
     """Return the layers of the graph before, for the graph after: a common node is in the same box in both.
 
-    A node that several became is in the scope that they share. An added node is in the scope that its own path names. Without a path it is in the last scope that it is computed from;
-    without one, in the common scope of its users.
+    A node that several became is in the scope that they share. An added node is in the scope that its own path names; without a
+    path in the last scope that it is computed from; without one in the common scope of its users.
     """
     found = before.layers
     home: list[int | None] = [None] * len(after.nodes)
