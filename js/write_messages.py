@@ -17,7 +17,7 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from workbench import colours
-from workbench.graph.diff import MARKS, Mark
+from workbench.graph.changes import MARKS, Mark
 from workbench.graph.nodes import GROUP_KINDS, KINDS, PATTERNS
 from workbench.measurement.columns import MEASURED
 from workbench.widgets import blocks, messages, page_types

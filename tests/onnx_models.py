@@ -111,6 +111,45 @@ def convolutions(op: str = "Relu") -> Any:
     return m.model({"image": (FLOAT, [1, 3, 6, 6])}, x)
 
 
+def blocks(count: int = 2) -> Any:
+    """A CNN in layers `stem`, `b0`, `b1` and so on, and `head`: convolutions with norms, which FoldScaleAxis folds."""
+    m = Onnx()
+
+    def conv(x: str, scope: str, wide: int, out: int) -> str:
+        m.scope = scope
+        return m.op("Conv", x, m.normal("w", out, wide, 3, 3), m.normal("b", out), kernel_shape=[3, 3], pads=[1] * 4)
+
+    def norm(x: str, scope: str, wide: int) -> str:
+        m.scope = scope
+        variance = m.weight("variance", m.random.uniform(0.5, 1.5, wide).astype("float32"))
+        return m.op("BatchNormalization", x, *(m.normal(part, wide) for part in ("gamma", "beta", "mean")), variance)
+
+    def relu(x: str, scope: str) -> str:
+        m.scope = scope
+        return m.op("Relu", x)
+
+    x = relu(norm(conv("x", "/stem/conv", 3, 4), "/stem/norm", 4), "/stem/relu")
+    for block in (f"/b{place}" for place in range(count)):
+        y = relu(norm(conv(x, f"{block}/conv1", 4, 4), f"{block}/norm1", 4), f"{block}/relu1")
+        y = norm(conv(y, f"{block}/conv2", 4, 4), f"{block}/norm2", 4)
+        m.scope = f"{block}/add"
+        x = relu(m.op("Add", x, y), f"{block}/relu2")
+    heads = [relu(conv(x, f"/head/conv{i}", 4, 2), f"/head/relu{i}") for i in range(3)]
+    m.scope = "/head/pool"
+    return m.model({"x": (FLOAT, [1, 3, 8, 8])}, m.op("GlobalAveragePool", m.op("Concat", *heads, axis=1)))
+
+
+def attention() -> Any:
+    """An attention block: a transposed key, and products whose operators Relax renames at every lowering."""
+    m = Onnx()
+    m.scope = "/attention"
+    q, k, v = (_heads(m, m.linear("x", part, 8, 8), 8, 2) for part in ("query", "key", "value"))
+    scores = m.op("Softmax", m.op("MatMul", q, m.op("Transpose", k, perm=[0, 1, 3, 2])), axis=-1)
+    mixed = m.op("Transpose", m.op("MatMul", scores, v), perm=[0, 2, 1, 3])
+    mixed = m.op("Reshape", mixed, m.constant([0, 0, 8]))
+    return m.model({"x": (FLOAT, [1, 4, 8])}, m.op("Add", m.linear(mixed, "out", 8, 8), "x"))
+
+
 def dense(batch: Any = 2) -> Any:
     """Two dense layers."""
     m = Onnx()

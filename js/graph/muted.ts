@@ -37,15 +37,17 @@ export function opTypes(picture: Picture): { ops: Tally[]; kinds: Tally[] } {
 
 /** Nodes with each mark, by its number; a node of both sides can have two. */
 export function markCounts(picture: Picture): number[] {
-  return MARKS.map((_, mark) => {
+  return MARKS.map((name, mark) => {
+    // Several nodes that became one count once, as in Python's GraphDiff.counts.
+    const sides = name === "merged" ? [1] : name === "split" ? [0] : [0, 1];
     let count = 0;
-    for (let u = 0; u < picture.nodeCount; u++) if (marksOf(picture, u).includes(mark)) count++;
+    for (let u = 0; u < picture.nodeCount; u++) if (marksOf(picture, u, sides).includes(mark)) count++;
     return count;
   });
 }
 
-function marksOf(picture: Picture, u: number): number[] {
-  return ([0, 1] as const).filter((s) => picture.id[s][u] >= 0).map((s) => picture.mark[s][u]);
+function marksOf(picture: Picture, u: number, sides = [0, 1]): number[] {
+  return (sides as (0 | 1)[]).filter((s) => picture.id[s][u] >= 0).map((s) => picture.mark[s][u]);
 }
 
 /** 1 for each node that is muted; null where nothing is. */

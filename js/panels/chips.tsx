@@ -2,6 +2,7 @@
 import { useMemo } from "preact/hooks";
 import { MarkSign } from "../components/icon.tsx";
 import { stageSignals } from "../components/stage_signals.ts";
+import { markCounts } from "../graph/muted.ts";
 import { MARKS, type Picture } from "../graph/picture.ts";
 import { type Stage } from "../render/stage.ts";
 
@@ -59,7 +60,8 @@ interface ChipsProps {
 export function Chips({ stage, changes, names = MARKS }: ChipsProps) {
   const picture = stageSignals(stage).picture.value;
   const counts = useMemo(() => {
-    const all = ORDER.map((mark) => ({ mark, name: MARKS[mark], count: marked(picture, mark).length }));
+    const numbers = markCounts(picture);
+    const all = ORDER.map((mark) => ({ mark, name: MARKS[mark], count: numbers[mark] ?? 0 }));
     return all.filter(({ count }) => count > 0);
   }, [picture]);
   return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from workbench.graph.diff import GraphDiff
+from workbench.graph.changes import GraphDiff
 from workbench.graph.identity import ValueNumbers, label
 from workbench.graph.model import Graph, GraphBuilder, Node
 

@@ -1,7 +1,8 @@
-"""Diffs after each other: what is true of the one that they make."""
+"""Diffs after each other: what is true of the one that they make, and of `diff` of two states of a trace."""
 
 from __future__ import annotations
 
+import doctest
 from collections import Counter
 from itertools import pairwise
 
@@ -10,9 +11,13 @@ from hypothesis import strategies as st
 from random_graphs import EDITS, pairs, programs
 from test_diff_examples import CHAIN, ONE_CAST, TWO_CASTS, graph
 from test_diff_laws import value
+from test_lineage import traced
 
+import workbench as wb
+from workbench.graph import compose as module
+from workbench.graph.changes import GraphDiff
 from workbench.graph.compose import compose
-from workbench.graph.diff import GraphDiff, diff
+from workbench.graph.diff import diff, matched
 from workbench.graph.identity import label
 from workbench.graph.model import Graph
 
@@ -69,8 +74,30 @@ def test_every_node_is_in_one_class_and_is_what_it_is_called(states):
 
     assert all(equal(b, a) for b, a in d.kept)
     assert not any(equal(b, a) for b, a in d.changed)
-    assert all(equal(b, a) for many, a in d.merged for b in many)
-    assert all(equal(b, a) for b, many in d.split for a in many)
+
+
+@given(pipelines())
+def test_whole_is_what_the_steps_made(states):
+    trace = traced(*states)
+    d, steps = trace.diff, [step.diff for step in trace.steps]
+    assert d == compose(steps, states[0], states[-1]) == diff(states[0], states[-1])
+    assert diff(states[-1], states[0]) == d.inverse()
+    assert steps == [matched(was, now) for was, now in pairwise(states)]
+    was, now = value(states[0]), value(states[-1])
+    for b in range(len(states[0].nodes)):
+        followed = {b}
+        for step in steps:
+            followed = {a for id in followed for a in step.mapping.get(id, ())}
+        images = set(d.mapping.get(b, ()))
+        again = {a for a in images - followed if was(b) == now(a)}
+        assert images - again <= followed, "a pair is one that the steps made, or a value that was put back"
+        assert images or not followed or any(followed & {*d.mapping.get(other, ())} for other in d.mapping)
+
+
+def test_a_merge_stays_a_merge_whatever_changes_after_it():
+    cast = [("cast", "cast", "n"), ("a", "relu", "cast"), ("b", "tanh", "cast"), ("out", "add", "a b")]
+    d = composed([TWO_CASTS, ONE_CAST, graph(("x", None, ""), ("n", "abs", "x"), *cast)])
+    assert (d.merged, d.added, d.removed) == ((((1, 2), 2),), (1,), ())
 
 
 @given(pipelines())
@@ -98,3 +125,7 @@ def test_merges_and_splits_in_a_row():
 def test_what_is_put_back_is_kept():
     without = graph(("x", None, ""), ("a", "relu", "x"), ("c", "exp", "a"))
     assert composed([CHAIN, without, CHAIN]).empty
+
+
+def test_the_rules_have_an_example():
+    assert doctest.testmod(module, extraglobs={"wb": wb}).failed == 0

@@ -8,7 +8,8 @@ from functools import lru_cache
 from hypothesis import given
 from random_graphs import graphs, pairs
 
-from workbench.graph.diff import MARKS, diff
+from workbench.graph.changes import MARKS
+from workbench.graph.diff import diff
 from workbench.graph.identity import label
 from workbench.graph.model import Graph
 from workbench.widgets.payload import encode_diff

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import functools
+import sys
+from pathlib import Path
 
 import pytest
 from small_samples import TWO_LAYERS
 
 import workbench as wb
 from workbench.pipeline.trace import Trace
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from onnx_models import attention
 
 PASSES = (
     "DecomposeOpsForInference",
@@ -106,3 +111,11 @@ def test_equal_casts_are_merged():
 def test_following_each_pass_tells_more_than_the_two_ends(sample):
     trace = traced(sample)
     assert trace.diff.edits < wb.diff(trace.start.graph, trace.end.graph).edits
+
+
+def test_a_lowered_operator_is_one_changed_node_of_the_whole_though_fusion_renames_its_variable():
+    trace = wb.trace(wb.load(attention()))
+    ops = trace.start.graph.nodes, trace.end.graph.nodes
+    pairs = {(ops[0][b].op, ops[1][a].op.rstrip("0123456789")) for b, a in trace.diff.changed}
+    assert ("relax.permute_dims", "transpose") in pairs
+    assert not {ops[0][b].op for b in trace.diff.removed} & {op for op, _ in pairs}

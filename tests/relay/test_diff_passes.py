@@ -10,7 +10,7 @@ from small_samples import TWO_LAYERS
 from tvm import relay
 
 import workbench as wb
-from workbench.graph.diff import GraphDiff
+from workbench.graph.changes import GraphDiff
 from workbench.graph.model import Graph
 from workbench.pipeline.step import Step
 

@@ -51,7 +51,8 @@ def test_curve_is_of_live_and_of_held_bytes() -> None:
 def test_headline_has_peak_and_planned_bytes() -> None:
     view = wb.MemoryView(chain(3))
     assert view.headline == (
-        "6,000 bytes held at the peak, 6,000 bytes planned in 3 storages; at most 5,000 bytes live, in kernel 2 (fused_add_2). "
+        "6,000 bytes held at the peak, 6,000 bytes planned in 3 storages and 1 row of tensors outside of the plan; "
+        "at most 5,000 bytes live, in kernel 2 (fused_add_2). "
         "One sentence about the plan."
     )
     both = wb.MemoryView(chain(3), chain(2), titles=["with FuseOps", "without"])

@@ -6,7 +6,10 @@ one pass. No algorithm here recurses, because models may nest arbitrarily deep.
 
 `identity.py` numbers values: equal numbers mean equal programs from the inputs on. `diff.py` pairs equal values first, grows
 the mapping to neighbours with the same operator in the same argument position, then finds merges and splits by
-congruence; `refine.py` searches all mappings of small graphs; `compose.py` joins the diffs of a trace's steps.
+congruence; `refine.py` searches all mappings of small graphs. The result is a GraphDiff (`changes.py`).
+
+A graph that a pass made knows the graph before it (`Graph.history`). `diff` of two graphs of one trace composes the diffs
+between them (`compose.py`), so a whole pipeline and its steps are one story, and a graph has the layers of the trace's first one.
 
 Layers are computed when a graph is drawn (`Graph.layered`) and are never saved. Where most operators have an importer's
 path, these paths are the layers (`scopes.py`); otherwise the repeats along the chain of post-dominators (`layers.py`).

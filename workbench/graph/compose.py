@@ -1,7 +1,7 @@
 """Composition of consecutive diffs into one, so that nodes are followed through a pipeline pass by pass.
 
-The first and the last graph of a long pipeline have few equal nodes; the diffs between show the result of each node.
-As in `diff`, a pair's kind (kept or changed) is verified on the two outer graphs.
+The first and the last graph of a long pipeline have few equal nodes; the diffs between show the result of each node. `diff`
+composes those of a trace, so the whole pipeline and its steps are one story.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 
-from workbench.graph.diff import GraphDiff
+from workbench.graph.changes import GraphDiff
 from workbench.graph.identity import ValueNumbers, labels
 from workbench.graph.model import Graph
 
@@ -19,7 +19,27 @@ Pairs = set[tuple[int, int]]
 def compose(diffs: Sequence[GraphDiff], before: Graph, after: Graph) -> GraphDiff:
     """Return the diff from `before` to `after`, made of the diffs of the steps between, in order.
 
-    A node that is equal at both ends is kept, even if it changed between. An empty diff has no effect.
+    Two nodes are a pair if every step has a pair on the way from one to the other. Of such pairs the diff is made by these rules:
+
+    1. A node that some step removed is removed, and one that a step added is added. A value that is removed and added again is a
+       pair: the same operator, attributes and type from the inputs on.
+    2. Nodes that became one are merged, whichever step merged them and whatever changed before or after. So for a split.
+    3. A node that would be both in a merge and in a split keeps one partner: a merge that is undone pairs its nodes in order.
+    4. Any other pair is kept if operator, attributes, type and inputs are the same at both ends, even if it changed between;
+       otherwise it is changed.
+
+    An empty diff has no effect, and the composition of one diff is that diff.
+
+    Examples
+    --------
+    A step merges two equal operators, and the next gives the one that is left another input; it stays a merge:
+
+    >>> first = wb.load("def @main(%x: Tensor[(1, 8), float32]) { add(exp(%x), exp(%x)) }").graph
+    >>> last = wb.load("def @main(%x: Tensor[(1, 8), float32]) { %0 = exp(abs(%x)); add(%0, %0) }").graph
+    >>> merge = GraphDiff(((0, 0), (3, 2)), (), (), (), (((1, 2), 1),), ())
+    >>> insert = GraphDiff(((0, 0), (2, 3)), ((1, 2),), (), (1,), (), ())
+    >>> compose([merge, insert], first, last)
+    GraphDiff(kept 2, added 1, merged 1)
     """
     pairs = {(id, id) for id in range(len(before.nodes))}
     for step in diffs:
@@ -37,9 +57,6 @@ class _Composition:
         self.pairs = pairs
         self.meet_again()
         self.untwist()
-        # dropping a pair can make its users unequal
-        while self.drop_unequal():
-            pass
 
     def meet_again(self) -> None:
         """Pair a value with itself if it was removed and added again."""
@@ -68,24 +85,6 @@ class _Composition:
                 self.pairs.discard((b, a))
                 ours[b] -= 1
                 theirs[a] -= 1
-
-    def drop_unequal(self) -> bool:
-        """Reduce merges and splits of unequal nodes to one changed pair; return whether any pair was dropped."""
-        dropped = False
-        for group in self.groups():
-            equal = [pair for pair in group if self.same(*pair)]
-            stay = equal or group[:1]
-            if len(stay) < len(group):
-                self.pairs.difference_update(pair for pair in group if pair not in stay)
-                dropped = True
-        return dropped
-
-    def groups(self) -> list[list[tuple[int, int]]]:
-        """Return the pairs of each merge and each split, in topological order of the graph after."""
-        ours, theirs = self.partners()
-        merges = [[(b, a) for b in many] for a, many in theirs.items() if len(many) > 1]
-        splits = [[(b, a) for a in many] for b, many in ours.items() if len(many) > 1]
-        return sorted(merges + splits, key=lambda group: group[0][1])
 
     def partners(self) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
         ours: dict[int, list[int]] = {}

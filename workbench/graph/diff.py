@@ -11,87 +11,23 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal, get_args
+from itertools import pairwise
 
+from workbench.graph.changes import GraphDiff
+from workbench.graph.compose import compose
 from workbench.graph.identity import Label, ValueNumbers, contexts, label, labels
 from workbench.graph.model import Graph, HasGraph, graph_of
-from workbench.graph.nodes import CallableDict
 from workbench.graph.refine import comparable, fewest, refine, same_inputs
-from workbench.terminal import html_table
-from workbench.wording import counted
-
-Mark = Literal["kept", "changed", "removed", "added", "merged", "split"]
-MARKS: tuple[Mark, ...] = get_args(Mark)
-"the fields of GraphDiff; the page has them from js/model/messages.ts"
 
 LOOK_THROUGH = 4
 "A pass may put a few operators (casts, layout transforms) on an edge; pairing looks past at most this many of them."
 
 
-@dataclass(frozen=True)
-class GraphDiff:
-    """The difference of two graphs, in node ids of the graph before and of the graph after."""
-
-    kept: tuple[tuple[int, int], ...]
-    "(before, after): the same operator, attributes, type and inputs"
-    changed: tuple[tuple[int, int], ...]
-    "(before, after): the same node with other attributes, type or inputs, or a variant of its operator"
-    removed: tuple[int, ...]
-    added: tuple[int, ...]
-    merged: tuple[tuple[tuple[int, ...], int], ...]
-    "(before ids, after): several nodes became one"
-    split: tuple[tuple[int, tuple[int, ...]], ...]
-    "(before, after ids): one node became several"
-
-    @cached_property
-    def mapping(self) -> dict[int, tuple[int, ...]]:
-        """Before id -> after ids, for every node that was not removed."""
-        found: dict[int, tuple[int, ...]] = {b: (a,) for b, a in (*self.kept, *self.changed)}
-        found.update((b, (a,)) for many, a in self.merged for b in many)
-        found.update(self.split)
-        return found
-
-    @property
-    def empty(self) -> bool:
-        """Return whether nothing changed."""
-        return not (self.changed or self.removed or self.added or self.merged or self.split)
-
-    @property
-    def edits(self) -> int:
-        """The number of nodes changed, removed, added, or lost and gained in merges and splits."""
-        extra = sum(len(many) - 1 for many, _ in self.merged) + sum(len(many) - 1 for _, many in self.split)
-        return len(self.changed) + len(self.removed) + len(self.added) + extra
-
-    @cached_property
-    def counts(self) -> CallableDict[Mark, int]:
-        """The number of entries of each kind; a merge or a split counts once."""
-        return CallableDict({mark: len(getattr(self, mark)) for mark in MARKS})
-
-    def inverse(self) -> GraphDiff:
-        """Return the difference from after to before."""
-        return GraphDiff(
-            kept=tuple(sorted((a, b) for b, a in self.kept)),
-            changed=tuple(sorted((a, b) for b, a in self.changed)),
-            removed=self.added,
-            added=self.removed,
-            merged=tuple(sorted(((many, b) for b, many in self.split), key=lambda merge: merge[1])),
-            split=tuple(sorted((a, many) for many, a in self.merged)),
-        )
-
-    def __repr__(self) -> str:
-        return f"GraphDiff({', '.join(f'{kind} {n}' for kind, n in self.counts.items() if n)})"
-
-    def _repr_html_(self) -> str:
-        return html_table(
-            "no change" if self.empty else counted(self.edits, "edit"),
-            [{str(mark): n for mark, n in self.counts.items()}],
-        )
-
-
 def diff(before: Graph | HasGraph, after: Graph | HasGraph) -> GraphDiff:
     """Compare two graphs of one program. `diff(after, before)` is the inverse of `diff(before, after)`.
+
+    Nodes of two graphs of one trace are followed from pass to pass (`workbench.graph.compose` has the rules), so the changes of
+    several passes are those that the passes made.
 
     Parameters
     ----------
@@ -111,6 +47,34 @@ def diff(before: Graph | HasGraph, after: Graph | HasGraph) -> GraphDiff:
     GraphDiff(kept 1, changed 1, removed 1)
     """
     before, after = graph_of(before, "diff"), graph_of(after, "diff")
+    followed = _followed(before, after)
+    if followed is None and (back := _followed(after, before)) is not None:
+        return back.inverse()
+    return matched(before, after) if followed is None else followed
+
+
+def _followed(before: Graph, after: Graph) -> GraphDiff | None:
+    """Return the composition of the diffs between two graphs of one trace; None if `before` is not in the other's history."""
+    history = after.history
+    place = next((place for place, graph in enumerate(history) if graph is before), None)
+    if place is None or len(history) == 1:
+        return None
+    if id(before) not in after.diffs:
+        if place == len(history) - 2:
+            after.diffs[id(before)] = matched(before, after)
+        else:
+            steps = [diff(was, now) for was, now in pairwise(history[place:])]
+            after.diffs[id(before)] = compose(steps, before, after)
+    return after.diffs[id(before)]
+
+
+def matched(before: Graph, after: Graph) -> GraphDiff:
+    """Compare two graphs by themselves, without those between them."""
+    if (before.inputs, before.outputs) == (after.inputs, after.outputs):
+        ours, theirs = labels(before, after)
+        if ours == theirs:
+            # passes that only fuse or annotate change no node
+            return GraphDiff(tuple((id, id) for id in range(len(ours))), (), (), (), (), ())
     # matching makes greedy choices, so both directions are computed in one of them
     if _in_order(before, after):
         return _Matching(before, after).result()

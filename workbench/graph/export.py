@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import graphviz
     import networkx as nx
 
-    from workbench.graph.diff import GraphDiff
+    from workbench.graph.changes import GraphDiff
     from workbench.graph.model import Graph
 
 

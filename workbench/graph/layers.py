@@ -18,7 +18,7 @@ from workbench.graph.layer_search import OUTSIDE, Repeat, Spine, repeats, spine
 from workbench.graph.scopes import Scope, Scopes, carried, function_of, named_scopes, parts, settled, with_scopes
 
 if TYPE_CHECKING:
-    from workbench.graph.diff import GraphDiff
+    from workbench.graph.changes import GraphDiff
     from workbench.graph.model import Graph
 
 LEAST = 4
@@ -44,7 +44,16 @@ class _Chain:
 
 
 def layers(graph: Graph) -> Scopes:
-    """Return the importer's scopes, otherwise the layers that repeat; none where the graph has scopes as groups."""
+    """Return the importer's scopes, otherwise the layers that repeat; none where the graph has scopes as groups.
+
+    Passes drop the importer's paths, so a graph that passes made has the layers of the trace's first graph.
+    """
+    *earlier, _ = graph.history
+    if earlier and graph.changes is not None:
+        for before in earlier:
+            # one after the other, because each needs those of the graph before it
+            _ = before.layers
+        return carried(earlier[-1], graph, graph.changes(earlier[-1], graph))
     if any(group.kind == "scope" for group in graph.groups):
         return Scopes((), (None,) * len(graph.nodes))
     return named_scopes(graph) or repeated_layers(graph)
@@ -61,14 +70,13 @@ def unnumbered(op: str) -> str:
 
 def layered_pair(before: Graph, after: Graph, changes: GraphDiff) -> tuple[Graph, Graph]:
     """Return both graphs with the same layers around their common nodes, so that a node stays in its box."""
-    if any(group.kind == "scope" for graph in (before, after) for group in graph.groups):
-        return before, after
-    found = layers(before)
-    if found.scopes:
-        was, now = carried(before, after, changes, found)
-    else:
-        now, was = carried(after, before, changes.inverse(), layers(after))
-    return with_scopes(before, was), with_scopes(after, now)
+    if before.history[0] is after.history[0] or any(
+        g.kind == "scope" for graph in (before, after) for g in graph.groups
+    ):
+        return before.layered, after.layered
+    if before.layers.scopes:
+        return before.layered, with_scopes(after, carried(before, after, changes))
+    return with_scopes(before, carried(after, before, changes.inverse())), after.layered
 
 
 def repeated_layers(graph: Graph) -> Scopes:

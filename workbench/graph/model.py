@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from workbench.graph.after import After
+    from workbench.graph.changes import GraphDiff
+    from workbench.graph.scopes import Scopes
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,10 @@ class Graph:
     "runs CombineParallelMatmul on the module; None where there is no Relax module"
     ask_after: Callable[[str], After] | None = field(default=None, compare=False, repr=False)
     "runs passes, given as a Pipeline's text, on the module in a child process; None where there is no module"
+    made_from: Callable[[], Graph] | None = field(default=None, init=False, compare=False, repr=False)
+    "returns the graph before the pass that made this one; None where no trace made it, as in a copy by `replace`"
+    changes: Callable[[Graph, Graph], GraphDiff] | None = field(default=None, init=False, compare=False, repr=False)
+    "compares two graphs of the trace, for its layers"
 
     def __repr__(self) -> str:
         sizes = f"{counted(len(self.nodes), 'node')}, {counted(len(self.edges), 'edge')}, {counted(len(self.groups), 'group')}"
@@ -90,13 +96,47 @@ class Graph:
                 found[node.group].append(node.id)
         return tuple(tuple(ids) for ids in found)
 
+    def follow(self, made_from: Callable[[], Graph], changes: Callable[[Graph, Graph], GraphDiff]) -> Graph:
+        """Continue the trace of the graph that `made_from` returns, and return this graph; `changes` is `wb.diff`."""
+        object.__setattr__(self, "made_from", made_from)
+        object.__setattr__(self, "changes", changes)
+        return self
+
+    @property
+    def history(self) -> list[Graph]:
+        """The graphs of the trace up to this one, which is the last; a graph of no trace is alone."""
+        found: list[Graph] = [self]
+        seen = {id(self)}
+        while (made_from := found[-1].made_from) is not None:
+            try:
+                before = made_from()
+            except WorkbenchError:
+                # the child process that had it is gone: the graphs after it are a trace of their own
+                break
+            if id(before) in seen:
+                break
+            found.append(before)
+            seen.add(id(before))
+        return found[::-1]
+
+    @cached_property
+    def diffs(self) -> dict[int, GraphDiff]:
+        """The known diffs from graphs of the history, by `id`: a memory of `wb.diff`."""
+        return {}
+
+    @cached_property
+    def layers(self) -> Scopes:
+        """The importer's layers, otherwise repeats; those of the first graph of a trace in all of its graphs."""
+        from workbench.graph.layers import layers
+
+        return layers(self)
+
     @cached_property
     def layered(self) -> Graph:
-        """The graph with its layers as groups of kind `scope`: the importer's, otherwise repeats. For drawing."""
-        from workbench.graph.layers import layers
+        """The graph with its layers as groups of kind `scope`. For drawing."""
         from workbench.graph.scopes import with_scopes
 
-        return with_scopes(self, layers(self))
+        return with_scopes(self, self.layers)
 
     def __call__(self) -> Graph:
         """Return the graph itself: `Workload.graph` was a method."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from workbench.graph.nodes import Group, Node
 
 if TYPE_CHECKING:
-    from workbench.graph.diff import GraphDiff
+    from workbench.graph.changes import GraphDiff
     from workbench.graph.model import Graph
 
 
@@ -27,6 +27,8 @@ class Scope:
     name: str
     parent: int | None = None
     "index of the scope around it, which comes before it"
+    path: tuple[str, ...] = ()
+    "names of the scopes around it and its own, as the importer gave them; empty where it is found by repeats"
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,27 @@ class Scopes:
             shared = list(chain) if shared is None else [at for at in shared if at in chain]
         return shared[0] if shared else None
 
+    def together(
+        self, homes: Sequence[int | None], readers: Sequence[int | None], sources: Collection[int]
+    ) -> int | None:
+        """Return the scope for something that belongs to several: the common one, which says no more than is known.
+
+        Where a box would then be before and after it, since it holds a source and a reader, it is the scope of the first reader.
+
+        Parameters
+        ----------
+        homes, readers
+            The scopes of its parts, and those of the parts that others read.
+        sources
+            The scopes of the values that it is computed from.
+        """
+        common = self.common(homes)
+        outside = {*self.around(common)}
+        inner = {at for reader in readers for at in self.around(reader) if at not in outside}
+        if any(at in inner for source in sources for at in self.around(source)):
+            return readers[0]
+        return common
+
     def around(self, home: int | None) -> Iterator[int]:
         """Iterate over the scope and those around it, innermost first."""
         while home is not None:
@@ -53,16 +76,22 @@ class Scopes:
 
 
 def settled(graph: Graph, found: Scopes) -> Scopes:
-    """Return the scopes with every kernel moved to the scope of its result, and its weights with it.
+    """Return the scopes with every kernel in one: that which its operators share. Weights are where they are read.
 
-    Only its result leaves a kernel, so its other nodes can move there from any earlier scope without making a cycle.
+    Only its result leaves a kernel, so its other nodes can also move to the scope of the result without making a cycle.
     """
     home, unit = list(found.home), unit_of(graph)
-    result: dict[int, int] = {}
-    for id in range(len(home) - 1, -1, -1):
-        kernel = unit[id]
+    kernels: dict[int, list[int]] = {}
+    for id, kernel in enumerate(unit):
         if kernel is not None:
-            home[id] = home[result.setdefault(kernel, id)]
+            kernels.setdefault(kernel, []).append(id)
+    for ids in sorted(kernels.values(), key=max):
+        computed = [id for id in ids if graph.inputs[id]] or ids
+        outer = {i for id in computed for i in graph.inputs[id] if unit[i] != unit[id] and graph.inputs[i]}
+        sources = {at for i in outer if (at := home[i]) is not None}
+        place = found.together([home[id] for id in computed], [home[ids[-1]]], sources)
+        for id in ids:
+            home[id] = place
     for node in reversed(graph.nodes):
         # nodes without a scope stay outside, such as the data, even if only the first layer reads it
         if home[node.id] is not None and not graph.inputs[node.id] and unit[node.id] is None:
@@ -89,29 +118,35 @@ def function_of(graph: Graph) -> list[int | None]:
     return [None if node.group is None else function[node.group] for node in graph.nodes]
 
 
-def carried(before: Graph, after: Graph, changes: GraphDiff, found: Scopes) -> tuple[Scopes, Scopes]:
-    """Return the scopes of the graph before, for both graphs: a common node is in the same box on both sides.
+def carried(before: Graph, after: Graph, changes: GraphDiff) -> Scopes:
+    """Return the layers of the graph before, for the graph after: a common node is in the same box in both.
 
-    An added node is in the last scope that it is computed from; without one, in the common scope of its users.
+    A node that several became is in the scope that they share. An added node is in the scope that its own path names; without a
+    path in the last scope that it is computed from; without one in the common scope of its users.
     """
+    found = before.layers
     home: list[int | None] = [None] * len(after.nodes)
     fixed = bytearray(len(after.nodes))
     for b, images in changes.mapping.items():
         for a in images:
-            if not fixed[a]:
-                home[a], fixed[a] = found.home[b], 1
+            home[a], fixed[a] = found.home[b], 1
+    for many, a in changes.merged:
+        homes = [found.home[b] for b in many]
+        sources = {at for b in many for i in before.inputs[b] if before.inputs[i] and (at := found.home[i]) is not None}
+        home[a] = found.together(homes, homes, sources)
+    named = {scope.path: at for at, scope in enumerate(found.scopes) if scope.path}
     for a, inputs in enumerate(after.inputs):
-        if not fixed[a]:
+        if fixed[a]:
+            continue
+        own = [named[prefix] for prefix in _prefixes(path_of(after.nodes[a])) if prefix in named] if named else []
+        if own:
+            home[a], fixed[a] = own[-1], 1
+        else:
             home[a] = max((at for i in inputs if (at := home[i]) is not None), default=None)
     for a in range(len(after.nodes) - 1, -1, -1):
         if not fixed[a] and home[a] is None:
             home[a] = found.common(home[user] for user, _ in after.consumers[a])
-    now = settled(after, Scopes(found.scopes, tuple(home)))
-    # a kernel of the graph after may cross a border
-    was = list(found.home)
-    for b, images in changes.mapping.items():
-        was[b] = now.home[images[0]]
-    return settled(before, Scopes(found.scopes, tuple(was))), now
+    return settled(after, Scopes(found.scopes, tuple(home)))
 
 
 def with_scopes(graph: Graph, found: Scopes) -> Graph:
@@ -218,7 +253,7 @@ def named_scopes(graph: Graph) -> Scopes | None:
     # in program order, a scope before its contents
     names = dict.fromkeys(prefix for path in paths for prefix in _prefixes(path))
     places = {path: at for at, path in enumerate(names)}
-    scopes = tuple(Scope(path[-1], places.get(path[:-1])) for path in names)
+    scopes = tuple(Scope(path[-1], places.get(path[:-1]), path) for path in names)
     return settled(graph, _pruned(_filled(graph, Scopes(scopes, tuple(places.get(path) for path in paths)))))
 
 
@@ -251,7 +286,9 @@ def _pruned(found: Scopes) -> Scopes:
         around = None if scope.parent is None else instead[scope.parent]
         held = total if around is None else sizes[around]
         instead.append(around if sizes[at] < LEAST_IN_SCOPE or sizes[at] == held else at)
-    scopes = tuple(Scope(scope.name, None if scope.parent is None else instead[scope.parent]) for scope in found.scopes)
+    scopes = tuple(
+        replace(scope, parent=None if scope.parent is None else instead[scope.parent]) for scope in found.scopes
+    )
     return Scopes(scopes, tuple(None if home is None else instead[home] for home in found.home))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from workbench.dialects.base import PassInfo, Workload, workload_of
 from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, WorkbenchError, WorkerLost
-from workbench.graph.diff import Mark
+from workbench.graph.changes import Mark
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.wording import counted

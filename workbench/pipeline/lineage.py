@@ -13,7 +13,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from workbench.errors import WorkbenchError
-from workbench.graph.diff import GraphDiff, diff
+from workbench.graph.changes import GraphDiff
+from workbench.graph.diff import diff
 from workbench.graph.model import Graph
 from workbench.terminal import visible
 
@@ -40,19 +41,16 @@ class Link:
 
 @dataclass(frozen=True)
 class Transition:
-    """Two neighbouring states of a trace, and the innermost step that made the second from the first."""
+    """Two neighbouring states of a trace."""
 
     step: int
-    "place in `trace.steps`"
+    "place in `trace.steps` of the innermost step that made the second from the first"
     before: State
     after: State
-    origin: Step
 
     @cached_property
     def diff(self) -> GraphDiff:
-        """The changes; the step's own diff where the step did nothing else."""
-        if self.origin.state_before is self.before and self.origin.state_after is self.after:
-            return self.origin.diff
+        """The changes."""
         return diff(self.before.graph, self.after.graph)
 
     @cached_property
@@ -71,7 +69,7 @@ def transitions(trace: Trace) -> tuple[Transition, ...]:
     for place in _as_they_ended(trace.steps):
         step = trace.steps[place]
         if step.state_after is not state:
-            found.append(Transition(place, state, step.state_after, step))
+            found.append(Transition(place, state, step.state_after))
             state = step.state_after
     return tuple(found)
 

@@ -100,7 +100,7 @@ class Runner:
     MEMORY = 256
     "states kept; they share most of their nodes, so a state takes memory only for its changes"
 
-    def __init__(self, workload: Workload, timeout: float | None = None) -> None:
+    def __init__(self, workload: Workload, timeout: float | None = None, start: State | None = None) -> None:
         self.workload = workload
         self.timeout = timeout
         "seconds for a pass in a process of its own; None runs passes in this one"
@@ -108,12 +108,13 @@ class Runner:
         self._steps: OrderedDict[tuple[object, ...], Step] = OrderedDict()
         self._workloads: weakref.WeakKeyDictionary[State, Workload] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
-        self.start = State(
+        self.start = start or State(
             workload.module,
             lambda: workload.graph,
             workload.text,
             flaw=lambda: self.dialect.frontend.flaw(workload.module),
         )
+        "the workload's state in another trace, if it is one; the traces made here continue that one"
 
     def run(
         self,

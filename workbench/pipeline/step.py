@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from workbench.graph.diff import GraphDiff, diff
+from workbench.graph.changes import GraphDiff
+from workbench.graph.diff import diff
 from workbench.graph.model import Graph
 from workbench.terminal import visible
 
@@ -32,13 +33,19 @@ class State:
         self.module = module
         self.kept = kept
         "the module in the child process: a trace's number, and the place in it"
+        self.made_from: State | None = None
+        "the state before the pass that made this one; its Trace sets it"
         self._graph = graph
         self._text = text
         self._flaw = flaw
 
     @cached_property
     def graph(self) -> Graph:
-        return self._graph()
+        graph, before = self._graph(), self.made_from
+        if before is not None:
+            graph.follow(lambda: before.graph, diff)
+        # the diffs and layers of a trace know its graphs by identity, so a second thread gets the same graph
+        return self.__dict__.setdefault("graph", graph)
 
     @cached_property
     def text(self) -> str:
@@ -97,7 +104,7 @@ class Step:
 
     @cached_property
     def diff(self) -> GraphDiff:
-        """The pass's changes to the graph."""
+        """The pass's changes to the graph; those of the passes that it ran, one after the other."""
         return diff(self.before, self.after)
 
     def __repr__(self) -> str:

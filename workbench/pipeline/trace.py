@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import UnknownName, WorkbenchError
-from workbench.graph.compose import compose
-from workbench.graph.diff import GraphDiff, diff
+from workbench.graph.changes import GraphDiff
+from workbench.graph.diff import diff
 from workbench.pipeline.step import State, Step
 from workbench.terminal import html_table
 from workbench.wording import counted
@@ -48,6 +48,14 @@ class Trace:
     workload: Workload | None = None
     "the trace's start; None in a trace that was opened from a file"
 
+    def __post_init__(self) -> None:
+        known = {self.start}
+        for transition in self.transitions:
+            # a state that comes again was made the first time; one of another trace was made there
+            if transition.after not in known and transition.after.made_from is None:
+                transition.after.made_from = transition.before
+            known.add(transition.after)
+
     @property
     def end(self) -> State:
         return self.steps[-1].state_after if self.steps else self.start
@@ -72,10 +80,8 @@ class Trace:
 
     @cached_property
     def diff(self) -> GraphDiff:
-        """The changes of the whole pipeline to the graph; nodes are followed from step to step where that pairs more."""
-        before, after = self.start.graph, self.end.graph
-        followed = compose([transition.diff for transition in self.transitions], before, after)
-        return min(followed, diff(before, after), key=lambda found: found.edits)
+        """The changes of the whole pipeline to the graph: each node is followed from step to step."""
+        return diff(self.start.graph, self.end.graph)
 
     @cached_property
     def transitions(self) -> tuple[Transition, ...]:

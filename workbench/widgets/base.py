@@ -11,7 +11,7 @@ import anywidget
 import traitlets
 
 from workbench.errors import UnknownKeyword, WorkbenchError
-from workbench.graph.diff import MARKS, GraphDiff
+from workbench.graph.changes import MARKS, GraphDiff
 from workbench.graph.export import compare_to_graphviz, to_graphviz
 from workbench.graph.model import Graph
 from workbench.widgets.page_types import Viewport

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import Literal, TypedDict
 
-from workbench.graph.diff import Mark
+from workbench.graph.changes import Mark
 from workbench.widgets.background import Busy
 from workbench.widgets.blocks import Block
 from workbench.widgets.memory.payload import PlanPayload

@@ -7,10 +7,12 @@ import { AXIS, GUTTER, headOf, type MemoryFrame, NARROW, RIGHT, rowTop, xOf } fr
 import { nodesAt, type Place } from "./plan.ts";
 
 const SIZE = 11;
-/** Pixels of a kernel that has room for its name. */
 /** Pixels that the number of a kernel needs. */
 const LEAST_ROOM = 32;
+/** Pixels of a kernel that has room for its name. */
 const NAMED = 44;
+/** Pixels of a tensor whose name is cut; a narrower one has its whole name or none. */
+const WORDY = 80;
 /** Above the curve, for the words of the peak. */
 const TOP = 20;
 
@@ -106,7 +108,8 @@ function paintBlock(pen: Pen, frame: MemoryFrame, place: Place, box: Box): void 
   if (width <= 24) return;
   const name = oneLine(plan.strings[name_s[t]]);
   const words = frame.ruler.width(name, SIZE) <= width - 8 ? name : name.replace(LAYERS, "");
-  write(pen, frame, words, x + 4, y + height / 2, width - 8);
+  if (width >= WORDY || frame.ruler.width(words, SIZE) <= width - 8)
+    write(pen, frame, words, x + 4, y + height / 2, width - 8);
 }
 
 function isSelected({ plan, selected }: MemoryFrame, place: Place): boolean {

@@ -8,7 +8,8 @@ from functools import cached_property
 from itertools import pairwise
 
 from workbench.debugging.kernel_errors.build_values import Field, Tensors
-from workbench.graph.diff import GraphDiff, diff
+from workbench.graph.changes import GraphDiff
+from workbench.graph.diff import diff
 from workbench.graph.model import Graph
 from workbench.pipeline.lineage import Images
 

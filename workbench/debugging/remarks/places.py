@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from workbench.debugging.remarks.remark import Remark, Source
-from workbench.graph.compose import compose
-from workbench.graph.diff import GraphDiff
-from workbench.graph.layers import layers, unnumbered
+from workbench.graph.diff import diff
+from workbench.graph.layers import unnumbered
 from workbench.graph.model import Graph, Node
-from workbench.graph.scopes import Scopes, carried, function_of, path_of
+from workbench.graph.scopes import Scopes, function_of, path_of
 from workbench.pipeline.step import State
 from workbench.pipeline.trace import Trace
 
@@ -77,11 +76,10 @@ def places(trace: Trace, state: State) -> Places:
     """Return the places of the nodes of a state of a trace."""
     start, graph = trace.start.graph, state.graph
     if graph is start:
-        return Places(graph, layers(start), function_of(graph), {})
-    changes = _changes(trace, state)
-    _, scopes = carried(start, graph, changes, layers(start))
-    origins = {image: start.nodes[first] for first, images in reversed(changes.mapping.items()) for image in images}
-    return Places(graph, scopes, function_of(graph), origins)
+        return Places(graph, graph.layers, function_of(graph), {})
+    mapping = diff(start, graph).mapping
+    origins = {image: start.nodes[first] for first, images in reversed(mapping.items()) for image in images}
+    return Places(graph, graph.layers, function_of(graph), origins)
 
 
 def source_of(span: str) -> Source | None:
@@ -92,13 +90,3 @@ def source_of(span: str) -> Source | None:
     """
     found = _SPAN.fullmatch(span)
     return None if found is None else Source(found[1], int(found[2]), int(found[3]))
-
-
-def _changes(trace: Trace, state: State) -> GraphDiff:
-    """Return the changes from the start of a trace to one of its states."""
-    diffs: list[GraphDiff] = []
-    for transition in trace.transitions:
-        if transition.before is state:
-            break
-        diffs.append(transition.diff)
-    return compose(diffs, trace.start.graph, state.graph)

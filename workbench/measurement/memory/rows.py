@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from workbench.measurement.memory.plan import MemoryPlan, PlannedTensor, Storage
 
+OUTSIDE = "outside of the plan"
+"the label of a row of tensors without a storage"
 CALLERS = ("input", "parameter", "constant")
 "roles of tensors whose memory the caller or the build holds, unless the plan has a storage for them"
 
@@ -24,11 +26,11 @@ class Row:
 def rows_of(plan: MemoryPlan) -> list[Row]:
     """Return the rows of a plan: its storages, then the tensors outside of them in as few rows as their lives allow."""
     storages = sorted(plan.storages, key=lambda storage: (-storage.bytes, storage.id))
-    planned = [Row(_label(storage), storage.bytes, storage.tensors) for storage in storages if storage.tensors]
+    planned = [Row(_label(storage), storage.bytes, storage.tensors) for storage in storages]
     outside = [i for i, each in enumerate(plan.tensors) if each.storage is None and each.role not in CALLERS]
     lanes = _lanes([(i, plan.tensors[i]) for i in outside])
     sizes = [max(plan.tensors[i].bytes for i in lane) for lane in lanes]
-    return [*planned, *(Row("outside of the plan", size, lane) for size, lane in zip(sizes, lanes, strict=True))]
+    return [*planned, *(Row(OUTSIDE, size, lane) for size, lane in zip(sizes, lanes, strict=True))]
 
 
 def _label(storage: Storage) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from workbench.measurement.columns import size
 from workbench.measurement.memory.plan import MemoryPlan
+from workbench.measurement.memory.rows import OUTSIDE, rows_of
 from workbench.wording import counted
 
 
@@ -16,13 +17,15 @@ def fullest(plan: MemoryPlan) -> int | None:
 
 
 def finding(plan: MemoryPlan) -> str:
-    """Return the sizes of a plan in one sentence."""
+    """Return the sizes of a plan in one sentence; a row of the picture that is not a storage is named."""
     step = fullest(plan)
     if step is None:
         return "The plan has no kernels."
+    others = sum(row.label == OUTSIDE for row in rows_of(plan))
+    outside = f" and {counted(others, 'row')} of tensors {OUTSIDE}" if others else ""
     return (
         f"{size(plan.peak_bytes)} held at the peak, {size(plan.planned_bytes)} planned in "
-        f"{counted(len(plan.storages), 'storage')}; at most {size(plan.lower_bound_bytes)} live, in kernel {step} "
+        f"{counted(len(plan.storages), 'storage')}{outside}; at most {size(plan.lower_bound_bytes)} live, in kernel {step} "
         f"({plan.steps[step].name})."
     )
 

@@ -8,7 +8,8 @@ import traitlets
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
-from workbench.graph.diff import GraphDiff, diff
+from workbench.graph.changes import GraphDiff
+from workbench.graph.diff import diff
 from workbench.graph.model import Graph, graph_of
 from workbench.measurement.overlay import Overlay
 from workbench.widgets.base import SAVED, Shown, View, json_trait

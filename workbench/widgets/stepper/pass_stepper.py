@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 import traitlets
 
 from workbench.errors import WorkbenchError
+from workbench.graph.changes import GraphDiff
+from workbench.graph.model import Graph
 from workbench.measurement.overlay import Overlay
 from workbench.pipeline.trace import Trace
 from workbench.quoting import comment
 from workbench.widgets.background import Background, Task, sentence, wait_all
-from workbench.widgets.base import SAVED, Shown, View, json_trait, saved_traits
+from workbench.widgets.base import SAVED, View, json_trait, saved_traits
 from workbench.widgets.graph.compare import MODES, overlay_state, show_message
 from workbench.widgets.graph.ids import CollapsedSides, SideIds
 from workbench.widgets.messages import Cancel, Check, Handlers, Want
@@ -218,15 +220,14 @@ class PassStepper(View):
 
     # -- the saved page
 
-    def shown_graphs(self) -> Shown:
+    def shown_graphs(self) -> tuple[Graph, Graph, GraphDiff]:
         before, after = self.shown
         return self._states.graph(before), self._states.graph(after), self._states.diff(before, after)
 
     def _traits_to_draw(self) -> dict[str, object]:
-        before, after = (self._states.drawn(state) for state in self.shown)
-        changes = encode_diff(self._states.diff(*self.shown), before, after)
-        shown = {"before": encode_graph(before.layered), "after": encode_graph(after.layered), "diff": changes}
-        return {**saved_traits(self), **shown, "titles": self._titles()}
+        before, after, changes = self.shown_graphs()
+        graphs = {"before": encode_graph(before.layered), "after": encode_graph(after.layered)}
+        return {**saved_traits(self), **graphs, "diff": encode_diff(changes, before, after), "titles": self._titles()}
 
     def _traits_to_save(self) -> dict[str, object]:
         return {**saved_traits(self), "saved_trace": saved_trace(self._states, self.shown)}

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
-import threading
 from array import array
 from collections.abc import Callable, Iterator
-from functools import cached_property
 
 from workbench.errors import WorkbenchError
-from workbench.graph.diff import GraphDiff, diff
-from workbench.graph.layers import layers
+from workbench.graph.changes import GraphDiff
+from workbench.graph.diff import diff
 from workbench.graph.model import Graph
-from workbench.graph.scopes import Scopes, carried, with_scopes
 from workbench.pipeline.lineage import SURE, lineage
 from workbench.pipeline.step import State
 from workbench.pipeline.trace import Trace
 from workbench.quoting import comment
-from workbench.widgets.history import Newest
 from workbench.widgets.page_types import (
     CodeMessage,
     CountsMessage,
@@ -64,9 +60,6 @@ class States:
         "numbers of the states in the order of the trace; one that comes again is there twice"
         self.of_step = [(number(step.state_before), number(step.state_after)) for step in trace.steps]
         "numbers of the states before and after each step"
-        self._steps = dict(zip(self.of_step, trace.steps, strict=True))
-        self._lock = threading.Lock()
-        self._diffs = Newest[tuple[int, int], GraphDiff]()
 
     def __len__(self) -> int:
         return len(self._states)
@@ -86,30 +79,7 @@ class States:
 
     def diff(self, before: int, after: int) -> GraphDiff:
         """Return the difference between any two states."""
-        step = self._steps.get((before, after))
-        if step is not None:
-            return step.diff
-        if (before, after) == self.pair(WHOLE):
-            return self.trace.diff
-        known = self._diffs.get((before, after))
-        if known is None:
-            known = self._diffs[before, after] = diff(self.graph(before), self.graph(after))
-        return known
-
-    def drawn(self, state: int) -> Graph:
-        """Return the graph with the layers of the trace's start, so that a node stays in its box from step to step."""
-        # one thread sends states to the page, and another may save a picture
-        with self._lock:
-            while len(self._layers) <= state:
-                last = len(self._layers) - 1
-                before, after = self.graph(last), self.graph(last + 1)
-                self._layers.append(carried(before, after, self.diff(last, last + 1), self._layers[last])[1])
-        return with_scopes(self.graph(state), self._layers[state])
-
-    @cached_property
-    def _layers(self) -> list[Scopes]:
-        """Return the layers of the first states, as far as they have been drawn."""
-        return [layers(self.graph(0))]
+        return diff(self.graph(before), self.graph(after))
 
     # -- messages to the page
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
-from workbench.graph.diff import GraphDiff, diff
+from workbench.graph.diff import diff
 from workbench.pipeline.apply import binds
 from workbench.pipeline.build import trace_build
 from workbench.pipeline.run import Runner
@@ -159,7 +159,7 @@ class Drawing:
 
     def _trace(self, choice: Choice, task: Task) -> Trace:
         if choice.mode == "context":
-            return trace_build(
+            trace = trace_build(
                 self._setup.workload,
                 self._setup.target,
                 choice.opt_level,
@@ -170,6 +170,13 @@ class Drawing:
                 progress=task.report,
                 cancelled=task.cancelled,
             )
+            # the graph of each pass comes from the child process: the picture needs all of them
+            for place, transition in enumerate(trace.transitions):
+                if not task.wanted:
+                    break
+                task.report("Comparing the passes", place / len(trace.transitions))
+                _ = transition.diff
+            return trace
         total = len(choice.pipeline)
         return self._runner.run(
             choice.pipeline,
@@ -191,11 +198,11 @@ class Drawing:
         else:
             step = trace.steps[self.step]
             titles = (f"before {step.name}", f"after {step.name}")
-            self._show(step.state_before, step.state_after, titles, changes=step.diff)
+            self._show(step.state_before, step.state_after, titles)
 
     def _preview(self, after: Pipeline, step: Pipeline, opt_level: int) -> None:
         here = self._runner.run(after, opt_level).end
-        tried = Runner(self._runner.workload_of(here)).run(step, max(opt_level, ALL_LEVELS))
+        tried = Runner(self._runner.workload_of(here), start=here).run(step, max(opt_level, ALL_LEVELS))
         if tried.failed is not None:
             raise WorkbenchError(tried.failed.error)
         titles = (f"before {step}", f"after {step} (preview)")
@@ -207,12 +214,10 @@ class Drawing:
         last: State,
         titles: tuple[str, str],
         *,
-        changes: GraphDiff | None = None,
         preview: str | None = None,
         finished: bool = True,
     ) -> None:
-        found = diff(first.graph, last.graph) if changes is None else changes
-        self.picture = Picture(first, last, titles, found, self.step, preview, finished)
+        self.picture = Picture(first, last, titles, diff(first.graph, last.graph), self.step, preview, finished)
         self._page.draw(self.picture, self._first())
 
     def _point(self) -> None:

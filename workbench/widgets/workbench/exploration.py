@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
-from workbench.graph.diff import Mark
+from workbench.graph.changes import Mark
 from workbench.pipeline.explore import Effect, Exploration, explore
 from workbench.pipeline.spec import Pipeline
 from workbench.widgets import page_types

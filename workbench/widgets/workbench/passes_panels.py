@@ -26,6 +26,8 @@ from workbench.widgets.workbench.session import Session
 Rows = list[dict[str, Any]]
 WHAT = {"kernels": "kernels", "traffic_bytes": "bytes", "median_us": "time"}
 COUNTS, TIMES = False, True
+MOST_LISTED = 4
+"stages whose kernels differ from the picture's that are named"
 COUNTED_COLUMNS = (MEASURED["kernels"], MEASURED["traffic_bytes"])
 HEADINGS = [column.heading for column in COUNTED_COLUMNS]
 RACE_COLUMNS = ("ratio", "low", "high", "rounds", "verdict", *NOISE_COLUMNS)
@@ -138,6 +140,7 @@ class WaterfallPanel(PassesPanel):
             self._pressed(),
             chooser,
             words("What would be built if the pipeline stopped there.", "small"),
+            *self._beside(),
             table(["After", *HEADINGS, "Time", ""], lines, "waterfall-table"),
             picture(
                 plots.waterfall,
@@ -148,6 +151,29 @@ class WaterfallPanel(PassesPanel):
                 finished=self.finished,
             ),
         ]
+
+    def _beside(self) -> Iterator[Block]:
+        """Yield a sentence where a build has other kernels than the picture of the same stage."""
+        trace = self.session.drawing.current
+        if trace is None:
+            return
+        states = [trace.start, *(step.state_after for step in trace.steps if step.status != "off")]
+        pairs = list(zip(self.rows, states, strict=False))
+        if len(self.rows) != len(states):
+            # the compiler's own passes: those that are switched are not all of its steps
+            pairs = [(self.rows[0], trace.start)]
+        differing = [
+            f"{row['kernels']} instead of {state.graph.kernel_count} after {row['pass']}"
+            for row, state in pairs
+            if row.get("kernels") not in (None, state.graph.kernel_count)
+        ]
+        if differing:
+            listed = ", ".join([*differing[:MOST_LISTED], *(["..."] if differing[MOST_LISTED:] else [])])
+            yield words(
+                f"A build also runs the passes that it always needs, so its kernels differ from those of the picture: {listed}.",
+                "small",
+                "waterfall-beside",
+            )
 
 
 class AblationPanel(PassesPanel):
