@@ -100,6 +100,10 @@ class MeasureError(WorkbenchError):
     "the status of the row of a measurement that ends with this error (measurement/row.py)"
 
 
+class TVMFailed(MeasureError):
+    """TVM, or a pass of the user, failed on a program: the symptom `crash`. Any other MeasureError is a limit of the workbench."""
+
+
 class OutOfMemory(MeasureError):
     """A build or a run was refused memory."""
 

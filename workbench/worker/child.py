@@ -20,7 +20,7 @@ from typing import Protocol, TypedDict
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect
-from workbench.errors import WorkbenchError, sentence
+from workbench.errors import TVMFailed, WorkbenchError, sentence
 from workbench.worker.limits import end_copies, limited
 
 KEPT = 4
@@ -120,9 +120,10 @@ def _do(
             result = job(*given, progress=progress, **message["arguments"])
         answer = {"event": "done", "result": result}
     except WorkbenchError as error:
-        answer = {"event": "failed", "message": str(error), "detail": "", "status": getattr(error, "status", "")}
+        status, theirs = getattr(error, "status", ""), isinstance(error, TVMFailed)
+        answer = {"event": "failed", "message": str(error), "detail": "", "status": status, "theirs": theirs}
     except BaseException as error:  # noqa: BLE001  whatever a job raises is its result, and the next job must run
-        answer = {"event": "failed", "message": sentence(error), "detail": traceback.format_exc()}
+        answer = {"event": "failed", "message": sentence(error), "detail": traceback.format_exc(), "theirs": True}
     line.send(answer)
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypedDict
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
-from workbench.errors import MeasureError, NoDevice, NoServer, OutOfMemory, WorkerLost
+from workbench.errors import MeasureError, NoDevice, NoServer, OutOfMemory, TVMFailed, WorkerLost
 from workbench.temporary import new_folder
 from workbench.worker import limits as amounts
 from workbench.worker.child import Message, SentWorkload
@@ -194,7 +194,7 @@ def _failure(answer: dict[str, Any]) -> MeasureError:
     if amounts.ran_out(message):
         return OutOfMemory(message)
     kinds = {kind.status: kind for kind in (NoDevice, NoServer)}
-    return kinds.get(answer.get("status", ""), MeasureError)(message)
+    return kinds.get(answer.get("status", ""), TVMFailed if answer["theirs"] else MeasureError)(message)
 
 
 class _JobLimits:

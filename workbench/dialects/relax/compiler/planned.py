@@ -45,11 +45,6 @@ def plan(workload: Workload, target: str, config: Mapping[str, Any]) -> Planned:
     return plan_of_build(watch, workload, target)
 
 
-def count(workload: Workload, target: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the counts of `wb.count`, from the graph-level passes alone."""
-    return plan(workload, target, config).counts()
-
-
 def plan_of_build(watch: Watch, workload: Workload, target: str) -> Planned:
     """Return the memory plan of a build that was watched; without storages if a pass refused to plan."""
     program = program_of_module(run_alone(watch.first(CALLS), workload), workload.name)
