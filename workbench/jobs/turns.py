@@ -78,6 +78,7 @@ def onnx_outputs(
     path: str,
     inputs: Sequence[tuple[str, Sequence[int]]],
     limits: Mapping[str, int],
+    given: str,
     seed: int,
     outputs: str,
     progress: Progress,
@@ -88,19 +89,22 @@ def onnx_outputs(
     ----------
     limits
         By `plain_name` of an input, the size of the dimension that it indexes.
+    given
+        The file of the values of inputs, by `plain_name`; other inputs are random.
     """
     progress("Running ONNX's reference evaluator")
     model, onnx = read(Path(path)), onnx_package()
     names = input_names(model)
-    given, fed = shapes(dict(inputs), names), {}
+    sizes, values, fed = shapes(dict(inputs), names), arrays.load(given), {}
     for value in model.graph.input:
         if value.name not in names:
             continue
         kind = value.type.tensor_type
-        shape = given.get(value.name) or [each.dim_value for each in kind.shape.dim]
+        shape = sizes.get(value.name) or [each.dim_value for each in kind.shape.dim]
         dtype = str(onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type))
         below = limits.get(plain_name(value.name)) if "int" in dtype else None
-        fed[value.name] = random_values(value.name, shape, dtype, seed, below)
+        known = values.get(plain_name(value.name))
+        fed[value.name] = random_values(value.name, shape, dtype, seed, below) if known is None else known
     evaluator = needed("onnx.reference", "onnx", "the outputs of ONNX's reference evaluator")
     try:
         found = evaluator.ReferenceEvaluator(model).run(None, fed)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Workload
+from workbench.dialects.compiler.inputs import Inputs, with_inputs
 from workbench.errors import Cancelled, MeasureError, WorkbenchError, WorkerLost
 from workbench.graph.model import Graph
 from workbench.pipeline.outputs import OutputDifference, Values, difference, run_once
@@ -87,6 +88,7 @@ def check(
     trace: Trace,
     steps: int | Iterable[int] | None,
     *,
+    inputs: Inputs | None,
     seed: int,
     timeout: float,
     progress: Callable[[StepCheck], None] | None,
@@ -96,7 +98,7 @@ def check(
     if trace.workload is None:
         raise WorkbenchError("this trace was opened from a file and holds no modules; run it again to check it")
     places = range(len(trace.steps)) if steps is None else [steps] if isinstance(steps, int) else list(steps)
-    run = _Runs(trace.workload, seed, timeout, cancelled)
+    run = _Runs(with_inputs(trace.workload, inputs), seed, timeout, cancelled)
     rows: list[StepCheck] = []
     with showing_progress(silent if progress else None, f"Checking the passes of {trace.name}") as report:
         for place in places:

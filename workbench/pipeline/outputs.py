@@ -10,6 +10,7 @@ import numpy as np
 
 from workbench.dialects import arrays
 from workbench.dialects.base import Workload, workload_of
+from workbench.dialects.compiler.inputs import Inputs, with_inputs
 from workbench.errors import MeasureError
 from workbench.pipeline.config import Config
 from workbench.temporary import temporary_folder
@@ -50,12 +51,23 @@ class OutputDifference:
 
 
 def compare_outputs(
-    first: Workload, second: Workload, *, seed: int = 0, timeout: float = TIMEOUT, progress: Progress | None = None
+    first: Workload,
+    second: Workload,
+    *,
+    inputs: Inputs | None = None,
+    seed: int = 0,
+    timeout: float = TIMEOUT,
+    progress: Progress | None = None,
 ) -> OutputDifference:
     """Run both programs on the same random inputs and compare their outputs.
 
     Both are compiled as they are: at opt level 0 and without SimplifyExpr and FoldConstant, which run even at that level and
     would hide their own errors.
+
+    Parameters
+    ----------
+    inputs
+        Arrays by the name of the input, `{"ids": array}`; of a tuple a tuple of arrays. The other inputs are random.
 
     Raises
     ------
@@ -75,6 +87,7 @@ def compare_outputs(
         raise MeasureError(
             f"{first.name} is {first.dialect} and {second.name} is {second.dialect}; compare within a dialect"
         )
+    first, second = with_inputs(first, inputs), with_inputs(second, inputs)
     with showing_progress(progress, f"Running {first.name} and {second.name}") as report:
         pair = _with_same_limits(first, second)
         ours, theirs = (run_once(workload, seed=seed, timeout=timeout, progress=report) for workload in pair)

@@ -17,6 +17,7 @@ from workbench.wording import counted
 from workbench.worker.limits import TIMEOUT
 
 if TYPE_CHECKING:
+    from workbench.dialects.compiler.inputs import Inputs
     from tvm.ir import IRModule
 
     from workbench.dialects.base import Workload
@@ -128,6 +129,7 @@ class Trace:
         self,
         steps: int | Iterable[int] | None = None,
         *,
+        inputs: Inputs | None = None,
         seed: int = 0,
         timeout: float = TIMEOUT,
         progress: Callable[[StepCheck], None] | None = None,
@@ -142,6 +144,8 @@ class Trace:
         ----------
         steps
             Places of the steps to check; by default all.
+        inputs
+            Arrays by the name of the input, `{"ids": array}`; of a tuple a tuple of arrays. The other inputs are random.
         progress
             Called with each checked step; by default progress is shown in the cell or the terminal after a second.
 
@@ -152,7 +156,7 @@ class Trace:
         """
         from workbench.pipeline.checks import check
 
-        return check(self, steps, seed=seed, timeout=timeout, progress=progress, cancelled=cancelled)
+        return check(self, steps, inputs=inputs, seed=seed, timeout=timeout, progress=progress, cancelled=cancelled)
 
     def code(self) -> str:
         """Return Python that repeats this trace, as the text of a module.

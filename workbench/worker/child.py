@@ -18,6 +18,7 @@ from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Protocol, TypedDict
 
+from workbench.dialects import arrays
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect
 from workbench.errors import TVMFailed, WorkbenchError, sentence
@@ -67,6 +68,8 @@ class SentWorkload(TypedDict):
     trusted: bool
     shapes: Mapping[str, int | Sequence[int]]
     limits: Mapping[str, int] | None
+    inputs: str
+    "the file of the arrays that runs get; empty for none"
 
 
 class Message(TypedDict):
@@ -137,5 +140,6 @@ def _workload(sent: SentWorkload, workloads: OrderedDict[str, Workload]) -> Work
     workloads[folder].trusted = sent["trusted"]
     workloads[folder].shapes = sent["shapes"]
     workloads[folder].known_limits = sent["limits"]
+    workloads[folder].inputs = arrays.load(sent["inputs"]) if sent["inputs"] else {}
     workloads.move_to_end(folder)
     return workloads[folder]

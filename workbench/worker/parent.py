@@ -13,6 +13,7 @@ from multiprocessing import util
 from pathlib import Path
 from typing import Any, TypedDict
 
+from workbench.dialects import arrays
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, NoDevice, NoServer, OutOfMemory, TVMFailed, WorkerLost
@@ -146,8 +147,18 @@ class Worker:
             "trusted": workload.trusted,
             "shapes": dict(workload.shapes),
             "limits": workload.sent_limits(),
+            "inputs": self._inputs(workload),
             "folder": str(self.written(workload)),
         }
+
+    def _inputs(self, workload: Workload) -> str:
+        """Return the file of a workload's inputs, which is written once; empty if it has none."""
+        if not workload.inputs:
+            return ""
+        path = self.written(workload) / "inputs.npz"
+        if not path.exists():
+            arrays.save(str(path), workload.inputs)
+        return str(path)
 
     def _started(self) -> Child:
         if self._child is None or not self._child.ready():
