@@ -13,6 +13,7 @@ from workbench.dialects.facets import Dialect
 from workbench.dialects.registry import dialect
 from workbench.errors import MeasureError, last_line
 from workbench.jobs.build import built_here, compiler_of, pipeline_run, resolved_target
+from workbench.jobs.run_build import repeatable_outputs
 from workbench.pipeline.config import Config
 from workbench.pipeline.step import Step
 from workbench.wording import counted
@@ -99,6 +100,7 @@ def values(
     path: str,
     kept: tuple[str, int] | None,
     nodes: bool,
+    repeatable: bool = False,
     progress: Progress,
 ) -> dict[str, object]:
     """Compile for this CPU, run once with random inputs, and write the outputs, or the nodes' values, to an .npz file.
@@ -115,7 +117,8 @@ def values(
     progress("Compiling")
     built = built_here(workload, config)
     progress("Running")
-    outputs = built.load(seed).outputs()
+    running = built.load(seed)
+    outputs = repeatable_outputs(running) if repeatable else running.outputs()
     arrays.save(path, dict(zip(names or [f"output{place}" for place in range(len(outputs))], outputs, strict=True)))
     return {}
 

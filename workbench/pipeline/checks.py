@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.inputs import Inputs, with_inputs
-from workbench.errors import Cancelled, MeasureError, WorkbenchError, WorkerLost
+from workbench.errors import Cancelled, MeasureError, NotRepeatable, WorkbenchError, WorkerLost
 from workbench.graph.model import Graph
 from workbench.pipeline.outputs import OutputDifference, Values, difference, run_once
 from workbench.terminal import visible
@@ -144,6 +144,7 @@ class _Runs:
             workload,
             kept=state.kept,
             nodes=nodes,
+            repeatable=not nodes,
             seed=self.seed,
             timeout=self.timeout,
             cancelled=self.cancelled,
@@ -155,10 +156,14 @@ def _checked(run: _Runs, step: Step, place: int) -> StepCheck:
         return StepCheck(place, step.name, "unchanged")
     try:
         before = run.outputs(step.state_before)
+    except NotRepeatable as error:
+        return StepCheck(place, step.name, "unknown", message=str(error))
     except MeasureError as error:
         return StepCheck(place, step.name, "unknown", message=f"the module before it does not run: {error}")
     try:
         found = difference(before.outputs, run.outputs(step.state_after).outputs)
+    except NotRepeatable as error:
+        return StepCheck(place, step.name, "different", message=f"after it, {error}")
     except MeasureError as error:
         return StepCheck(place, step.name, "unknown", message=f"the module after it does not run: {error}")
     if found.same:

@@ -90,7 +90,9 @@ def compare_outputs(
     first, second = with_inputs(first, inputs), with_inputs(second, inputs)
     with showing_progress(progress, f"Running {first.name} and {second.name}") as report:
         pair = _with_same_limits(first, second)
-        ours, theirs = (run_once(workload, seed=seed, timeout=timeout, progress=report) for workload in pair)
+        ours, theirs = (
+            run_once(each, repeatable=True, seed=seed, timeout=timeout, progress=report) for each in pair
+        )
     return difference(ours.outputs, theirs.outputs)
 
 
@@ -121,6 +123,7 @@ def run_once(
     *,
     kept: tuple[str, int] | None = None,
     nodes: bool = False,
+    repeatable: bool = False,
     seed: int = 0,
     timeout: float = TIMEOUT,
     progress: Progress = silent,
@@ -134,11 +137,13 @@ def run_once(
         A module that the child keeps, instead of the workload's own.
     nodes
         Whether to return the values of the nodes too.
+    repeatable
+        Whether to refuse a program that gives other outputs each run.
 
     Raises
     ------
     MeasureError
-        It does not compile or run.
+        It does not compile or run; NotRepeatable if it gives other outputs each run.
     """
     with temporary_folder() as folder:
         path = Path(folder) / "values.npz"
@@ -148,6 +153,7 @@ def run_once(
             "path": str(path),
             "kept": kept,
             "nodes": nodes,
+            "repeatable": repeatable,
         }
         worker().run("values", workload, arguments, timeout=timeout, progress=progress, cancelled=cancelled)
         values = arrays.load(path)

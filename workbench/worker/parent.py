@@ -16,7 +16,7 @@ from typing import Any, TypedDict
 from workbench.dialects import arrays
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
-from workbench.errors import MeasureError, NoDevice, NoServer, OutOfMemory, TVMFailed, WorkerLost
+from workbench.errors import MeasureError, NoDevice, NoServer, NotRepeatable, OutOfMemory, TVMFailed, WorkerLost
 from workbench.temporary import new_folder
 from workbench.worker import limits as amounts
 from workbench.worker.child import Message, SentWorkload
@@ -204,7 +204,7 @@ def _failure(answer: dict[str, Any]) -> MeasureError:
     message = answer["message"]
     if amounts.ran_out(message):
         return OutOfMemory(message)
-    kinds = {kind.status: kind for kind in (NoDevice, NoServer)}
+    kinds = {kind.status: kind for kind in (NoDevice, NoServer, NotRepeatable)}
     return kinds.get(answer.get("status", ""), TVMFailed if answer["theirs"] else MeasureError)(message)
 
 

@@ -23,6 +23,15 @@ INDEXING = {
 "operators that read or write their first argument at the indices in the second"
 
 
+def indexes(kernel: str) -> bool:
+    """Return whether a kernel, by its name, has an operator that indexes a tensor.
+
+    >>> indexes("tvmgen_default_fused_gather_nd_add"), indexes("nn_dense")
+    (True, False)
+    """
+    return any(name.rpartition(".")[2] in kernel for name in (*INDEXING, "strided_slice"))
+
+
 Inputs = Mapping[str, Any]
 "input -> array; of a tuple a tuple of arrays, of a shape its numbers"
 
