@@ -22,7 +22,7 @@ from workbench.dialects.compiler.planned import Planned
 from workbench.dialects.facets import Built, Compiler
 from workbench.dialects.registry import dialect
 from workbench.dialects.scheduling import RECORDS
-from workbench.errors import MeasureError, TVMFailed, WorkbenchError, last_line
+from workbench.errors import TVMFailed, WorkbenchError, last_line
 from workbench.graph.model import Graph
 from workbench.measurement.memory.compose import compose
 from workbench.measurement.remote.executor import COUNTED, LIBRARY

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from statistics import median
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -151,10 +151,12 @@ def repeatable_outputs(running: Running) -> list[np.ndarray]:
     NotRepeatable
         A second run gives others, or a kernel reads memory outside of its tensors.
     """
-    started = time.perf_counter()
+    started = perf_counter()
     outputs = running.outputs()
-    is_short = time.perf_counter() - started < SHORT
-    outside = next((each.function for each in running.calls() if (is_short or indexes(each.function)) and each.reads_outside()), "")
+    is_short = perf_counter() - started < SHORT
+    outside = next(
+        (each.function for each in running.calls() if (is_short or indexes(each.function)) and each.reads_outside()), ""
+    )
     if outside:
         raise NotRepeatable(
             f"this program differs from itself: its outputs depend on memory that is not its own, which the kernel {outside} "

@@ -90,9 +90,7 @@ def compare_outputs(
     first, second = with_inputs(first, inputs), with_inputs(second, inputs)
     with showing_progress(progress, f"Running {first.name} and {second.name}") as report:
         pair = _with_same_limits(first, second)
-        ours, theirs = (
-            run_once(each, repeatable=True, seed=seed, timeout=timeout, progress=report) for each in pair
-        )
+        ours, theirs = (run_once(each, repeatable=True, seed=seed, timeout=timeout, progress=report) for each in pair)
     return difference(ours.outputs, theirs.outputs)
 
 

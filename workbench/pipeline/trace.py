@@ -17,10 +17,10 @@ from workbench.wording import counted
 from workbench.worker.limits import TIMEOUT
 
 if TYPE_CHECKING:
-    from workbench.dialects.compiler.inputs import Inputs
     from tvm.ir import IRModule
 
     from workbench.dialects.base import Workload
+    from workbench.dialects.compiler.inputs import Inputs
     from workbench.pipeline.checks import Checks, StepCheck
     from workbench.pipeline.lineage import Lineage, Transition
 

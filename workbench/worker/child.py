@@ -21,7 +21,7 @@ from typing import Protocol, TypedDict
 from workbench.dialects import arrays
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect
-from workbench.errors import TVMFailed, WorkbenchError, sentence
+from workbench.errors import PipelineError, TVMFailed, WorkbenchError, sentence
 from workbench.worker.limits import end_copies, limited
 
 KEPT = 4
@@ -123,7 +123,8 @@ def _do(
             result = job(*given, progress=progress, **message["arguments"])
         answer = {"event": "done", "result": result}
     except WorkbenchError as error:
-        status, theirs = getattr(error, "status", ""), isinstance(error, TVMFailed)
+        # a PipelineError is here TVM's refusal of a pass's options
+        status, theirs = getattr(error, "status", ""), isinstance(error, (TVMFailed, PipelineError))
         answer = {"event": "failed", "message": str(error), "detail": "", "status": status, "theirs": theirs}
     except BaseException as error:  # noqa: BLE001  whatever a job raises is its result, and the next job must run
         answer = {"event": "failed", "message": sentence(error), "detail": traceback.format_exc(), "theirs": True}

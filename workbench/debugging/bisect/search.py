@@ -121,8 +121,9 @@ class _Search:
     def _searched(self) -> Culprit:
         everything = self.changes.all
         if not self._is_confirmed(everything):
-            answer = self.prober.probes[-1].finding.answer
-            return self._result(UNKNOWN if answer == UNKNOWN else NOT_SHOWN)
+            last = self.prober.probes[-1].finding
+            # a race that cannot tell has shown nothing
+            return self._result(UNKNOWN if last.answer == UNKNOWN and not last.again else NOT_SHOWN)
         nothing = self.prober.ask(self.prober.variant(()))
         if nothing.shows:
             return self._with_edges(self._result(ALWAYS, ()))

@@ -70,7 +70,13 @@ def reference_outputs(runner: Runner, path: Path, inputs: Shapes, limits: Mappin
     """
     file, given = runner.folder / "onnx.npz", runner.folder / "given.npz"
     arrays.save(str(given), {plain_name(name): value for name, value in runner.workload.inputs.items()})
-    arguments = {"given": str(given), "path": str(path), "inputs": list(inputs.items()), "limits": limits, "seed": runner.seed}
+    arguments = {
+        "given": str(given),
+        "path": str(path),
+        "inputs": list(inputs.items()),
+        "limits": limits,
+        "seed": runner.seed,
+    }
     runner.environment.worker("loads").run("onnx_outputs", None, {**arguments, "outputs": str(file)}, **runner.limits)
     return list(arrays.load(file).values())
 

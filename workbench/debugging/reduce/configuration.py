@@ -39,6 +39,10 @@ def _shows(search: Search, changes: Changes, made: Collection[int]) -> bool:
     if changes.slots:
         running = Pipeline(step for step in changes.pipeline(made) if step.enabled)
         # an empty pipeline would mean the compiler's own passes
-        config = replace(config, pipeline=str(running)) if running else as_it_stands(search.workload, config)
+        config = (
+            replace(config, pipeline=str(running))
+            if running
+            else replace(as_it_stands(search.workload, config), name="")
+        )
         pipeline = (pipeline and running) or None
     return search.settle(said, config, pipeline)

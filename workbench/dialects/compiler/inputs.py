@@ -64,7 +64,8 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, np.ndarray]]:
         for place, each in enumerate(value):
             yield from _flat(f"{name}.{place}", each)
         return
-    array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+    to_numpy = getattr(value, "numpy", None)  # TVM's and PyTorch's tensors
+    array = np.asarray(value if to_numpy is None else to_numpy())
     if array.dtype == object:
         raise LoadError(f"inputs[{name!r}] is a {type(value).__name__}; give an array of numbers")
     yield name, array

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.errors import MeasureError
 from workbench.graph.model import Graph
 from workbench.pipeline.config import Config
-from workbench.terminal import html_table
+from workbench.terminal import html_table, visible
 from workbench.wording import counted
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from workbench.dialects.relax.compat import identity
 from workbench.dialects.relax.compiler.kernels import CALLS, FUSED, KINDS, PLANNED, Watch, program_of_module
 from workbench.dialects.relax.compiler.sizes import Sizes
 from workbench.dialects.relax.entries import run_alone
-from workbench.dialects.relax.kinds import prim_funcs
 from workbench.dialects.relax.expressions import CALLERS, operands_of, sort_of
+from workbench.dialects.relax.kinds import prim_funcs
 from workbench.errors import MeasureError, last_line
 
 _OF_MACHINE = "relax.run."

@@ -94,9 +94,7 @@ class Running:
 def random_inputs(workload: Workload, seed: int) -> dict[str, Any]:
     """Return given or seeded values for each parameter of `main` without an array (dialects/compiler/inputs.py)."""
     types = {compat.name_of(variable): compat.type_of(variable) for variable in _entry(workload).params}
-    return {
-        name: _values(workload, name, type, seed) for name, type in types.items() if name not in workload.params
-    }
+    return {name: _values(workload, name, type, seed) for name, type in types.items() if name not in workload.params}
 
 
 def _values(workload: Workload, name: str, type: Any, seed: int) -> Any:

@@ -56,6 +56,7 @@ def _failure(kernel: relay.Function, target: tvm.target.Target) -> str:
 def _name(kernel: relay.Function) -> str:
     names: list[str] = []
     relay.analysis.post_order_visit(
-        kernel.body, lambda expr: names.append(expr.op.name) if isinstance(getattr(expr, "op", None), tvm.ir.Op) else None
+        kernel.body,
+        lambda expr: names.append(expr.op.name) if isinstance(getattr(expr, "op", None), tvm.ir.Op) else None,
     )
     return " and ".join(names) or "a kernel"

@@ -29,9 +29,7 @@ def plan(workload: Workload, target: str, config: Mapping[str, Any]) -> Planned:
     return plan_of_module(quickly_optimized(workload, target, config), target, config, workload.params)
 
 
-def plan_of_module(
-    module: tvm.IRModule, target: str, config: Mapping[str, Any], params: Collection[str]
-) -> Planned:
+def plan_of_module(module: tvm.IRModule, target: str, config: Mapping[str, Any], params: Collection[str]) -> Planned:
     """Return the memory plan of a fused module.
 
     The notes have the reason if the graph executor cannot run the module; it has no storages then.

@@ -186,7 +186,7 @@ def _check_defusable(module: tvm.IRModule) -> None:
     """
 
     def look(expr: Any) -> None:
-        function = expr.op if isinstance(expr, relay.Call) else None
+        function: Any = expr.op if isinstance(expr, relay.Call) else None
         if not isinstance(function, relay.Function):
             return
         own = {parameter.name_hint for parameter in function.params}
