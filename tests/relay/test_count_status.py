@@ -91,7 +91,7 @@ def test_program_that_no_build_takes_fails(make, level, reason):
     counts = wb.count(loaded, opt_level=level)
     assert counts.status == "failed"
     assert reason in counts.reason
-    assert any(counts.reason in note for note in wb.memory(loaded, opt_level=level).notes)
+    assert any(counts.reason in note for note in wb.memory(loaded, "llvm", level).notes)
     with pytest.raises(wb.WorkbenchError):
         wb.kernels(loaded, opt_level=level)
 
