@@ -49,7 +49,7 @@ class Counts:
     target: str = field(default="", compare=False)
     "in full, as a build would use it"
     status: str = OK
-    "`failed` if no build of it runs, `lower bound` if dimensions are open"
+    "`failed` if no build of it runs, `lower bound` if dimensions are open, `not built` if only a build shows it and none is made"
     reason: str = field(default="", compare=False)
     "of a status other than `ok`"
 
@@ -73,7 +73,9 @@ def count(
     progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Counts:
-    """Run the graph-level passes of a build, in the child process, and count; no code is generated.
+    """Run the graph-level passes of a build, in the child process, and count; kernels that are new there are compiled once.
+
+    The status is `ok` if TVM builds the program.
 
     Parameters
     ----------

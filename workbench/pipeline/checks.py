@@ -143,8 +143,7 @@ class _Runs:
         return run_once(
             workload,
             kept=state.kept,
-            nodes=nodes,
-            repeatable=not nodes,
+            wanted="nodes" if nodes else "repeatable outputs",
             seed=self.seed,
             timeout=self.timeout,
             cancelled=self.cancelled,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -28,6 +29,7 @@ TOLERANCE = {
 }
 "relative to the largest value of the output; integers and truth values must be equal"
 
+Wanted = Literal["outputs", "repeatable outputs", "nodes"]
 AS_IT_STANDS = Config(pipeline="as it stands").context()
 
 
@@ -90,7 +92,9 @@ def compare_outputs(
     first, second = with_inputs(first, inputs), with_inputs(second, inputs)
     with showing_progress(progress, f"Running {first.name} and {second.name}") as report:
         pair = _with_same_limits(first, second)
-        ours, theirs = (run_once(each, repeatable=True, seed=seed, timeout=timeout, progress=report) for each in pair)
+        ours, theirs = (
+            run_once(each, wanted="repeatable outputs", seed=seed, timeout=timeout, progress=report) for each in pair
+        )
     return difference(ours.outputs, theirs.outputs)
 
 
@@ -120,8 +124,7 @@ def run_once(
     workload: Workload,
     *,
     kept: tuple[str, int] | None = None,
-    nodes: bool = False,
-    repeatable: bool = False,
+    wanted: Wanted = "outputs",
     seed: int = 0,
     timeout: float = TIMEOUT,
     progress: Progress = silent,
@@ -133,10 +136,8 @@ def run_once(
     ----------
     kept
         A module that the child keeps, instead of the workload's own.
-    nodes
-        Whether to return the values of the nodes too.
-    repeatable
-        Whether to refuse a program that gives other outputs each run.
+    wanted
+        The outputs, outputs of a program that gives the same ones each run, or the values of the nodes.
 
     Raises
     ------
@@ -150,8 +151,7 @@ def run_once(
             "seed": seed,
             "path": str(path),
             "kept": kept,
-            "nodes": nodes,
-            "repeatable": repeatable,
+            "wanted": wanted,
         }
         worker().run("values", workload, arguments, timeout=timeout, progress=progress, cancelled=cancelled)
         values = arrays.load(path)

@@ -122,7 +122,7 @@ def where_they_part(runners: Sequence[Runner]) -> str:
 def _values(runner: Runner) -> dict[str, np.ndarray]:
     """Return the value of each node of the model in the imported program, in order."""
     path = runner.folder / "nodes.npz"
-    asked = {"config": AS_IT_STANDS.to_data(), "seed": runner.seed, "path": str(path), "kept": None, "nodes": True}
+    asked = {"config": AS_IT_STANDS.to_data(), "seed": runner.seed, "path": str(path), "kept": None, "wanted": "nodes"}
     runner.environment.worker().run("values", runner.workload, asked, **runner.limits)
     graph, found = runner.workload.graph, dict[str, "np.ndarray"]()
     for name, value in arrays.load(path).items():
