@@ -108,6 +108,16 @@ class MeasureError(WorkbenchError):
     "the status of the row of a measurement that ends with this error (measurement/row.py)"
 
 
+class TVMFailed(MeasureError):
+    """TVM, or a pass of the user, failed on a program: the symptom `crash`. Any other MeasureError is a limit of the workbench."""
+
+
+class NotRepeatable(MeasureError):
+    """A program whose outputs are other ones in each run on the same inputs."""
+
+    status = "not repeatable"
+
+
 class OutOfMemory(MeasureError):
     """A build or a run was refused memory."""
 

@@ -233,3 +233,20 @@ def test_change_counts_operators_of_a_combiner_beside_effects() -> None:
         if group.kind == "combinable":
             trace = wb.trace(given, group.passes, opt_level=4)
             assert group.change.ops == len(trace.end.graph.ops) - len(given.graph.ops)
+
+
+DENSE = """def @main(%x: Tensor[(4, 8), float32], %w: Tensor[(8, 8), float32], %v: Tensor[(8, 8), float32]) {{
+  (expand_dims(nn.dense(%x, %w, units=8), axis={axis}), expand_dims(nn.dense(%x, %v, units=8), axis={axis}))
+}}"""
+LONE = """def @main(%x: Tensor[(1, 4, 8, 8), float32], %w: Tensor[(4, 4, 3, 3), float32], %g: Tensor[(4), float32]) {
+  nn.instance_norm(nn.conv2d(%x, %w, kernel_size=[3, 3], channels=4), %g, %g)
+}"""
+
+
+@pytest.mark.parametrize(("text", "dangerous"), [(LONE, 1), (DENSE.format(axis=0), 1), (DENSE.format(axis=-1), 0)])
+def test_hazards_are_those_of_tvm(text, dangerous):
+    groups = [group for group in wb.parallel_branches(wb.load(text)) if group.passes.startswith("CombineParallel")]
+    hazards = [group for group in groups if group.kind == "hazard"]
+    assert len(hazards) == dangerous
+    for group in groups:
+        assert (group.outcome.status == "failed") == (group in hazards)

@@ -47,9 +47,35 @@ def open_inside():
     return relay.Function([x], relay.exp(relay.cast(relay.argwhere(x), "float32")))
 
 
+def tuple_parameter():
+    pair = relay.var("pair", relay.TupleType([relay.TensorType((4, 8)), relay.TensorType((4, 8))]))
+    return relay.Function([pair], relay.exp(relay.TupleGetItem(pair, 0)))
+
+
+def packed_layout():
+    x, w = relay.var("x", shape=(1, 8, 8, 1, 16)), relay.var("w", shape=(3, 3, 1, 1, 16, 16))
+    layouts = {"data_layout": "NHWC16c", "kernel_layout": "HWIO16i16o"}
+    return relay.Function([x, w], relay.nn.conv2d(x, w, kernel_size=(3, 3), channels=16, **layouts))
+
+
+def integer_root():
+    x = relay.var("x", shape=(4, 8), dtype="int32")
+    return relay.Function([x], relay.atan(x))
+
+
+def call_with_attributes():
+    y = relay.var("y", shape=(4, 8))
+    attributes = tvm.ir.make_node("attrs.TestAttrs", name="attributes")
+    return relay.Function([X], relay.Call(relay.Function([y], relay.exp(y)), [X], attributes))
+
+
 @pytest.mark.parametrize(
     ("make", "level", "reason"),
     [
+        (tuple_parameter, 3, "pair is not a tensor"),
+        (packed_layout, 0, "TVM does not compile nn.conv2d: "),
+        (integer_root, 3, "TVM does not compile atan: "),
+        (call_with_attributes, 3, ""),
         (annotated, 3, "annotation.compiler_begin has no kernel"),
         (quantized, 0, "qnn.quantize has no kernel at this opt level"),
         (branches, 3, "takes no If"),
@@ -65,6 +91,7 @@ def test_program_that_no_build_takes_fails(make, level, reason):
     counts = wb.count(loaded, opt_level=level)
     assert counts.status == "failed"
     assert reason in counts.reason
+    assert any(counts.reason in note for note in wb.memory(loaded, "llvm", level).notes)
     with pytest.raises(wb.WorkbenchError):
         wb.kernels(loaded, opt_level=level)
 

@@ -196,3 +196,22 @@ def test_two_complex_operators_that_a_merge_put_off_would_join_end_the_pass_and_
     report = wb.explain_fusion(wb.load(module), max_function_args=16)
     assert "max_function_args" in report.failure
     assert wb.explain_fusion(wb.load(module)).failure == ""
+
+
+def test_null_compiler_is_no_compiler():
+    """As InlineCompilerFunctions leaves it: TVM's FuseOps fuses inside."""
+    x, y = relay.var("x", shape=(4, 8)), relay.var("y", shape=(4, 8))
+    inner = relay.Function([y], relay.nn.relu(relay.exp(y))).with_attr("Compiler", None)
+    workload = wb.load(relay.Function([x], relay.Call(inner, [x])))
+    assert [kernel.ops for kernel in wb.explain_fusion(workload).kernels if not kernel.given] == [("exp", "nn.relu")]
+    assert all(group.kind == "function" for group in workload.graph.groups)
+
+
+def test_defuse_ops_refuses_what_would_end_the_process():
+    text = """def @main(%x: Tensor[(2, 3), float32]) {
+      %1 = fn (%z: Tensor[(2, 3), float32]) { fn (%y: Tensor[(2, 3), float32]) -> Tensor[(2, 3), float32] { add(%z, %y) } };
+      %2 = %1(%x);
+      %2(%x)
+    }"""
+    (step,) = wb.trace(wb.load(text), "DefuseOps").steps
+    assert "DefuseOps loses the variable y" in step.error

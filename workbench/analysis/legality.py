@@ -199,7 +199,9 @@ def _one_group(graph: Graph, nodes: list[int]) -> int | None:
     for group in groups:
         fused = _fused_around(graph, group)
         if fused:
-            raise IllegalEdit(f"the selection reaches into {fused}, which is fused already; run DefuseOps first")
+            raise IllegalEdit(
+                f"the selection reaches into {fused}, which is fused already; take the graph from before FuseOps, or run DefuseOps"
+            )
     if len(groups) > 1:
         names = sorted({"nothing" if g is None else graph.groups[g].name or graph.groups[g].kind for g in groups})
         raise IllegalEdit(

@@ -8,7 +8,10 @@ from functools import lru_cache
 from math import prod
 
 # Relay's form, then Relax's
-_TENSOR = re.compile(r"Tensor\[\(([^()]*)\), (\w+)\]|R\.Tensor\(\(([^()]*)\), dtype=\"(\w+)\"[^()]*\)")
+_TENSOR = re.compile(
+    r"Tensor\[\(([^()]*)\), (\w+)\]|R\.Tensor\(\(([^()]*)\), dtype=\"(\w+)\"[^()]*\)|"
+    r"R\.Tensor\(dtype=\"(\w+)\", ndim=(\d+)[^()]*\)"
+)
 _SCALAR = re.compile(r"(?:bool|u?int\d+|b?float\d+)")
 _BITS = re.compile(r"\d{1,9}")
 _SIZE = re.compile(r"(\d{1,18})(?:i64)?")
@@ -50,6 +53,8 @@ def tensor(type: str) -> Tensor | None:
     Tensor(shape=(1, 2), dtype='int8')
     >>> tensor('R.Tensor((n, 4), dtype="float32")')
     Tensor(shape=('n', 4), dtype='float32')
+    >>> tensor('R.Tensor(dtype="int64", ndim=2)')
+    Tensor(shape=('?', '?'), dtype='int64')
     >>> tensor("float32").shape
     ()
     """
@@ -87,6 +92,8 @@ def size_of(type: str) -> int | None:
 
 
 def _read(found: re.Match[str]) -> Tensor:
+    if found.group(5):
+        return Tensor(("?",) * int(found.group(6)), found.group(5))
     shape, dtype = found.group(1, 2) if found.group(2) else found.group(3, 4)
     parts = [part.strip() for part in shape.split(",") if part.strip()]
     sizes = tuple(int(size[1]) if (size := _SIZE.fullmatch(p)) else p for p in parts)

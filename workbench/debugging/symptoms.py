@@ -13,13 +13,13 @@ from typing import Any, Literal, Protocol, cast
 from workbench.debugging.crash_key import key_of
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.counted import FAILED
-from workbench.errors import Cancelled, MeasureError, UnknownName, Untrusted, WorkbenchError, WorkerLost
+from workbench.errors import Cancelled, MeasureError, TVMFailed, UnknownName, Untrusted, WorkbenchError, WorkerLost
 from workbench.measurement.build_and_time import MeasureOptions, no_device, reference
 from workbench.measurement.race import Race, race
 from workbench.measurement.row import CANCELLED, CRASHED, TIMEOUT
-from workbench.measurement.row import FAILED as RAISED
 from workbench.measurement.verdict import NOISE, RACED
 from workbench.pipeline.config import Config, check_config
+from workbench.pipeline.step import Step
 from workbench.target_text import TargetLike, target_text
 from workbench.worker.limits import TIMEOUT as SECONDS
 from workbench.worker.parent import JobOptions, Progress, never, silent, worker
@@ -121,7 +121,7 @@ class Crash:
             _build_and_run(workload, config, limits)
         except MeasureError as error:
             _raise_unanswered(error)
-            if error.status not in (CRASHED, RAISED):
+            if not (isinstance(error, TVMFailed) or error.status == CRASHED):
                 return Finding(UNKNOWN, str(error))
             return Finding(YES, str(error), key_of(error))
         return Finding(NO, "it builds and runs")
@@ -138,7 +138,10 @@ class Hang:
             _build_and_run(workload, config, limits)
         except MeasureError as error:
             _raise_unanswered(error)
-            return Finding(YES if error.status == TIMEOUT else NO, str(error), TIMEOUT)
+            if error.status == TIMEOUT:
+                return Finding(YES, str(error), TIMEOUT)
+            ended = isinstance(error, TVMFailed) or error.status == CRASHED
+            return Finding(NO if ended else UNKNOWN, str(error))
         return Finding(NO, f"it builds and runs within {limits.timeout:g} s")
 
 
@@ -273,6 +276,12 @@ def symptom_of(
 def of_origin(symptom: Symptom, origin: Workload) -> Symptom:
     """Return the symptom for programs that passes made of `origin`, whose outputs and counts are the reference."""
     return replace(symptom, origin=origin) if isinstance(symptom, (Wrong, Larger)) else symptom
+
+
+def of_failed_pass(symptom: Symptom, failed: Step) -> Finding:
+    """Return the answer for a pipeline of which a pass failed: a crash, or no answer to another question."""
+    error = TVMFailed(f"{failed.name} failed: {failed.error}")
+    return Finding(YES, str(error), key_of(error)) if isinstance(symptom, Crash) else Finding(UNKNOWN, str(error))
 
 
 def _asked(given: Question | Symptom) -> Symptom:

@@ -88,6 +88,8 @@ class Workload:
     "the name that `main` had in the module it was chosen from; empty where nothing was chosen"
     shapes: Mapping[str, int | Sequence[int]] = field(default_factory=dict)
     "values of symbolic dimensions for counting and timing, `{'n': 128}`; for Relay inputs with open dimensions, their shapes"
+    inputs: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    "arrays that runs get as inputs, a field of a tuple as `t.0`; `inputs=` of a call sets them, and other inputs are random"
     known_limits: Mapping[str, int] | None = field(default=None, repr=False)
     "`limits`, if already known"
     source: Workload | None = field(default=None, repr=False)
@@ -142,6 +144,7 @@ class Workload:
             trusted=self.trusted,
             entry=self.entry,
             shapes=self.shapes,
+            inputs=self.inputs,
             known_limits=self.known_limits,
             source=self.source or self,
             whole=self.whole,
@@ -189,6 +192,7 @@ class GraphOnly(Workload):
         self.notes = list(notes)
         self.edits = self.entry = self.sample = ""
         self.shapes = {}
+        self.inputs = {}
         self.whole = None
         self.choices = {}
         self._graph = graph

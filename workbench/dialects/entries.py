@@ -8,7 +8,7 @@ from dataclasses import replace
 from operator import index
 from typing import Any
 
-from workbench.dialects.base import Workload
+from workbench.dialects.base import GraphOnly, Workload
 from workbench.dialects.registry import dialect_of
 from workbench.errors import LoadError, UnknownName
 
@@ -46,6 +46,16 @@ def only_entry(workload: Workload) -> Workload:
         return workload
     names = workload.entries()
     return _with_entry(workload, names[0]) if len(names) == 1 else workload
+
+
+def of_each_entry(workload: Workload) -> list[Workload]:
+    """Return a workload for each function that can be run; the workload itself if it has a `main`, or no module."""
+    if isinstance(workload, GraphOnly) or _has_main(workload):
+        return [workload]
+    made = [_with_entry(workload, name) for name in workload.entries()]
+    for each in made if len(made) > 1 else ():
+        each.name = f"{workload.name}.{each.entry}"
+    return made or [workload]
 
 
 def _has_main(workload: Workload) -> bool:

@@ -225,10 +225,6 @@ class Compiler(Protocol):
         """Build a workload."""
         ...
 
-    def count(self, workload: Workload, target: str, config: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the counts of `wb.count`, from the graph-level passes alone."""
-        ...
-
     def plan(self, workload: Workload, target: str, config: Mapping[str, Any]) -> Planned:
         """Return the memory plan of a build, from the graph-level passes alone."""
         ...

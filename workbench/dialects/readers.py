@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import GraphOnly, Workload
-from workbench.dialects.entries import Shapes, choose_entry, only_entry
+from workbench.dialects.entries import Shapes, choose_entry, of_each_entry, only_entry
 from workbench.dialects.facets import Converter, Reader, Source
 from workbench.dialects.importers.converting import Inputs
 from workbench.dialects.importers.files import LONGEST, converted
@@ -167,15 +167,17 @@ def load_all(
 ) -> list[Workload]:
     """Make a Workload of each module that a text holds, in order: `wb.CompareView(*wb.load_all(before_and_after))`.
 
-    Accepts and raises the same as `load`; a source that is not text gives one Workload.
+    Accepts and raises the same as `load`. A module that has no `main` and several functions to run gives one Workload for each of them.
     """
     params = None if params is None else by_name(params)
     path = as_path(source)
     if path is not None and path.suffix in PASTES:
-        return _read(path, file_text(path), params, name or path.stem, converter)
-    if path is None and isinstance(source, str):
-        return _read(None, source, params, name or "text", converter)
-    return [load(source, params, name=name, converter=converter)]
+        loaded = _read(path, file_text(path), params, name or path.stem, converter)
+    elif path is None and isinstance(source, str):
+        loaded = _read(None, source, params, name or "text", converter)
+    else:
+        loaded = [load(source, params, name=name, converter=converter)]
+    return [each for workload in loaded for each in of_each_entry(workload)]
 
 
 def _read(

@@ -126,7 +126,7 @@ class Products:
 _BOOKKEEPING = re.compile(
     # annotations and memory; `vm.builtin` also has library calls, so those that lowering makes are listed
     r"on_device|memory\..*|vm\.(shape_of|shape_func|reshape_tensor|bind)"
-    r"|relax\.((vm|memory)\..*|builtin\.alloc_tensor|null_value|hint_on_device|shape_of|assert_op)"
+    r"|relax\.((vm|memory)\..*|builtin\.alloc_tensor|null_value|hint_on_device|shape_of|assert_op|print)"
     r"|vm\.builtin\.((check|match|make|alloc|tuple)_.*|reshape|shape_of|copy|null_value|read_if_cond|assert_op)"
 )
 _VIEW = "relax.reshape"

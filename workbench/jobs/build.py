@@ -10,20 +10,20 @@ import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
 from workbench.analysis import cost
 from workbench.analysis.units import linked
 from workbench.dialects.base import Workload
-from workbench.dialects.compiler.counted import OK, UNFOLDED
 from workbench.dialects.compiler.cuda_code import compiled_for_elsewhere, for_elsewhere
+from workbench.dialects.compiler.planned import Planned
 from workbench.dialects.facets import Built, Compiler
 from workbench.dialects.registry import dialect
 from workbench.dialects.scheduling import RECORDS
 from workbench.dialects.trust import UNTRUSTED, allowed
-from workbench.errors import MeasureError
+from workbench.errors import TVMFailed, WorkbenchError, last_line
 from workbench.graph.model import Graph
 from workbench.measurement.memory.compose import compose
 from workbench.measurement.remote.executor import COUNTED, LIBRARY
@@ -34,10 +34,13 @@ from workbench.pipeline.step import Step
 from workbench.target_text import target_fields, with_option
 from workbench.worker.child import Progress
 from workbench.worker.host import mcpu
+from workbench.worker.limits import ran_out
 
 KEPT = 2
 "builds kept: the two of a race; each may hold a copy of the parameters"
 _builds: OrderedDict[tuple[object, ...], Kept] = OrderedDict()
+_proven: set[str] = set()
+"keys of `Planned.unproven` that a build of this process compiled"
 _runners: weakref.WeakKeyDictionary[Workload, Runner] = weakref.WeakKeyDictionary()
 
 
@@ -104,13 +107,7 @@ def count(workload: Workload, *, target: str, config: Mapping[str, object], prog
     """Count the calls of a build, from the passes alone."""
     progress("Counting")
     target = resolved_target(workload, target)
-    return {"target": target, **_counts(workload, target, config)}
-
-
-def _counts(workload: Workload, target: str, config: Mapping[str, object]) -> dict[str, object]:
-    with allowed(workload.trusted) as refused:
-        found = compiler_of(workload).count(workload, target, config)
-    return {**found, "status": UNFOLDED, "reason": UNTRUSTED} if refused() and found["status"] == OK else found
+    return {"target": target, **planned(workload, target, config, progress).counts()}
 
 
 def look(
@@ -121,7 +118,7 @@ def look(
     target = resolved_target(workload, target)
     chosen = Config.of(config)
     program, context = program_of(workload, chosen, progress), chosen.context().to_data()
-    counts = _counts(program, target, context)
+    counts = planned(program, target, context, progress).counts()
     hashed = compiler_of(workload).fingerprint(program, target, context) if final else ""
     return {"counts": {**counts, "target": target}, "fingerprint": hashed}
 
@@ -132,9 +129,31 @@ def memory(workload: Workload, *, target: str, config: Mapping[str, object], pro
     target, chosen = resolved_target(workload, target), Config.of(config)
     with allowed(workload.trusted) as refused:
         program = program_of(workload, chosen, progress)
-        planned = compiler_of(workload).plan(program, target, chosen.context().to_data())
-    plan = compose(planned, drawn(planned.module, workload), target, chosen)
-    return (replace(plan, notes=(*plan.notes, UNTRUSTED)) if refused() else plan).to_data()
+    found = planned(program, target, chosen.context().to_data(), progress)
+    if refused() and UNTRUSTED not in found.notes:
+        found = found.failed(UNTRUSTED, ours=True)
+    return compose(found, drawn(found.module, workload), target, chosen).to_data()
+
+
+def planned(workload: Workload, target: str, config: Mapping[str, object], progress: Progress) -> Planned:
+    """Return the plan of a build from its passes alone; what only a build can prove is built, once in this process."""
+    with allowed(workload.trusted) as refused:
+        found = compiler_of(workload).plan(workload, target, config)
+    if refused():
+        return found.failed(UNTRUSTED, ours=True)
+    if found.program.failing or found.unproven <= _proven:
+        return found
+    try:
+        compiled(workload, target, config, progress)
+    except MemoryError:
+        raise
+    except Exception as error:
+        if ran_out(str(error)):
+            raise
+        ours = isinstance(error, WorkbenchError) and not isinstance(error, TVMFailed)
+        return found.failed(last_line(error), ours)
+    _proven.update(found.unproven)
+    return found
 
 
 def write_final(
@@ -223,7 +242,7 @@ def pipeline_run(workload: Workload, config: Config, progress: Progress) -> tupl
     report(0)
     trace = runner.run(pipeline, config.opt_level, progress=report)
     if trace.failed is not None:
-        raise MeasureError(f"{trace.failed.name} failed: {trace.failed.error}")
+        raise TVMFailed(f"{trace.failed.name} failed: {trace.failed.error}")
     return runner.workload_of(trace.end), trace.steps
 
 

@@ -145,7 +145,7 @@ def _scales(workload: Workload, plain: FollowedBuild) -> dict[Field, Scale]:
 def _reference(workload: Workload, folder: str) -> Workload:
     """Return the workload whose values are right, to be run on the same inputs."""
     given = dialect(workload.dialect).frontend.restore(FilePath(folder))
-    right = replace(given, shapes=workload.shapes, known_limits=workload.limits)
+    right = replace(given, shapes=workload.shapes, inputs=workload.inputs, known_limits=workload.limits)
     ours, theirs = _inputs(workload), _inputs(right)
     if ours != theirs:
         raise MeasureError(

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from statistics import median
+from time import perf_counter
 from typing import Any
 
+import numpy as np
 import tvm
 
 from workbench.dialects import arrays
 from workbench.dialects.base import Workload
+from workbench.dialects.compiler.inputs import indexes
 from workbench.dialects.facets import KernelTime, Running
-from workbench.errors import MeasureError
+from workbench.errors import MeasureError, NotRepeatable
 from workbench.jobs.build import built_here, compiled, counted
 from workbench.measurement.build_and_time import RaceRequest, TimeRequest
 from workbench.measurement.repeats import HEATS, TURNS, Run, interleave, sample, turns
@@ -20,6 +23,8 @@ from workbench.pipeline.outputs import AS_IT_STANDS, difference
 from workbench.worker.child import Progress
 from workbench.worker.cuda import gpu, look
 
+SHORT = 0.1
+"seconds of a run in which every kernel is tried with other memory beside its inputs"
 RACE_METHOD = f"in turn, in one process, loaded anew {HEATS} times"
 KERNELS_SHARE = 1.0
 "of the budget: to time the kernels one by one, in addition to timing the whole"
@@ -131,9 +136,36 @@ def reference(workload: Workload, *, seed: int, path: str, progress: Progress) -
     progress("Building the reference")
     built = built_here(workload, AS_IT_STANDS.to_data())
     progress("Running the reference")
-    outputs = built.load(seed).outputs()
+    outputs = repeatable_outputs(built.load(seed))
     arrays.save(path, {f"output{place}": array for place, array in enumerate(outputs)})
     return {}
+
+
+def repeatable_outputs(running: Running) -> list[np.ndarray]:
+    """Return the outputs of a run on this CPU.
+
+    Kernels of indexing operators are also tried with other memory beside their inputs, and all kernels of a short run.
+
+    Raises
+    ------
+    NotRepeatable
+        A second run gives others, or a kernel reads memory outside of its tensors.
+    """
+    started = perf_counter()
+    outputs = running.outputs()
+    is_short = perf_counter() - started < SHORT
+    outside = next(
+        (each.function for each in running.calls() if (is_short or indexes(each.function)) and each.reads_outside()), ""
+    )
+    if outside:
+        raise NotRepeatable(
+            f"this program differs from itself: its outputs depend on memory that is not its own, which the kernel {outside} "
+            "reads beside its inputs"
+        )
+    again = running.outputs()
+    if any(ours.tobytes() != theirs.tobytes() for ours, theirs in zip(outputs, again, strict=True)):
+        raise NotRepeatable("this program differs from itself: two runs on the same inputs give other outputs")
+    return outputs
 
 
 def race(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, object]:

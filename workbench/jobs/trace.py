@@ -14,7 +14,9 @@ from workbench.dialects.registry import dialect
 from workbench.dialects.trust import UNTRUSTED, allowed
 from workbench.errors import MeasureError, last_line
 from workbench.jobs.build import built_here, compiler_of, pipeline_run, resolved_target
+from workbench.jobs.run_build import repeatable_outputs
 from workbench.pipeline.config import Config
+from workbench.pipeline.outputs import Wanted
 from workbench.pipeline.step import Step
 from workbench.wording import counted
 from workbench.worker.child import Progress
@@ -102,7 +104,7 @@ def values(
     seed: int,
     path: str,
     kept: tuple[str, int] | None,
-    nodes: bool,
+    wanted: Wanted,
     progress: Progress,
 ) -> dict[str, object]:
     """Compile for this CPU, run once with random inputs, and write the outputs, or the nodes' values, to an .npz file.
@@ -113,13 +115,14 @@ def values(
         module = dialect(workload.dialect).frontend.infer_types(module_of(*kept))
         workload = workload.of(module)
     names: list[str] | None = None
-    if nodes:
+    if wanted == "nodes":
         workload, ids = dialect(workload.dialect).compiler.probed(workload)
         names = [f"node{id}" for id in ids]
     progress("Compiling")
     built = built_here(workload, config)
     progress("Running")
-    outputs = built.load(seed).outputs()
+    running = built.load(seed)
+    outputs = repeatable_outputs(running) if wanted == "repeatable outputs" else running.outputs()
     arrays.save(path, dict(zip(names or [f"output{place}" for place in range(len(outputs))], outputs, strict=True)))
     return {}
 

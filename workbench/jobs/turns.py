@@ -15,7 +15,8 @@ from workbench.dialects.importers.converting import needed, shapes
 from workbench.dialects.importers.onnx_model import input_names, onnx_package, read
 from workbench.errors import MeasureError, WorkbenchError, last_line
 from workbench.jobs.build import compiled, resolved_target
-from workbench.jobs.run_build import run_conditions
+from workbench.jobs.run_build import repeatable_outputs, run_conditions
+from workbench.measurement.row import device_of
 from workbench.pipeline.config import Config, check_config
 from workbench.worker.child import Progress
 
@@ -58,7 +59,8 @@ def prepare(
     _loaded.clear()
     _loaded.update({place: kept.built.load(seed) for place in places})
     if outputs:
-        found = kept.built.load(seed).outputs()
+        running = kept.built.load(seed)
+        found = repeatable_outputs(running) if device_of(kept.target) == "cpu" else running.outputs()
         arrays.save(outputs, {f"output{place}": array for place, array in enumerate(found)})
     return {**run_conditions(), "method": next((each.method for each in _loaded.values()), ""), "tvm": kept.built.tvm}
 
@@ -78,6 +80,7 @@ def onnx_outputs(
     path: str,
     inputs: Sequence[tuple[str, Sequence[int]]],
     limits: Mapping[str, int],
+    given: str,
     seed: int,
     outputs: str,
     progress: Progress,
@@ -88,19 +91,22 @@ def onnx_outputs(
     ----------
     limits
         By `plain_name` of an input, the size of the dimension that it indexes.
+    given
+        The file of the values of inputs, by `plain_name`; other inputs are random.
     """
     progress("Running ONNX's reference evaluator")
     model, onnx = read(Path(path)), onnx_package()
     names = input_names(model)
-    given, fed = shapes(dict(inputs), names), {}
+    sizes, values, fed = shapes(dict(inputs), names), arrays.load(given), {}
     for value in model.graph.input:
         if value.name not in names:
             continue
         kind = value.type.tensor_type
-        shape = given.get(value.name) or [each.dim_value for each in kind.shape.dim]
+        shape = sizes.get(value.name) or [each.dim_value for each in kind.shape.dim]
         dtype = str(onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type))
         below = limits.get(plain_name(value.name)) if "int" in dtype else None
-        fed[value.name] = random_values(value.name, shape, dtype, seed, below)
+        known = values.get(plain_name(value.name))
+        fed[value.name] = random_values(value.name, shape, dtype, seed, below) if known is None else known
     evaluator = needed("onnx.reference", "onnx", "the outputs of ONNX's reference evaluator")
     try:
         found = evaluator.ReferenceEvaluator(model).run(None, fed)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from workbench.dialects.base import Workload
-from workbench.errors import MeasureError, NoDevice, WorkbenchError
+from workbench.errors import MeasureError, NoDevice, NotRepeatable, WorkbenchError
 from workbench.measurement.kernels import from_result
 from workbench.measurement.remote.executor import counts_in
 from workbench.measurement.remote.tracker import Tracker
@@ -198,6 +198,8 @@ def _write_reference(workload: Workload, seed: int, limits: JobOptions) -> Path 
         if cancelled():
             raise
         # a second attempt would fail too and take as long
+        if isinstance(error, NotRepeatable):
+            return str(error)
         return f"the reference could not be computed: {error}"
     weakref.finalize(workload, path.unlink, missing_ok=True)
     return path

@@ -49,7 +49,7 @@ class Counts:
     target: str = field(default="", compare=False)
     "in full, as a build would use it"
     status: str = OK
-    "`failed` if no build of it runs, `lower bound` if dimensions are open, `not folded` if its kernels are not trusted"
+    "`failed` if no build of it runs, `lower bound` if dimensions are open, `not built` if only a build shows it and none is made"
     reason: str = field(default="", compare=False)
     "of a status other than `ok`"
 
@@ -73,9 +73,9 @@ def count(
     progress: Progress | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Counts:
-    """Run the graph-level passes of a build, in the child process, and count.
+    """Run the graph-level passes of a build, in the child process, and count; kernels that are new there are compiled once.
 
-    Only FoldConstant compiles and runs kernels; of a program that is not trusted it folds nothing.
+    The status is `ok` if TVM builds the program. A program that is not trusted is not built, and FoldConstant folds nothing in it.
 
     Parameters
     ----------

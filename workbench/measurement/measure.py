@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload, workload_of
+from workbench.dialects.compiler.inputs import Inputs, with_inputs
 from workbench.dialects.entries import Shapes, choose_entry
 from workbench.errors import WorkbenchError, WorkerLost
 from workbench.measurement.build_and_time import MeasureOptions, Subject, measured
@@ -37,6 +38,7 @@ def measure(
     *,
     entry: str | None = None,
     shapes: Shapes | None = None,
+    inputs: Inputs | None = None,
     budget: float = 1.0,
     timeout: float = TIMEOUT,
     memory: int | None = None,
@@ -59,6 +61,8 @@ def measure(
         In TVM's syntax; plain `llvm` gets this host's `-mcpu`, plain `cuda` this GPU's `-arch`.
     entry, shapes
         The function to run and the sizes to run it with, as `wb.load` takes them.
+    inputs
+        Arrays by the name of the input, `{"ids": array}`; of a tuple a tuple of arrays. The other inputs are random.
     budget
         Seconds of timing a row, after the warm-up; as many again for its kernels.
     timeout
@@ -100,7 +104,7 @@ def measure(
     1  opt 3        5     ok
     """
     workload = workload_of(workload, "measure")
-    workload = choose_entry(workload, entry, shapes)
+    workload = with_inputs(choose_entry(workload, entry, shapes), inputs)
     runner, run, wanted = Runner(workload), new_run(), target_texts(targets)
     asked = [(given, target) for given in _listed(configs) for target in wanted]
     rows: dict[int, Row] = {}

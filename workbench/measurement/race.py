@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from workbench.dialects.base import Workload, workload_of
+from workbench.dialects.compiler.inputs import Inputs, with_inputs
 from workbench.errors import NoDevice
 from workbench.measurement.build_and_time import MeasureOptions, RaceRequest, no_device, reference
 from workbench.measurement.remote.devices import own_role
@@ -85,6 +86,7 @@ def race(
     b: Any,
     target: TargetLike = "llvm",
     *,
+    inputs: Inputs | None = None,
     budget: float = 4.0,
     timeout: float = TIMEOUT,
     memory: int | None = None,
@@ -105,7 +107,7 @@ def race(
         As `wb.measure` takes configurations; pipelines of named passes only.
     budget
         Seconds of runs after the warm-up.
-    timeout, memory, seed, check
+    inputs, timeout, memory, seed, check
         As `wb.measure` takes them.
     remote
         Race on a device of this tracker: both on the same one, in one session.
@@ -124,7 +126,7 @@ def race(
     >>> found.low <= found.high
     True
     """
-    workload = workload_of(workload, "race")
+    workload = with_inputs(workload_of(workload, "race"), inputs)
     configs, target = [Config.of(each) for each in (a, b)], target_text(target)
     for config in configs:
         legal(workload, config)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Workload
-from workbench.errors import Cancelled, MeasureError, WorkbenchError, WorkerLost
+from workbench.dialects.compiler.inputs import Inputs, with_inputs
+from workbench.errors import Cancelled, MeasureError, NotRepeatable, WorkbenchError, WorkerLost
 from workbench.graph.model import Graph
 from workbench.pipeline.outputs import OutputDifference, Values, difference, run_once
 from workbench.terminal import visible
@@ -87,6 +88,7 @@ def check(
     trace: Trace,
     steps: int | Iterable[int] | None,
     *,
+    inputs: Inputs | None,
     seed: int,
     timeout: float,
     progress: Callable[[StepCheck], None] | None,
@@ -96,7 +98,7 @@ def check(
     if trace.workload is None:
         raise WorkbenchError("this trace was opened from a file and holds no modules; run it again to check it")
     places = range(len(trace.steps)) if steps is None else [steps] if isinstance(steps, int) else list(steps)
-    run = _Runs(trace.workload, seed, timeout, cancelled)
+    run = _Runs(with_inputs(trace.workload, inputs), seed, timeout, cancelled)
     rows: list[StepCheck] = []
     with showing_progress(silent if progress else None, f"Checking the passes of {trace.name}") as report:
         for place in places:
@@ -141,7 +143,7 @@ class _Runs:
         return run_once(
             workload,
             kept=state.kept,
-            nodes=nodes,
+            wanted="nodes" if nodes else "repeatable outputs",
             seed=self.seed,
             timeout=self.timeout,
             cancelled=self.cancelled,
@@ -153,10 +155,14 @@ def _checked(run: _Runs, step: Step, place: int) -> StepCheck:
         return StepCheck(place, step.name, "unchanged")
     try:
         before = run.outputs(step.state_before)
+    except NotRepeatable as error:
+        return StepCheck(place, step.name, "unknown", message=str(error))
     except MeasureError as error:
         return StepCheck(place, step.name, "unknown", message=f"the module before it does not run: {error}")
     try:
         found = difference(before.outputs, run.outputs(step.state_after).outputs)
+    except NotRepeatable as error:
+        return StepCheck(place, step.name, "different", message=f"after it, {error}")
     except MeasureError as error:
         return StepCheck(place, step.name, "unknown", message=f"the module after it does not run: {error}")
     if found.same:

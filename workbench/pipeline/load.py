@@ -116,7 +116,7 @@ def load(
 def load_all(source: object, params: Mapping[str, object] | None = None, *, name: str | None = None) -> list[Workload]:
     """Make a Workload from each module of a text, in order: `wb.CompareView(*wb.load_all(before_and_after))`.
 
-    Parameters and errors are those of `load`; a source that is not text gives one Workload.
+    Parameters and errors are those of `load`. A module that has no `main` and several functions to run gives one Workload for each of them.
 
     Examples
     --------

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from workbench.dialects import arrays
 from workbench.dialects.base import Workload, workload_of
+from workbench.dialects.compiler.inputs import Inputs, with_inputs
 from workbench.errors import MeasureError
 from workbench.pipeline.config import Config
 from workbench.temporary import temporary_folder
@@ -27,6 +29,7 @@ TOLERANCE = {
 }
 "relative to the largest value of the output; integers and truth values must be equal"
 
+Wanted = Literal["outputs", "repeatable outputs", "nodes"]
 AS_IT_STANDS = Config(pipeline="as it stands").context()
 
 
@@ -50,12 +53,23 @@ class OutputDifference:
 
 
 def compare_outputs(
-    first: Workload, second: Workload, *, seed: int = 0, timeout: float = TIMEOUT, progress: Progress | None = None
+    first: Workload,
+    second: Workload,
+    *,
+    inputs: Inputs | None = None,
+    seed: int = 0,
+    timeout: float = TIMEOUT,
+    progress: Progress | None = None,
 ) -> OutputDifference:
     """Run both programs on the same random inputs and compare their outputs.
 
     Both are compiled as they are: at opt level 0 and without SimplifyExpr and FoldConstant, which run even at that level and
     would hide their own errors.
+
+    Parameters
+    ----------
+    inputs
+        Arrays by the name of the input, `{"ids": array}`; of a tuple a tuple of arrays. The other inputs are random.
 
     Raises
     ------
@@ -75,9 +89,12 @@ def compare_outputs(
         raise MeasureError(
             f"{first.name} is {first.dialect} and {second.name} is {second.dialect}; compare within a dialect"
         )
+    first, second = with_inputs(first, inputs), with_inputs(second, inputs)
     with showing_progress(progress, f"Running {first.name} and {second.name}") as report:
         pair = _with_same_limits(first, second)
-        ours, theirs = (run_once(workload, seed=seed, timeout=timeout, progress=report) for workload in pair)
+        ours, theirs = (
+            run_once(each, wanted="repeatable outputs", seed=seed, timeout=timeout, progress=report) for each in pair
+        )
     return difference(ours.outputs, theirs.outputs)
 
 
@@ -107,7 +124,7 @@ def run_once(
     workload: Workload,
     *,
     kept: tuple[str, int] | None = None,
-    nodes: bool = False,
+    wanted: Wanted = "outputs",
     seed: int = 0,
     timeout: float = TIMEOUT,
     progress: Progress = silent,
@@ -119,13 +136,13 @@ def run_once(
     ----------
     kept
         A module that the child keeps, instead of the workload's own.
-    nodes
-        Whether to return the values of the nodes too.
+    wanted
+        The outputs, outputs of a program that gives the same ones each run, or the values of the nodes.
 
     Raises
     ------
     MeasureError
-        It does not compile or run.
+        It does not compile or run; NotRepeatable if it gives other outputs each run.
     """
     with temporary_folder() as folder:
         path = Path(folder) / "values.npz"
@@ -134,7 +151,7 @@ def run_once(
             "seed": seed,
             "path": str(path),
             "kept": kept,
-            "nodes": nodes,
+            "wanted": wanted,
         }
         worker().run("values", workload, arguments, timeout=timeout, progress=progress, cancelled=cancelled)
         values = arrays.load(path)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tvm.ir import IRModule
 
     from workbench.dialects.base import Workload
+    from workbench.dialects.compiler.inputs import Inputs
     from workbench.pipeline.checks import Checks, StepCheck
     from workbench.pipeline.lineage import Lineage, Transition
 
@@ -134,6 +135,7 @@ class Trace:
         self,
         steps: int | Iterable[int] | None = None,
         *,
+        inputs: Inputs | None = None,
         seed: int = 0,
         timeout: float = TIMEOUT,
         progress: Callable[[StepCheck], None] | None = None,
@@ -148,6 +150,8 @@ class Trace:
         ----------
         steps
             Places of the steps to check; by default all.
+        inputs
+            Arrays by the name of the input, `{"ids": array}`; of a tuple a tuple of arrays. The other inputs are random.
         progress
             Called with each checked step; by default progress is shown in the cell or the terminal after a second.
 
@@ -158,7 +162,7 @@ class Trace:
         """
         from workbench.pipeline.checks import check
 
-        return check(self, steps, seed=seed, timeout=timeout, progress=progress, cancelled=cancelled)
+        return check(self, steps, inputs=inputs, seed=seed, timeout=timeout, progress=progress, cancelled=cancelled)
 
     def code(self) -> str:
         """Return Python that repeats this trace, as the text of a module.

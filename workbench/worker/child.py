@@ -18,10 +18,11 @@ from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Protocol, TypedDict
 
+from workbench.dialects import arrays
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect
 from workbench.dialects.trust import allowed, refuse_by_default
-from workbench.errors import WorkbenchError, sentence
+from workbench.errors import PipelineError, TVMFailed, WorkbenchError, sentence
 from workbench.worker.limits import end_copies, limited
 
 KEPT = 4
@@ -69,6 +70,8 @@ class SentWorkload(TypedDict):
     trusted: bool
     shapes: Mapping[str, int | Sequence[int]]
     limits: Mapping[str, int] | None
+    inputs: str
+    "the file of the arrays that runs get; empty for none"
 
 
 class Message(TypedDict):
@@ -123,9 +126,11 @@ def _do(
             result = job(*given, progress=progress, **message["arguments"])
         answer = {"event": "done", "result": result}
     except WorkbenchError as error:
-        answer = {"event": "failed", "message": str(error), "detail": "", "status": getattr(error, "status", "")}
+        # a PipelineError is here TVM's refusal of a pass's options
+        status, theirs = getattr(error, "status", ""), isinstance(error, (TVMFailed, PipelineError))
+        answer = {"event": "failed", "message": str(error), "detail": "", "status": status, "theirs": theirs}
     except BaseException as error:  # noqa: BLE001  whatever a job raises is its result, and the next job must run
-        answer = {"event": "failed", "message": sentence(error), "detail": traceback.format_exc()}
+        answer = {"event": "failed", "message": sentence(error), "detail": traceback.format_exc(), "theirs": True}
     line.send(answer)
 
 
@@ -139,5 +144,6 @@ def _workload(sent: SentWorkload, workloads: OrderedDict[str, Workload]) -> Work
     workloads[folder].trusted = sent["trusted"]
     workloads[folder].shapes = sent["shapes"]
     workloads[folder].known_limits = sent["limits"]
+    workloads[folder].inputs = arrays.load(sent["inputs"]) if sent["inputs"] else {}
     workloads.move_to_end(folder)
     return workloads[folder]

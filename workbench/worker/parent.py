@@ -13,9 +13,19 @@ from multiprocessing import util
 from pathlib import Path
 from typing import Any, TypedDict
 
+from workbench.dialects import arrays
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
-from workbench.errors import MeasureError, NoDevice, NoServer, OutOfMemory, Untrusted, WorkerLost
+from workbench.errors import (
+    MeasureError,
+    NoDevice,
+    NoServer,
+    NotRepeatable,
+    OutOfMemory,
+    TVMFailed,
+    Untrusted,
+    WorkerLost,
+)
 from workbench.temporary import new_folder
 from workbench.worker import limits as amounts
 from workbench.worker.child import Message, SentWorkload
@@ -146,8 +156,18 @@ class Worker:
             "trusted": workload.trusted,
             "shapes": dict(workload.shapes),
             "limits": workload.sent_limits(),
+            "inputs": self._inputs(workload),
             "folder": str(self.written(workload)),
         }
+
+    def _inputs(self, workload: Workload) -> str:
+        """Return the file of a workload's inputs, which is written once; empty if it has none."""
+        if not workload.inputs:
+            return ""
+        path = self.written(workload) / "inputs.npz"
+        if not path.exists():
+            arrays.save(str(path), workload.inputs)
+        return str(path)
 
     def _started(self) -> Child:
         if self._child is None or not self._child.ready():
@@ -193,8 +213,8 @@ def _failure(answer: dict[str, Any]) -> MeasureError:
     message = answer["message"]
     if amounts.ran_out(message):
         return OutOfMemory(message)
-    kinds = {kind.status: kind for kind in (NoDevice, NoServer, Untrusted)}
-    return kinds.get(answer.get("status", ""), MeasureError)(message)
+    kinds = {kind.status: kind for kind in (NoDevice, NoServer, NotRepeatable, Untrusted)}
+    return kinds.get(answer.get("status", ""), TVMFailed if answer["theirs"] else MeasureError)(message)
 
 
 class _JobLimits:

@@ -126,10 +126,12 @@ def _near(calls: Calls, rules: Rules, found: list[SiblingGroup], least: int) -> 
             if len(group.chains) > 1:
                 said = f"{len(group.chains)} branches fit together, and {least} are asked for"
                 reasons.append(Reason("below-min", said, tuple(chain[0] for chain in group.chains)))
-        if heads and siblings > 1 and reasons:
-            crashes = tuple(reason for group in left for reason in group.crashes)
+        crashes = tuple(reason for group in left for reason in group.crashes)
+        is_near = siblings > 1 and bool(reasons)
+        if heads and (is_near or crashes):
             yield BranchGroup(
-                "near",
+                # TVM raises at an operator without siblings too
+                "near" if is_near else "hazard",
                 root,
                 heads,
                 rules.passes.format(min=least),

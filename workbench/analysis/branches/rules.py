@@ -227,7 +227,8 @@ class DenseAsBatch(_Combiner):
         yield from dense_hazards(calls, branches)
         for level in range(1, len(branches[0])):
             node = calls.graph.nodes[branches[0][level]]
-            if node.op in (*MOVES_AXES, *PER_AXIS):
+            from_the_end = node.op == "expand_dims" and isinstance(axis := attr(node, "axis", 0), int) and axis < 0
+            if node.op in (*MOVES_AXES, *PER_AXIS) and not from_the_end:
                 yield Reason(
                     "axis-in-batch-mode",
                     f"{node.op} counts its axes, and stacking puts one before them: the pass raises or gives other values; use to_batch=False",
@@ -352,10 +353,19 @@ def dense_hazards(calls: Calls, branches: Branches) -> Iterator[Reason]:
 
 
 def last_axis_hazards(calls: Calls, branches: Branches) -> Iterator[Reason]:
-    """Yield the hazards of branches that are joined along their last axis."""
+    """Yield the hazards of branches that are joined along their last axis.
+
+    CombineParallelDense follows that axis through `expand_dims`; CombineParallelBatchMatmul does not, so a new axis may only be behind it.
+    """
+    head = calls.graph.nodes[branches[0][0]]
     for level in range(1, len(branches[0])):
         node = calls.graph.nodes[branches[0][level]]
         rank = len(type_of(calls, node.id).shape)
+        first = len(type_of(calls, branches[0][level - 1]).shape) + 1
+        if node.op == "expand_dims" and (
+            head.op == "nn.dense" or axis_of(node, first) >= len(type_of(calls, head.id).shape)
+        ):
+            continue
         moved = node.op in MOVES_AXES or (node.op in PER_AXIS and axis_of(node, rank, 1) != rank - 1)
         for branch in branches:
             before, after = type_of(calls, branch[level - 1]).shape, type_of(calls, branch[level]).shape

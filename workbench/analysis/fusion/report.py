@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,8 @@ from workbench.analysis.fusion.reasons import Decision
 from workbench.analysis.fusion.what_if import Why, why
 from workbench.errors import WorkbenchError
 from workbench.graph.dominance import known_node
-from workbench.graph.model import Graph, HasGraph, graph_of
+from workbench.graph.model import Graph, HasGraph, Node, graph_of
+from workbench.graph.nodes import is_work
 from workbench.target_text import TargetLike, kind_of, target_text
 from workbench.terminal import html_table
 from workbench.wording import counted
@@ -87,8 +88,8 @@ class FusedGroup:
     ops: tuple[str, ...]
     "names of its operators, in order"
     is_kernel: bool
-    """whether TVM makes a function of it; not for parameters, constants and tuples alone, nor for operators that Relax's FuseOps
-    merged and dropped because nothing uses them"""
+    """whether TVM makes a function of it; not for parameters, constants and tuples alone, memory, checks and annotations, nor for
+    operators that Relax's FuseOps merged and dropped because nothing uses them"""
     given: bool = False
     "whether it was a kernel before FuseOps"
 
@@ -199,7 +200,15 @@ class FusionReport:
         field = self.graph.nodes[root].kind == "get_item" and any(s in nodes for s in self.graph.inputs[root])
         seen = self.forward
         is_dropped = self.graph.dialect == "relax" and len(nodes) > 1 and not (seen.users[root] or seen.held[root])
-        return FusedGroup(root, nodes, ops, bool(ops) and (seen.computes[root] or field) and not is_dropped)
+        is_made = (seen.computes[root] or field) and not is_dropped
+        return FusedGroup(root, nodes, ops, is_made and self._has_work(nodes))
+
+    def _has_work(self, nodes: Sequence[int]) -> bool:
+        return any(self._works(self.graph.nodes[node]) for node in nodes)
+
+    @cached_property
+    def _works(self) -> Callable[[Node], bool]:
+        return is_work(self.graph)
 
     def _frozen_groups(self, frozen: set[int]) -> Iterator[FusedGroup]:
         held: dict[int | None, list[int]] = {}
@@ -212,7 +221,8 @@ class FusionReport:
                 yield from (FusedGroup(n, (n,), (), False, given=True) for n in nodes)
                 continue
             output = self.graph.groups[group].output
-            yield FusedGroup(nodes[-1] if output is None else output, tuple(nodes), ops, bool(ops), given=True)
+            root = nodes[-1] if output is None else output
+            yield FusedGroup(root, tuple(nodes), ops, self._has_work(nodes), given=True)
 
     # -- decisions
 

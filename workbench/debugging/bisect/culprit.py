@@ -10,6 +10,7 @@ from workbench.debugging.bisect.changes import Change, Changes
 from workbench.debugging.bisect.fused_edges import FUSION, Cuttable, cuttable
 from workbench.debugging.bisect.probing import Probe
 from workbench.debugging.bisect.variants import variant_of
+from workbench.debugging.symptoms import UNKNOWN
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Edge, Graph
@@ -42,7 +43,7 @@ class Culprit:
     symptom: str
     target: str
     status: str
-    """`found`; `not shown`: the symptom does not show in the given configuration; `always`: it shows without any change, so its cause
+    """`found`; `not shown`: the symptom does not show in the given configuration; `can't tell`: no build of it answers; `always`: it shows without any change, so its cause
     cannot be switched off; `cancelled`: the search was ended, and `wb.bisect(..., resume=culprit)` goes on."""
     changes: Changes = field(repr=False)
     "the changes that were searched"
@@ -160,6 +161,8 @@ class Culprit:
 
     def _sentence(self) -> str:
         spent = f"{counted(len(self.probes), 'probe')} of {counted(len(self.changes.items), 'change')}"
+        if self.status == UNKNOWN:
+            return f"it is not known whether {self.symptom!r} shows: {self._last_evidence()} ({spent})"
         if self.status == NOT_SHOWN:
             return f"{self.symptom!r} does not show: {self._last_evidence()} ({spent})"
         if self.status == CANCELLED:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 from workbench.debugging.bisect.changes import Changes
 from workbench.debugging.bisect.variants import CutEdge, Variant, variant_of
-from workbench.debugging.crash_key import key_of
-from workbench.debugging.symptoms import UNKNOWN, YES, Crash, Finding, Limits, Symptom, of_origin
+from workbench.debugging.symptoms import UNKNOWN, YES, Finding, Limits, Symptom, of_failed_pass, of_origin
 from workbench.dialects.base import Workload
-from workbench.errors import Cancelled, MeasureError
+from workbench.errors import Cancelled
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
+from workbench.pipeline.step import Step
 from workbench.wording import counted
 
 ATTEMPTS = 4
@@ -110,12 +110,10 @@ class Prober:
         return Probe(variant.made, names, variant.cut, variant.config, finding, seconds, limits.budget)
 
     def _finding(self, variant: Variant, limits: Limits) -> Finding:
-        try:
-            workload, config = variant.build(self._runner)
-        except MeasureError as error:
-            if isinstance(self._symptom, Crash):
-                return Finding(YES, str(error), key_of(error))
-            return Finding(UNKNOWN, str(error))
+        made = variant.build(self._runner)
+        if isinstance(made, Step):
+            return of_failed_pass(self._symptom, made)
+        workload, config = made
         symptom = self._symptom if workload is self.workload else self._from_passes
         return symptom.probe(workload, config, limits)
 

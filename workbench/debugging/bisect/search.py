@@ -13,6 +13,7 @@ from workbench.debugging.bisect.probing import Probe, Prober
 from workbench.debugging.ddmin import ddmin
 from workbench.debugging.symptoms import COMPARED, NO, UNKNOWN, Limits, Question, Symptom, symptom_of
 from workbench.dialects.base import Workload, workload_of
+from workbench.dialects.compiler.inputs import Inputs, with_inputs
 from workbench.errors import Cancelled, WorkbenchError
 from workbench.pipeline.config import Config, check_config
 from workbench.pipeline.spec import Pipeline
@@ -29,6 +30,7 @@ def bisect(
     *,
     reference: Any = None,
     target: TargetLike = "llvm",
+    inputs: Inputs | None = None,
     timeout: float = TIMEOUT,
     memory: int | None = None,
     seed: int = 0,
@@ -54,6 +56,8 @@ def bisect(
     reference
         A configuration without it: the passes and options in which `config` differs are searched. By default, for "slower",
         "kernels" and "peak_bytes" TVM's default; else no passes but those that the compiler needs, at opt level 0.
+    inputs
+        Arrays by the name of the input, `{"ids": array}`; of a tuple a tuple of arrays. The other inputs are random.
     timeout, memory
         Seconds of a build or a run, and bytes that the child process may hold.
     seed
@@ -84,7 +88,7 @@ def bisect(
     >>> found.passes
     ('relax.FuseOps.max_depth=1',)
     """
-    workload = workload_of(workload, "bisect")
+    workload = with_inputs(workload_of(workload, "bisect"), inputs)
     bad, pipeline = Config.of(config), _pipeline(config)
     good = None if reference is None else Config.of(reference)
     for each in (bad, *([good] if good else [])):
@@ -117,7 +121,9 @@ class _Search:
     def _searched(self) -> Culprit:
         everything = self.changes.all
         if not self._is_confirmed(everything):
-            return self._result(NOT_SHOWN)
+            last = self.prober.probes[-1].finding
+            # a race that cannot tell has shown nothing
+            return self._result(UNKNOWN if last.answer == UNKNOWN and not last.again else NOT_SHOWN)
         nothing = self.prober.ask(self.prober.variant(()))
         if nothing.shows:
             return self._with_edges(self._result(ALWAYS, ()))

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from workbench.debugging.bisect.changes import Changes
 from workbench.dialects.base import Workload
-from workbench.errors import MeasureError
 from workbench.measurement.count import as_it_stands
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
+from workbench.pipeline.step import Step
 
 CutEdge = tuple[int, int, int]
 "source, target and argument position, in the graph of a Cuttable"
@@ -42,19 +42,13 @@ class Variant:
         build = self.made if self.has_functions else self.config.same_build()
         return build, self.cut
 
-    def build(self, runner: Runner) -> tuple[Workload, Config]:
-        """Return the program and the configuration for the child process; Python functions among the passes run here.
-
-        Raises
-        ------
-        MeasureError
-            A pass of the pipeline fails.
-        """
+    def build(self, runner: Runner) -> tuple[Workload, Config] | Step:
+        """Return the program and the configuration for the child process, or the pass that failed; Python functions run here."""
         if self.pipeline is None or not self.has_functions:
             return self.workload, self.config
         trace = runner.run(self.pipeline, self.config.opt_level)
         if trace.failed is not None:
-            raise MeasureError(f"{trace.failed.name} failed: {trace.failed.error}")
+            return trace.failed
         return runner.workload_of(trace.end), as_it_stands(self.workload, self.config)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from workbench.debugging.compilers.turns import Runner
 from workbench.dialects import arrays
+from workbench.dialects.compiler.inputs import plain_name
 from workbench.dialects.entries import Shapes
 from workbench.errors import MeasureError, WorkbenchError
 from workbench.pipeline.outputs import AS_IT_STANDS, OutputDifference, difference
@@ -67,8 +68,15 @@ def reference_outputs(runner: Runner, path: Path, inputs: Shapes, limits: Mappin
     MeasureError
         The evaluator fails, or does not end in time.
     """
-    file = runner.folder / "onnx.npz"
-    arguments = {"path": str(path), "inputs": list(inputs.items()), "limits": limits, "seed": runner.seed}
+    file, given = runner.folder / "onnx.npz", runner.folder / "given.npz"
+    arrays.save(str(given), {plain_name(name): value for name, value in runner.workload.inputs.items()})
+    arguments = {
+        "given": str(given),
+        "path": str(path),
+        "inputs": list(inputs.items()),
+        "limits": limits,
+        "seed": runner.seed,
+    }
     runner.environment.worker("loads").run("onnx_outputs", None, {**arguments, "outputs": str(file)}, **runner.limits)
     return list(arrays.load(file).values())
 
@@ -114,7 +122,7 @@ def where_they_part(runners: Sequence[Runner]) -> str:
 def _values(runner: Runner) -> dict[str, np.ndarray]:
     """Return the value of each node of the model in the imported program, in order."""
     path = runner.folder / "nodes.npz"
-    asked = {"config": AS_IT_STANDS.to_data(), "seed": runner.seed, "path": str(path), "kept": None, "nodes": True}
+    asked = {"config": AS_IT_STANDS.to_data(), "seed": runner.seed, "path": str(path), "kept": None, "wanted": "nodes"}
     runner.environment.worker().run("values", runner.workload, asked, **runner.limits)
     graph, found = runner.workload.graph, dict[str, "np.ndarray"]()
     for name, value in arrays.load(path).items():

@@ -25,7 +25,7 @@ from workbench.debugging.compilers.side import CompilerSide, build_side
 from workbench.debugging.compilers.suggestions import tried
 from workbench.debugging.compilers.turns import Runner, race_in_turn
 from workbench.dialects.base import Workload
-from workbench.dialects.compiler.inputs import index_limits, plain_name
+from workbench.dialects.compiler.inputs import Inputs, index_limits, plain_name, with_inputs
 from workbench.dialects.entries import Shapes
 from workbench.errors import LoadError, MeasureError, WorkbenchError
 from workbench.measurement.race import Race
@@ -48,6 +48,7 @@ def compare_compilers(
     budget: float = 4.0,
     per_kernel: bool = True,
     suggest: bool = False,
+    inputs: Inputs | None = None,
     seed: int = 0,
     timeout: float = TIMEOUT,
     memory: int | None = None,
@@ -84,6 +85,8 @@ def compare_compilers(
         FuseOps, and schedules for the three kernels with the most time lost, which MetaSchedule searches for up to eight times the
         budget. Each change is built, its outputs are checked, and it is raced against the build without it: `pair.tried`, with
         reasons for those without a race in `pair.untried`.
+    inputs
+        Arrays by the name of the input, `{"ids": array}`, with the shapes that the model or `shapes` gives. The other inputs are random.
     timeout, memory
         Seconds that a build, or a run, may take; bytes that a child process may hold.
 
@@ -138,6 +141,10 @@ def compare_compilers(
         if all(isinstance(each, WorkbenchError) for each in opened):
             raise LoadError("; ".join(sorted(errors)))
         _share_limits([each.workload for each in opened if isinstance(each, Opened)])
+        for each in opened:
+            if isinstance(each, Opened):
+                # the worker knows the workload by its identity
+                each.workload.inputs = with_inputs(each.workload, inputs).inputs
         return CompilerComparison(made.name, tuple(comparing.pair(both, opened, target) for target in wanted))
 
 

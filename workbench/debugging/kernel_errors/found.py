@@ -9,6 +9,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload, workload_of
+from workbench.dialects.compiler.inputs import Inputs, with_inputs
 from workbench.errors import MeasureError, UnknownName
 from workbench.graph.model import Graph
 from workbench.measurement.kernels import Kernels, from_result
@@ -157,6 +158,7 @@ def kernel_errors(
     target: TargetLike = "llvm",
     *,
     reference: Workload | None = None,
+    inputs: Inputs | None = None,
     seed: int = 0,
     timeout: float = TIMEOUT,
     memory: int | None = None,
@@ -178,6 +180,8 @@ def kernel_errors(
         As `wb.kernels` takes it.
     reference
         The program whose values are right, such as the one before a rewrite, on the same inputs; by default the workload.
+    inputs
+        As `wb.measure` takes them.
     seed
         Of the random inputs.
     memory
@@ -194,7 +198,7 @@ def kernel_errors(
     >>> len(found.rows), found.wrong
     (5, ())
     """
-    workload = workload_of(workload, "kernel_errors")
+    workload = with_inputs(workload_of(workload, "kernel_errors"), inputs)
     how = Config.of({} if config is None else config)
     check_config(workload, how)
     right = workload if reference is None else _reference(workload, reference)

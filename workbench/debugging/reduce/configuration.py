@@ -9,6 +9,7 @@ from workbench.debugging.bisect.changes import Changes, changes_of
 from workbench.debugging.ddmin import ddmin
 from workbench.debugging.reduce.search import Search
 from workbench.debugging.symptoms import Larger, Slower, Wrong
+from workbench.measurement.count import as_it_stands
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.wording import counted
@@ -38,6 +39,10 @@ def _shows(search: Search, changes: Changes, made: Collection[int]) -> bool:
     if changes.slots:
         running = Pipeline(step for step in changes.pipeline(made) if step.enabled)
         # an empty pipeline would mean the compiler's own passes
-        config = replace(config, pipeline=str(running)) if running else config.context()
+        config = (
+            replace(config, pipeline=str(running))
+            if running
+            else replace(as_it_stands(search.workload, config), name="")
+        )
         pipeline = (pipeline and running) or None
     return search.settle(said, config, pipeline)

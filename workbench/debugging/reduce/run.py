@@ -13,7 +13,7 @@ from workbench.debugging.reduce.result import Reduced
 from workbench.debugging.reduce.search import Search, probe
 from workbench.debugging.reduce.size import size_of
 from workbench.debugging.reduce.values import free_each_parameter, free_parameters, simplify_types, simplify_values
-from workbench.debugging.symptoms import YES, Question, Symptom, limits_of, symptom_of
+from workbench.debugging.symptoms import UNKNOWN, YES, Question, Symptom, limits_of, symptom_of
 from workbench.dialects.base import Workload, workload_of
 from workbench.dialects.registry import dialect_of
 from workbench.errors import Cancelled, WorkbenchError
@@ -85,8 +85,9 @@ def reduce(
         limits = limits_of(target, timeout=timeout, memory=memory, seed=seed, progress=report, cancelled=cancelled)
         first = probe(asked, workload, chosen, pipeline, limits)
         if first.answer != YES:
+            said = "it is not known whether it shows" if first.answer == UNKNOWN else "it does not show"
             raise WorkbenchError(
-                f"{workload.name} does not show the symptom {asked.name} under {chosen.label}: {first.evidence}"
+                f"{workload.name} cannot be reduced: {said} the symptom {asked.name} under {chosen.label}: {first.evidence}"
             )
         search = Search(workload, chosen, pipeline, asked, limits, first, started + budget)
         complete = _run(search)

@@ -9,10 +9,11 @@ from typing import Any
 
 from workbench.debugging.reduce.parameters import fitted
 from workbench.debugging.reduce.size import Size, has_empty, size_of
-from workbench.debugging.symptoms import UNKNOWN, YES, Finding, Limits, Symptom, of_origin
+from workbench.debugging.symptoms import YES, Finding, Limits, Symptom, of_failed_pass, of_origin
 from workbench.dialects.base import Workload
 from workbench.errors import Cancelled, WorkerLost
 from workbench.graph.model import Graph
+from workbench.measurement.count import as_it_stands
 from workbench.pipeline.apply import applied_in_child
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
@@ -162,8 +163,8 @@ def probe(symptom: Symptom, workload: Workload, config: Config, pipeline: Pipeli
     runner = Runner(workload)
     trace = runner.run(pipeline, config.opt_level)
     if trace.failed is not None:
-        return Finding(UNKNOWN, f"{trace.failed.name} failed: {trace.failed.error}")
-    return of_origin(symptom, workload).probe(runner.workload_of(trace.end), config.context(), limits)
+        return of_failed_pass(symptom, trace.failed)
+    return of_origin(symptom, workload).probe(runner.workload_of(trace.end), as_it_stands(workload, config), limits)
 
 
 def _key(workload: Workload) -> tuple[str, ...]:

@@ -9,8 +9,9 @@ from typing import Any
 
 from workbench.analysis.tensors import Tensor
 
-OK, FAILED, OPEN, UNFOLDED = "ok", "failed", "lower bound", "not folded"
-"status of counts: a build runs; none does; one runs, and tensors with open dimensions count no bytes; the program is not trusted"
+OK, FAILED, OPEN, NOT_BUILT = "ok", "failed", "lower bound", "not built"
+"""status of counts: TVM builds the program; it does not; it does, and tensors with open dimensions count no bytes; only a build shows
+whether it does, and the workbench makes none"""
 GIVE_SIZES = "give the open dimensions values with shapes=, or load the model with inputs="
 OUTSIDE = -1
 "in place of a call: an input of the program, or its result"
@@ -57,6 +58,8 @@ class Program:
     "the call that produces each result, or OUTSIDE, and its type"
     failing: str = ""
     "the reason why no build of it runs"
+    unbuilt: str = ""
+    "the reason why no build was made, where only a build shows whether one runs"
 
     def rows(self, launches: Mapping[str, tuple[int, bool]] | None) -> list[dict[str, Any]]:
         """Return the calls as rows of `wb.kernels`.
@@ -105,6 +108,8 @@ class Program:
         open = sorted({text(tensor) for tensor in tensors if not tensor.known})
         if self.failing:
             return {"status": FAILED, "reason": self.failing}
+        if self.unbuilt:
+            return {"status": NOT_BUILT, "reason": self.unbuilt}
         if open:
             return {"status": OPEN, "reason": f"{', '.join(open[:3])} count as no bytes; {GIVE_SIZES}"}
         return {"status": OK, "reason": ""}

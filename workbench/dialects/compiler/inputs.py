@@ -1,15 +1,17 @@
-"""Random inputs that are the same for two builds of one workload, for any dialect and order of parameters."""
+"""The inputs of runs: random ones that are the same for two builds of one workload, for any dialect and order of parameters, or given ones."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from workbench.analysis.tensors import tensor
-from workbench.graph.model import Graph
+from workbench.errors import LoadError, MeasureError, UnknownName
+from workbench.graph.model import Graph, Node
 
 if TYPE_CHECKING:
     from workbench.dialects.base import Workload
@@ -19,6 +21,74 @@ INDEXING = {
     *("index_put", "scatter", "scatter_elements", "scatter_nd", "nn.nll_loss"),
 }
 "operators that read or write their first argument at the indices in the second"
+
+
+def indexes(kernel: str) -> bool:
+    """Return whether a kernel, by its name, has an operator that indexes a tensor.
+
+    >>> indexes("tvmgen_default_fused_gather_nd_add"), indexes("nn_dense")
+    (True, False)
+    """
+    return any(name.rpartition(".")[2] in kernel for name in (*INDEXING, "strided_slice"))
+
+
+Inputs = Mapping[str, Any]
+"input -> array; of a tuple a tuple of arrays, of a shape its numbers"
+
+
+def with_inputs(workload: Workload, inputs: Inputs | None) -> Workload:
+    """Return the workload whose runs get these values; inputs without a value get random ones.
+
+    Raises
+    ------
+    UnknownName, LoadError
+        The program has no input of a name, or the values have no names.
+    """
+    if not inputs:
+        return workload
+    if not isinstance(inputs, Mapping):
+        raise LoadError("inputs= has no names; give a dictionary, inputs={'x': array}")
+    names = [node.op for node in workload.graph.nodes if node.kind == "param" and node.op not in workload.params]
+    ours = {plain_name(name): name for name in names}
+    flat: dict[str, np.ndarray] = {}
+    for given, value in inputs.items():
+        name = given if given in names else ours.get(plain_name(str(given)))
+        if name is None:
+            raise UnknownName("input", str(given), names)
+        flat.update(_flat(name, value))
+    return replace(workload, inputs=flat, choices={})
+
+
+def _flat(name: str, value: Any) -> Iterator[tuple[str, np.ndarray]]:
+    if isinstance(value, (tuple, list)) and not all(isinstance(each, int) for each in value):
+        for place, each in enumerate(value):
+            yield from _flat(f"{name}.{place}", each)
+        return
+    to_numpy = getattr(value, "numpy", None)  # TVM's and PyTorch's tensors
+    array = np.asarray(value if to_numpy is None else to_numpy())
+    if array.dtype == object:
+        raise LoadError(f"inputs[{name!r}] is a {type(value).__name__}; give an array of numbers")
+    yield name, array
+
+
+def values_of(workload: Workload, name: str, shape: Sequence[object], dtype: str, seed: int) -> np.ndarray:
+    """Return the values of an input: the given ones, or random ones.
+
+    Raises
+    ------
+    MeasureError
+        The given ones have another shape or type.
+    """
+    given = workload.inputs.get(name)
+    if given is None:
+        return random_values(name, [int(str(each)) for each in shape], dtype, seed, limit_of(workload, name, dtype))
+    fits = len(shape) == given.ndim and all(
+        size == extent for size, extent in zip(shape, given.shape, strict=True) if isinstance(size, int)
+    )
+    if not fits or str(given.dtype) != dtype:
+        takes = f"({', '.join(map(str, shape))}) {dtype}"
+        raise MeasureError(f"inputs[{name!r}] is {given.shape} {given.dtype}, and the program takes {takes}")
+    return given
 
 
 def random_values(name: str, shape: Sequence[int], dtype: str, seed: int, below: int | None = None) -> np.ndarray:
@@ -116,6 +186,16 @@ def _indexed_size(type: str, axis: object) -> int:
     return min((size for size in shape if isinstance(size, int)), default=1)
 
 
+def _field(graph: Graph, node: Node) -> Iterator[str]:
+    """Yield the name of the input's field that a node is, `t.0`; nothing if it is a field of another value."""
+    path = ""
+    while node.kind == "get_item":
+        path = f"{node.op}{path}"
+        node = graph.nodes[graph.inputs[node.id][0]]
+    if node.kind == "param":
+        yield f"{node.op}{path}"
+
+
 def _integer_inputs(graph: Graph, nodes: Sequence[int]) -> Iterator[str]:
     """Yield the names of the parameters that the nodes are computed from through integers alone."""
     waiting, seen = list(nodes), set(nodes)
@@ -126,6 +206,8 @@ def _integer_inputs(graph: Graph, nodes: Sequence[int]) -> Iterator[str]:
             continue
         if node.kind == "param":
             yield node.op
+        if node.kind == "get_item":
+            yield from _field(graph, node)
         fresh = set(graph.inputs[node.id]) - seen
         seen |= fresh
         waiting.extend(fresh)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
@@ -62,6 +62,13 @@ class Planned:
     freed: bool
     "whether it frees a block after the last use of its tensors"
     notes: tuple[str, ...] = ()
+    unproven: frozenset[str] = frozenset()
+    "keys of kernels, or of the whole program, for which only a build shows that TVM compiles them"
+
+    def failed(self, reason: str, ours: bool = False) -> Planned:
+        """Return the plan of a program that no build takes; with `ours` of one that the workbench does not build."""
+        program = replace(self.program, **{"unbuilt" if ours else "failing": reason})
+        return replace(self, program=program, notes=(reason, *self.notes))
 
     def dies(self, value: Value) -> int:
         """Return the last step that needs a tensor."""

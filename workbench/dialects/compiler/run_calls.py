@@ -7,9 +7,31 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import tvm
 
+from_dlpack: Callable[[np.ndarray], Any] = (tvm.runtime if hasattr(tvm.runtime, "from_dlpack") else tvm.nd).from_dlpack
 Made = tuple[int, int]
 "a value of a run: the call that made it, numbered from 0, and its place among the outputs of the call"
+
+
+_BESIDE = {"f": (-3e4, 3e4), "i": (0, 1), "u": (0, 1)}
+"kind of a type -> two values to put beside a tensor: integers that are safe as indices"
+_ALIGNED = 64
+"bytes: what a kernel relies on"
+_MOST_BESIDE = 1 << 24
+"bytes"
+
+
+def _surrounded(value: np.ndarray, beside: float) -> np.ndarray:
+    """Return the values with memory before and behind them that holds another value."""
+    width = -(-min(max(value.nbytes, 4096), _MOST_BESIDE) // _ALIGNED) * _ALIGNED
+    raw = np.empty(2 * width + value.nbytes + _ALIGNED + value.itemsize, "uint8")
+    start = -raw.ctypes.data % _ALIGNED
+    end = start + (len(raw) - start) // value.itemsize * value.itemsize
+    whole, first = raw[start:end].view(value.dtype), width // value.itemsize
+    whole.fill(beside)
+    whole[first : first + value.size] = value.reshape(-1)
+    return whole[first : first + value.size].reshape(value.shape)
 
 
 @dataclass(frozen=True)
@@ -49,6 +71,24 @@ class RanCall:
             arguments[place] = self._empty_like(arguments[place])
         for place, value in inputs.items():
             arguments[place].copyfrom(value.reshape(arguments[place].shape))
+        self.kernel(*arguments)
+        return [arguments[place].numpy() for place in self.written]
+
+    def reads_outside(self) -> bool:
+        """Return whether the outputs depend on the memory beside the inputs, tried with two surroundings; on a CPU only."""
+        first, second = (self._among(place) for place in range(2))
+        return any(ours.tobytes() != theirs.tobytes() for ours, theirs in zip(first, second, strict=True))
+
+    def _among(self, surroundings: int) -> list[np.ndarray]:
+        """Run the kernel again with other memory around its inputs, and return the outputs."""
+        arguments = list(self.arguments)
+        for place in self.written:
+            arguments[place] = self._empty_like(arguments[place])
+            arguments[place].copyfrom(np.zeros(self.arguments[place].shape, arguments[place].numpy().dtype))
+        for place in self.sources:
+            value = self.arguments[place].numpy()
+            if place not in self.written and value.dtype.kind in _BESIDE:
+                arguments[place] = from_dlpack(_surrounded(value, _BESIDE[value.dtype.kind][surroundings]))
         self.kernel(*arguments)
         return [arguments[place].numpy() for place in self.written]
 

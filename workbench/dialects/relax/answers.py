@@ -141,7 +141,7 @@ def fusion_failure(module: tvm.IRModule) -> str:
 
 def _is_kernel(function: relax.Function) -> bool:
     attrs = function.attrs or {}
-    return bool(int(attrs.get("Primitive", 0))) or "Codegen" in attrs
+    return bool(int(attrs.get("Primitive", 0))) or attrs.get("Codegen") is not None
 
 
 def _unused(value: Any) -> str:

@@ -30,7 +30,7 @@ def entries(module: tvm.IRModule) -> tuple[str, ...]:
 
 
 def _is_in_place(function: relax.Function) -> bool:
-    return any(key in (function.attrs or {}) for key in IN_PLACE)
+    return any((function.attrs or {}).get(key) is not None for key in IN_PLACE)
 
 
 def with_entry(module: tvm.IRModule, entry: str) -> tvm.IRModule:

@@ -47,7 +47,7 @@ def entries(module: tvm.IRModule) -> tuple[str, ...]:
 
 
 def _has(function: relay.Function, attribute: str) -> bool:
-    return function.attrs is not None and attribute in function.attrs
+    return function.attrs is not None and function.attrs.get(attribute) is not None
 
 
 def _takes_tensors(function: relay.Function) -> bool:

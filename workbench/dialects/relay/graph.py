@@ -68,11 +68,12 @@ def _plain_value(value: Any) -> Any:
 
 def group_kind(attrs: Mapping[str, Any]) -> str:
     """Return the kind of box for a function with these attributes."""
-    if "Compiler" in attrs:
+    # TVM takes a null attribute for one that is not there
+    if attrs.get("Compiler") is not None:
         return "external"
     if attrs.get("Primitive"):
         return "primitive"
-    return "composite" if "Composite" in attrs else "function"
+    return "function" if attrs.get("Composite") is None else "composite"
 
 
 class _Env:

@@ -25,10 +25,10 @@ class BoundaryCost:
     "bytes that one kernel adds to the peak of the memory plan; None where it was not asked for"
 
     @property
-    def dearness(self) -> tuple[float, float]:
-        """Return the order of the list: by predicted seconds, then by bytes."""
+    def dearness(self) -> tuple[bool, float, int]:
+        """Return the order of the list: by predicted seconds, then those without a prediction by bytes."""
         moved = (self.boundary.read or 0) + (self.boundary.written or 0)
-        return (sum(self.predicted) / 2 if self.predicted else 0.0), float(moved)
+        return self.predicted is not None, sum(self.predicted or ()) / 2, moved
 
     @property
     def measured(self) -> Trial | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.errors import MeasureError
 from workbench.graph.model import Graph
 from workbench.pipeline.config import Config
-from workbench.terminal import html_table
+from workbench.terminal import html_table, visible
 from workbench.wording import counted
 
 if TYPE_CHECKING:
@@ -203,7 +203,12 @@ class MemoryPlan:
         )
 
     def __repr__(self) -> str:
-        return f"MemoryPlan({self._title})"
+        noted = f", {len(self.notes)} in .notes" if self.notes else ""
+        return f"MemoryPlan({self._title}{noted})"
+
+    def __str__(self) -> str:
+        """Return the figures, and what they leave out."""
+        return visible(". ".join((self._title, *self.notes)))
 
     @property
     def _title(self) -> str:

@@ -120,7 +120,7 @@ def marks(costs: BoundaryCosts | None) -> Marks:
     apart = [each for each in costs or () if not each.boundary.joined]
     timed = any(each.predicted for each in apart)
     # a colour is of one scale: where times are shown, boundaries without one keep the plain colour
-    found = [(each, each.dearness[0] * 1e6 if timed else each.dearness[1]) for each in apart]
+    found = [(each, each.dearness[1] * 1e6 if timed else each.dearness[2]) for each in apart]
     edges = [
         (each.boundary.source, target, value)
         for each, value in sorted(found, key=lambda pair: -pair[1])

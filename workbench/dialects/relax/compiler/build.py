@@ -22,7 +22,6 @@ from workbench.dialects.facets import Built
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.compiler.fallbacks import fallbacks as fallbacks
 from workbench.dialects.relax.compiler.kernels import CALLS, FUSED, Watch, pipeline, program_of_module
-from workbench.dialects.relax.compiler.planned import count as count
 from workbench.dialects.relax.compiler.planned import plan as plan
 from workbench.dialects.relax.compiler.planned import plan_of_build
 from workbench.dialects.relax.compiler.probes import probed as probed

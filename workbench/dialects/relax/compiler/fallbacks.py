@@ -31,7 +31,7 @@ def fallbacks(workload: Workload, target: str, config: Mapping[str, Any], log: S
     """
     refuse_without_main(workload, MeasureError)
     made = make_target(target)
-    watch, before = Watch(stop=CALLS, schedules=True), _Unscheduled()
+    watch, before = Watch(stop=CALLS), _Unscheduled()
     with scheduled(config, "relax"), made, pass_context(config, [watch, before]), _fallback_rule(made) as taken:
         pipeline(made, config)(workload.module)
     causes: dict[str, Cause] = {}

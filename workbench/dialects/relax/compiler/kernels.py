@@ -39,17 +39,17 @@ class Watch:
     stop
         The pass before which to stop; empty to run all.
     schedules
-        Whether to schedule kernels before it.
+        Whether to schedule kernels.
     """
 
-    def __init__(self, stop: str = "", schedules: bool = False) -> None:
+    def __init__(self, stop: str = "", schedules: bool = True) -> None:
         self.stop, self.schedules = stop, schedules
         self.kept: dict[str, tvm.IRModule] = {}
         "name of a pass -> its first input module"
         self.kills = False
         "whether the build frees tensors after their last use"
         self.refused = ""
-        "the reason why a pass after CALLS failed"
+        "the reason why a pass after CALLS, or the code generation of the virtual machine, failed"
         self.split: list[tvm.IRModule] = []
         "modules with host parts and device kernels split"
 
@@ -57,7 +57,7 @@ class Watch:
         name = str(info.name)
         if self.stop == name:
             self.kept.setdefault(name, module)
-        return not (self.stop and (self.stop in self.kept or (name == SCHEDULED and not self.schedules)))
+        return self.stop not in self.kept and (self.schedules or name != SCHEDULED)
 
     def run_before_pass(self, module: tvm.IRModule, info: Any) -> None:
         name = str(info.name)
@@ -158,7 +158,9 @@ class _Walk:
         if node.kind == "tuple":
             return [given for source in self.graph.inputs[id] for given in self.given(source)]
         if node.kind in ("get_item", "match"):
-            source = self.given(self.graph.inputs[id][0])[0][0]
+            whole = self.graph.inputs[id][0]
+            # nothing is known of the tensors of a value such as R.Object
+            source = next(iter(self.given(whole)), (self.number.get(whole, OUTSIDE),))[0]
             return [(source, tensor) for tensor in tensors(node.type)]
         # an `if` returns the value of either arm: the last call in it represents both
         writers = [source for part in self.graph.inputs[id] for source, _ in self.given(part)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import tvm
@@ -20,10 +21,9 @@ from workbench.dialects.relax.compiler.kernels import CALLS, FUSED, KINDS, PLANN
 from workbench.dialects.relax.compiler.sizes import Sizes
 from workbench.dialects.relax.entries import run_alone
 from workbench.dialects.relax.expressions import CALLERS, operands_of, sort_of
+from workbench.dialects.relax.kinds import prim_funcs
 from workbench.errors import MeasureError, last_line
 
-_AFTER = "LowerRuntimeBuiltin"
-"the first pass after those that allocate and free memory"
 _OF_MACHINE = "relax.run."
 "prefix of functions that the virtual machine has for operators without a kernel, such as shape_to_tensor"
 Held = Any
@@ -34,20 +34,22 @@ def plan(workload: Workload, target: str, config: Mapping[str, Any]) -> Planned:
     """Return the memory plan of a build, from the graph-level passes alone."""
     refuse_without_main(workload, MeasureError)
     made = make_target(target)
-    watch = Watch(stop=_AFTER)
+    watch = Watch(schedules=False)
     with made, pass_context(config, [watch]):
         try:
-            relax.get_default_pipeline(made)(workload.module)
-        except (RuntimeError, ValueError, TypeError) as error:
+            module = relax.get_default_pipeline(made)(workload.module)
+            relax.vm_build._vmcodegen(relax.ExecBuilder(), module)  # noqa: SLF001  it has no public name
+        except Exception as error:
             if CALLS not in watch.kept:
                 raise
             watch.refused = last_line(error)
-    return plan_of_build(watch, workload, target)
-
-
-def count(workload: Workload, target: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the counts of `wb.count`, from the graph-level passes alone."""
-    return plan(workload, target, config).counts()
+    found = plan_of_build(watch, workload, target)
+    settings = f"{target} {config['options']} {config.get('schedules')}"
+    kernels = (f"{compat.structural_hash(each)} {settings}" for each in prim_funcs(watch.first(CALLS)).values())
+    found = replace(found, unproven=frozenset(kernels))
+    if watch.refused and not found.program.failing:
+        found = found.failed(f"no build runs: {watch.refused}")
+    return found
 
 
 def plan_of_build(watch: Watch, workload: Workload, target: str) -> Planned:
@@ -55,7 +57,7 @@ def plan_of_build(watch: Watch, workload: Workload, target: str) -> Planned:
     program = program_of_module(run_alone(watch.first(CALLS), workload), workload.name)
     module = run_alone(watch.first(FUSED, CALLS), workload)
     if PLANNED not in watch.kept:
-        notes = (program.failing or f"no storages: {watch.refused}",)
+        notes = (program.failing or "no storages",)
         return Planned(program, len(program.calls), module, [], [], False, True, notes)
     planning = _Planning(run_alone(watch.kept[PLANNED], workload), workload.params, _device(make_target(target)))
     planning.run()

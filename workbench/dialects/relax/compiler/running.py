@@ -11,7 +11,7 @@ import tvm_ffi
 from tvm import relax
 
 from workbench.dialects.base import Workload
-from workbench.dialects.compiler.inputs import limit_of, random_values
+from workbench.dialects.compiler.inputs import values_of
 from workbench.dialects.compiler.launches import evaluated
 from workbench.dialects.compiler.run_calls import RanCall
 from workbench.dialects.entries import refuse_without_main
@@ -94,28 +94,29 @@ class Running:
 
 
 def random_inputs(workload: Workload, seed: int) -> dict[str, Any]:
-    """Return seeded values for each parameter of `main` without an array (dialects/inputs.py); of a shape, its numbers."""
-    found = {}
-    for variable in _entry(workload).params:
-        name, type = compat.name_of(variable), compat.type_of(variable)
-        if name in workload.params:
-            continue
-        sizes, shape = compat.shape_of(type), compat.fixed_shape(type)
-        open = compat.symbols_of(type)
-        if open:
-            raise MeasureError(
-                f"the input {name} of type {type} leaves {', '.join(open)} open; give values, shapes={{{open[0]!r}: 128}}"
-            )
-        if sizes is None and shape is None:
-            raise MeasureError(f"the input {name} has type {type}; only tensors of known shape can be filled and timed")
-        found[name] = (
-            sizes
-            if shape is None
-            else random_values(
-                name, shape, compat.dtype_of(type), seed, limit_of(workload, name, compat.dtype_of(type))
-            )
+    """Return given or seeded values for each parameter of `main` without an array (dialects/compiler/inputs.py)."""
+    types = {compat.name_of(variable): compat.type_of(variable) for variable in _entry(workload).params}
+    return {name: _values(workload, name, type, seed) for name, type in types.items() if name not in workload.params}
+
+
+def _values(workload: Workload, name: str, type: Any, seed: int) -> Any:
+    """Return the value of an input: an array, a list of the numbers of a shape, or a tuple of such values."""
+    if isinstance(type, compat.TupleType):
+        return tuple(_values(workload, f"{name}.{place}", each, seed) for place, each in enumerate(type.fields))
+    given, open = workload.inputs.get(name), compat.symbols_of(type)
+    if given is None and open:
+        raise MeasureError(
+            f"the input {name} of type {type} leaves {', '.join(open)} open; give values, shapes={{{open[0]!r}: 128}}"
         )
-    return found
+    sizes, dimensions = compat.shape_of(type), compat.dimensions_of(type)
+    if sizes is not None:
+        return sizes if given is None else [int(each) for each in given]
+    if dimensions is None and given is not None:
+        return given
+    if dimensions is None:
+        raise MeasureError(f"the input {name} has type {type}; only tensors of known shape can be filled and timed")
+    shape = [int(each) if compat.is_number(each) else str(each) for each in dimensions]
+    return values_of(workload, name, shape, compat.dtype_of(type), seed)
 
 
 def _entry(workload: Workload) -> relax.Function:
@@ -140,6 +141,8 @@ def _flat(value: Any) -> Iterable[np.ndarray]:
 
 
 def _argument(value: Any, device: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_argument(each, device) for each in value]
     if isinstance(value, list):
         return tvm_ffi.Shape(tuple(value))
     return tvm.runtime.tensor(value if isinstance(value, np.ndarray) else value.numpy(), device)

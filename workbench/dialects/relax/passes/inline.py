@@ -33,7 +33,7 @@ class InlineFunctions:
 
     def _is_chosen(self, module: tvm.IRModule, name: str) -> bool:
         function = module[name]
-        if not isinstance(function, relax.Function) or "Codegen" in (function.attrs or {}):
+        if not isinstance(function, relax.Function) or (function.attrs or {}).get("Codegen") is not None:
             return False
         if self.functions and name not in self.functions:
             return False

@@ -24,7 +24,6 @@ from workbench.dialects.relay.compiler.fallbacks import fallbacks as fallbacks
 from workbench.dialects.relay.compiler.fields import read_by_hash
 from workbench.dialects.relay.compiler.kernels import Watch, bytes_of_json, external_functions, program_of_json
 from workbench.dialects.relay.compiler.optimization import devices_in_words, optimize
-from workbench.dialects.relay.compiler.planned import count as count
 from workbench.dialects.relay.compiler.planned import plan as plan
 from workbench.dialects.relay.compiler.probes import probed as probed
 from workbench.dialects.relay.compiler.running import Running
@@ -32,7 +31,7 @@ from workbench.dialects.relay.diagnostics import as_error
 from workbench.dialects.relay.entries import open_dimensions, unshared
 from workbench.dialects.scheduling import scheduled
 from workbench.dialects.trust import ask
-from workbench.errors import MeasureError
+from workbench.errors import MeasureError, TVMFailed
 from workbench.quoting import shell
 
 _SMALL_INTEGERS = {"int8", "uint8"}
@@ -78,7 +77,7 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], instrum
     watch = Watch()
     context = pass_context(config, [watch, *instruments])
     where, schedules = compiled_where_it_runs(target), scheduled(config, "relay")
-    with where, schedules, context, devices_in_words(), as_error(MeasureError):
+    with where, schedules, context, devices_in_words(), as_error(TVMFailed):
         library = relay.build(unshared(workload.module), target=made, params=workload.params)
     return RelayBuilt(workload, target, library, watch)
 

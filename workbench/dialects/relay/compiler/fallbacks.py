@@ -36,7 +36,7 @@ def fallbacks(workload: Workload, target: str, config: Mapping[str, Any], log: S
     found: dict[tuple[Cause, str, str], list[int]] = {}
     with records.applied if log else nullcontext():
         at = located(relay.transform.InferType()(quickly_optimized(workload, target, config)), workload.name)
-        with made, pass_context(config, []), _silence():
+        with made, pass_context(config, []), silent_autotvm():
             for node in at.graph.ops:
                 if node.pattern is not None and node.pattern >= OUT_ELEMWISE and _has_strategy(at.expressions[node.id]):
                     for fallback in _fallback(at.expressions[node.id], made):
@@ -75,7 +75,7 @@ def _inputs(call: relay.Call) -> Iterator[tuple[Any, str]]:
 
 
 @contextmanager
-def _silence() -> Iterator[None]:
+def silent_autotvm() -> Iterator[None]:
     """Keep AutoTVM from logging each operator that was not tuned."""
     before, autotvm.GLOBAL_SCOPE.silent = autotvm.GLOBAL_SCOPE.silent, True
     try:

@@ -37,9 +37,9 @@ def read_by_hash(module: tvm.IRModule) -> dict[str, tuple[bool, ...]]:
 
 
 def has(function: Any, name: str) -> bool:
-    """Return whether a function has an attribute."""
+    """Return whether a function has an attribute; one that is null is not there."""
     attrs = getattr(function, "attrs", None)
-    return attrs is not None and name in tuple(attrs.keys())
+    return attrs is not None and name in tuple(attrs.keys()) and attrs[name] is not None
 
 
 def _attribute(function: Any, name: str) -> str:

@@ -134,6 +134,8 @@ class Walk:
         "structural hash -> the functions that have it, and their names"
         self.failing: list[str] = []
         "the reasons why the graph executor cannot run it"
+        self.odd = False
+        "whether it has parts other than tensors and calls of kernels of TVM, so that only a build shows whether one runs"
 
     def program(self) -> Program:
         body = self.module["main"].body
@@ -150,6 +152,11 @@ class Walk:
                 self.known[here] = self.value(expr)
         values = [*self.known[at(body)], *((0, tensor) for call in self.calls for tensor in call.outputs)]
         values += [(0, tensor) for variable in self.module["main"].params for tensor in tensors(variable.checked_type)]
+        for variable in self.module["main"].params:
+            if not isinstance(variable.checked_type, relay.TensorType):
+                self.failing.append(
+                    f"the parameter {variable.name_hint} is not a tensor, and the graph executor takes tensors only"
+                )
         if not all(tensor.known for _, tensor in values):
             self.failing.append(f"a tensor has an open dimension, and the graph executor takes none; {GIVE_SIZES}")
         return Program(tuple(self.calls), tuple(self.known[at(body)]), next(iter(self.failing), ""))
@@ -170,6 +177,7 @@ class Walk:
 
     def value(self, expr: Any) -> Values:
         if isinstance(expr, relay.Tuple):
+            self.odd |= not all(isinstance(field, relay.TensorType) for field in expr.checked_type.fields)
             return [value for field in expr.fields for value in self.known[at(field)]]
         if isinstance(expr, relay.TupleGetItem):
             fields = self.known[at(expr.tuple_value)]
@@ -187,6 +195,7 @@ class Walk:
         return [(OUTSIDE, tensor) for tensor in tensors(expr.checked_type)]
 
     def call(self, call: relay.Call) -> Values:
+        self.odd |= call.attrs is not None and not isinstance(call.op, tvm.ir.Op)
         read = [value for argument in call.args for value in self.known[at(argument)]]
         if isinstance(call.op, relay.Function) and not foreign(call.op):
             read = list(compress(read, tensors_read(call.op)))
@@ -202,9 +211,11 @@ class Walk:
             return "__copy", "copy"
         if isinstance(op, tvm.ir.GlobalVar):
             self.check_global(op)
+            self.odd = True
             return op.name_hint, "external"
         if foreign(op):
             self.check_compiler(op)
+            self.odd = True
             return str(op.attrs["global_symbol"]), "external"
         if only_reshapes(op):
             return "__nop", "noop"

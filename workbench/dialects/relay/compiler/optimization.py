@@ -20,7 +20,7 @@ from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.relay.compiler.folding import Folder, NotPlain
 from workbench.dialects.relay.entries import copy, unshared
 from workbench.dialects.scheduling import scheduled
-from workbench.errors import MeasureError
+from workbench.errors import TVMFailed
 
 
 def optimize(workload: Workload, target: Any) -> tvm.IRModule:
@@ -32,18 +32,18 @@ def optimize(workload: Workload, target: Any) -> tvm.IRModule:
 
 @contextmanager
 def devices_in_words() -> Iterator[None]:
-    """Raise a MeasureError if TVM refuses the devices of a module: its own error ends with types or a list."""
+    """Raise a TVMFailed if TVM refuses the devices of a module: its own error ends with types or a list."""
     try:
         yield
     except tvm.TVMError as error:
         if found := _NO_TARGET.search(str(error)):
             device = tvm.runtime.Device.MASK2STR.get(int(found[1]), found[1])
-            raise MeasureError(
+            raise TVMFailed(
                 f"the module places values on the device {device}, for which this target has no code; "
                 "change its on_device and device_copy, or build for that device"
             ) from error
         if _CONFLICT.search(str(error)):
-            raise MeasureError(
+            raise TVMFailed(
                 "TVM cannot place the module on devices: its on_device, device_copy and virtual_device contradict each other or "
                 "this target; load the module as it was before PlanDevices, or without them"
             ) from error

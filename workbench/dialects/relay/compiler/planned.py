@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import tvm
@@ -14,6 +15,7 @@ from workbench.dialects.compiler.planned import Block, Planned, Value
 from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.relay.compiler.folding import at
 from workbench.dialects.relay.compiler.kernels import Values, Walk, tensors, typed
+from workbench.dialects.relay.compiler.lowering import failure
 from workbench.dialects.relay.compiler.optimization import quickly_optimized
 from workbench.dialects.relay.compiler.reshapes import is_marked, with_marked_reshapes
 from workbench.errors import MeasureError
@@ -24,15 +26,10 @@ _PLAN = "relay.backend.GraphPlanMemory"
 def plan(workload: Workload, target: str, config: Mapping[str, Any]) -> Planned:
     """Return the memory plan of a build, from the graph-level passes alone."""
     refuse_without_main(workload, MeasureError)
-    return plan_of_module(quickly_optimized(workload, target, config), target, workload.params)
+    return plan_of_module(quickly_optimized(workload, target, config), target, config, workload.params)
 
 
-def count(workload: Workload, target: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the counts of `wb.count`, from the graph-level passes alone."""
-    return plan(workload, target, config).counts()
-
-
-def plan_of_module(module: tvm.IRModule, target: str, params: Collection[str]) -> Planned:
+def plan_of_module(module: tvm.IRModule, target: str, config: Mapping[str, Any], params: Collection[str]) -> Planned:
     """Return the memory plan of a fused module.
 
     The notes have the reason if the graph executor cannot run the module; it has no storages then.
@@ -40,6 +37,10 @@ def plan_of_module(module: tvm.IRModule, target: str, params: Collection[str]) -
     module = typed(module)
     walk = _Planning(module, "hexagon" in target, params)
     program = walk.program()
+    only_a_build = bool(walk.odd or config.get("schedules"))
+    if not program.failing and not only_a_build:
+        kernels = (function for alike in walk.kernels.values() for function, _ in alike)
+        program = replace(program, failing=failure(kernels, target, config))
     if program.failing:
         notes = (f"no storages: {program.failing}",)
         return Planned(program, len(program.calls), module, list(walk.values.values()), [], True, False, notes)
@@ -47,7 +48,10 @@ def plan_of_module(module: tvm.IRModule, target: str, params: Collection[str]) -
         walk = _Planning(with_marked_reshapes(module), "hexagon" in target, params)
         program = walk.program()
     blocks = walk.assign()
-    return Planned(program, len(program.calls), module, list(walk.values.values()), blocks, True, False)
+    key = f"{tvm.ir.structural_hash(module)} {target} {config}"
+    unproven = frozenset([key] if only_a_build else [])
+    values = list(walk.values.values())
+    return Planned(program, len(program.calls), module, values, blocks, True, False, unproven=unproven)
 
 
 class _Planning(Walk):

@@ -14,7 +14,7 @@ from tvm import relay
 from tvm.contrib import graph_executor  # pyright: ignore[reportAttributeAccessIssue]  this is Relay's TVM
 
 from workbench.dialects.base import Workload
-from workbench.dialects.compiler.inputs import limit_of, random_values
+from workbench.dialects.compiler.inputs import values_of
 from workbench.dialects.compiler.launches import evaluated
 from workbench.dialects.compiler.run_calls import Made, RanCall
 from workbench.dialects.facets import KernelTime
@@ -149,7 +149,7 @@ class Running:
 
 
 def random_inputs(workload: Workload, seed: int) -> dict[str, np.ndarray]:
-    """Return seeded values for every parameter of `main` that has no array (dialects/inputs.py)."""
+    """Return given or seeded values for every parameter of `main` that has no array (dialects/compiler/inputs.py)."""
     found = {}
     for variable in workload.module["main"].params:
         name, type = variable.name_hint, variable.checked_type
@@ -157,7 +157,5 @@ def random_inputs(workload: Workload, seed: int) -> dict[str, np.ndarray]:
             continue
         if not isinstance(type, relay.TensorType) or not all(isinstance(d, tvm.tir.IntImm) for d in type.shape):
             raise MeasureError(f"the input {name} has type {type}; only tensors of known shape can be filled and timed")
-        found[name] = random_values(
-            name, [int(d) for d in type.shape], type.dtype, seed, limit_of(workload, name, type.dtype)
-        )
+        found[name] = values_of(workload, name, [int(d) for d in type.shape], type.dtype, seed)
     return found

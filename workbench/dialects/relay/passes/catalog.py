@@ -171,10 +171,35 @@ def toggles() -> tuple[str, ...]:
 
 def apply(compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) -> tvm.IRModule:
     """Run one pass as a Sequential does at this opt_level."""
+    if compiled.info.name == "DefuseOps":
+        _check_defusable(module)
     with as_error(PipelineError), tvm.transform.PassContext(opt_level=opt_level):
         return tvm.transform.Sequential([relay.transform.InferType(), compiled, relay.transform.InferType()])(
             unshared(module)
         )
+
+
+def _check_defusable(module: tvm.IRModule) -> None:
+    """Refuse a module on which TVM 0.17's DefuseOps raises or ends the process.
+
+    It puts nothing in the place of a variable of a called function that is not its parameter.
+    """
+
+    def look(expr: Any) -> None:
+        function: Any = expr.op if isinstance(expr, relay.Call) else None
+        if not isinstance(function, relay.Function):
+            return
+        own = {parameter.name_hint for parameter in function.params}
+        for variable in relay.analysis.all_vars(function.body):
+            if variable.name_hint not in own:
+                raise PipelineError(
+                    f"DefuseOps loses the variable {variable.name_hint}, which a called function binds itself or takes from outside, "
+                    "and TVM then ends the process; take the module from before FuseOps"
+                )
+
+    for function in module.functions.values():
+        if isinstance(function, relay.Function):
+            relay.analysis.post_order_visit(function, look)
 
 
 def rewrite(callback: Any, module: tvm.IRModule) -> tvm.IRModule:
