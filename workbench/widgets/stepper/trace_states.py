@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from workbench.errors import WorkbenchError
-from workbench.graph.diff import GraphDiff, diff
+from workbench.graph.diff import GraphDiff, Mark, diff
 from workbench.graph.layers import layers
+from workbench.graph.lowering import quiet_counts
 from workbench.graph.model import Graph
 from workbench.graph.scopes import Scopes, carried, with_scopes
 from workbench.pipeline.lineage import SURE, lineage
@@ -159,12 +160,14 @@ class States:
         return {"type": "text", "state": state, **printed(self._states[state])}
 
     def _counts(self, before: int, after: int) -> CountsMessage:
-        return {"type": "counts", "before": before, "after": after, "counts": self.diff(before, after).counts}
+        return {"type": "counts", "before": before, "after": after, "counts": self._marks(before, after)}
+
+    def _marks(self, before: int, after: int) -> dict[Mark, int]:
+        return quiet_counts(self.diff(before, after), self.graph(before), self.graph(after))
 
     def _diff(self, before: int, after: int) -> DiffMessage:
-        changes = self.diff(before, after)
-        encoded = encode_diff(changes, self.graph(before), self.graph(after))
-        return {"type": "diff", "before": before, "after": after, "counts": changes.counts, "diff": encoded}
+        encoded = encode_diff(self.diff(before, after), self.graph(before), self.graph(after))
+        return {"type": "diff", "before": before, "after": after, "counts": self._marks(before, after), "diff": encoded}
 
     def _code(self, *steps: int) -> CodeMessage:
         lines = ["stepper = wb.PassStepper(t)"]
