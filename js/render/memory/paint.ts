@@ -11,6 +11,7 @@ const SIZE = 11;
 /** Pixels that the number of a kernel needs. */
 const LEAST_ROOM = 32;
 const NAMED = 44;
+const FEWEST_LETTERS = 6;
 /** Above the curve, for the words of the peak. */
 const TOP = 20;
 
@@ -106,7 +107,9 @@ function paintBlock(pen: Pen, frame: MemoryFrame, place: Place, box: Box): void 
   if (width <= 24) return;
   const name = oneLine(plan.strings[name_s[t]]);
   const words = frame.ruler.width(name, SIZE) <= width - 8 ? name : name.replace(LAYERS, "");
-  write(pen, frame, words, x + 4, y + height / 2, width - 8);
+  // The beginning of a name that could be any other's is left to the tooltip.
+  if (frame.ruler.width(words.slice(0, FEWEST_LETTERS), SIZE) <= width - 8)
+    write(pen, frame, words, x + 4, y + height / 2, width - 8);
 }
 
 function isSelected({ plan, selected }: MemoryFrame, place: Place): boolean {
