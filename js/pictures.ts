@@ -30,6 +30,7 @@ async function drawn(traits: Given): Promise<Sheet[]> {
     ...stage.options,
     showConstants: traits.show_constants === true,
     showTuples: traits.show_tuples === true,
+    showLowering: traits.show_lowering === true,
   };
   stage.direction = traits.direction === "right" ? "right" : "down";
   stage.apart = traits.mode === "overlay";
@@ -45,8 +46,8 @@ async function drawn(traits: Given): Promise<Sheet[]> {
   return sheets(picture, stage).map(([sides, title]) => sheet(stage, sides, traits.titles?.[title] ?? ""));
 }
 
-function pictureOf({ graph, before, after, diff }: Given): Picture {
-  return graph ? single(decode(graph)) : compare(decode(before), decode(after), readDiff(diff));
+function pictureOf({ graph, before, after, diff, show_lowering }: Given): Picture {
+  return graph ? single(decode(graph)) : compare(decode(before), decode(after), readDiff(diff, show_lowering));
 }
 
 /** Which sides each sheet shows, and whose title it has: the overlay is both, so it has none. */

@@ -52,7 +52,6 @@ def test_a_model_is_read_from_a_file(dialect: str, facts: Facts, tmp_path: Path)
     model = tmp_path / f"m{facts.suffix}"
     model.write_text(sample.text())
     assert main(["trace", str(model), "-p", "", "-o", str(tmp_path / "t.wbtrace")]) == 0
-    assert main(["show", str(model), "-o", str(tmp_path / "m.html")]) == 0
     assert main(["export", str(model), str(tmp_path / "g.json")]) == 0
     read = wb.Graph.from_json((tmp_path / "g.json").read_text())
     assert [node.op for node in read.ops] == [node.op for node in sample.graph.ops]
@@ -63,6 +62,20 @@ def test_a_check_reports_that_the_outputs_are_the_same(dialect: str, capsys: pyt
         main(["trace", "sample:parallel_cast", "-p", "EliminateCommonSubexpr,EliminateCommonSubexpr", "--check"]) == 0
     )
     assert capsys.readouterr().out.splitlines()[-1] == "outputs: 1 same, 1 unchanged"
+
+
+@pytest.mark.parametrize("option", [[], ["--graph"]], ids=["before and after", "import alone"])
+def test_show_draws_a_model_before_and_after_its_passes(
+    option: list[str], dialect: str, facts: Facts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tmp_path / f"m{facts.suffix}"
+    model.write_text(wb.samples.load("mlp", layers=2).text())
+    assert main(["show", str(model), *option, "-o", str(tmp_path / "m.svg")]) == 0
+    made = wb.trace(wb.load(model))
+    passes = ", ".join(step.name for step in made.steps)
+    assert (f"before and after: {passes}" in capsys.readouterr().out) is not bool(option)
+    kernel = min((g.name for g in made.end.graph.groups if g.kind == "primitive"), key=len)
+    assert (kernel in (tmp_path / "m.svg").read_text(encoding="utf-8")) is not bool(option)
 
 
 @pytest.mark.parametrize(

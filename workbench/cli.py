@@ -214,8 +214,8 @@ def _add_show(commands: Commands) -> None:
     parser = _command(
         commands,
         "show",
-        "turn a trace or a model into one HTML file",
-        "The file needs no network, no TVM and no Jupyter.",
+        "turn a trace, or a model before and after its passes, into one HTML file",
+        "A model is shown before and after the passes that a Workbench opens with. The file needs no network, no TVM and no Jupyter.",
     )
     parser.add_argument("file", help="a .wbtrace, a graph's .json, or a model")
     _add_inputs(parser)
@@ -223,6 +223,7 @@ def _add_show(commands: Commands) -> None:
         "-o", "--output", metavar="FILE", help=".html, .svg, .pdf or .png (default: FILE's name, .html)"
     )
     parser.add_argument("--step", type=int, metavar="N", help="one step of the trace, before and after")
+    parser.add_argument("--graph", action="store_true", help="the model as it is imported, without passes")
     parser.add_argument("--open", action="store_true", help="open it in the browser")
 
 

@@ -18,7 +18,7 @@ from workbench.dialects.entries import Shapes
 from workbench.dialects.readers import PASTES, TEXTS
 from workbench.dialects.registry import installed
 from workbench.dialects.trust import UNTRUSTED
-from workbench.errors import LoadError, WorkbenchError, writing
+from workbench.errors import LoadError, TooDeep, WorkbenchError, writing
 from workbench.graph.model import Graph
 from workbench.graph.received import Damaged, literal
 from workbench.pipeline.config import Config
@@ -84,8 +84,12 @@ def trace(options: argparse.Namespace) -> int:
 
 
 def show(options: argparse.Namespace) -> int:
-    """Write a trace or a graph as one self-contained file."""
-    thing = _load_for_show(options.file, options.inputs)
+    """Write a trace, or a model before and after the passes, as one self-contained file."""
+    thing, failed = _load_for_show(options.file, options.inputs), None
+    if isinstance(thing, Workload):
+        made = None if options.graph or thing.graph.ask_after is None else _passes_of(thing)
+        failed = made and made.failed
+        thing = thing.graph if made is None else (made.start.graph, made.end.graph)
     output = options.output or Path(options.file).with_suffix(".html").name
     saved = _view(thing, options.step).save(output)
     print_line(f"written: {saved}")
@@ -93,7 +97,21 @@ def show(options: argparse.Namespace) -> int:
         import webbrowser
 
         webbrowser.open(saved.resolve().as_uri())
-    return 0
+    if failed:
+        print_line(f"tvm-workbench: {failed.name} failed: {failed.error}", sys.stderr)
+    return PASS_FAILED if failed else 0
+
+
+def _passes_of(workload: Workload) -> Trace:
+    """Run the passes that a Workbench opens with, in child processes where the graph is too deep for this one."""
+    from workbench.pipeline.run import trace as run
+
+    try:
+        made = run(workload)
+    except TooDeep:
+        made = run(workload, isolated=True)
+    print_line(f"before and after: {', '.join(step.name for step in made.steps)}")
+    return made
 
 
 def kernels(options: argparse.Namespace) -> int:
@@ -221,7 +239,8 @@ def export(options: argparse.Namespace) -> int:
     options.output = options.output or options.output_too
     if options.output is None:
         raise WorkbenchError("say where to write it: tvm-workbench export FILE OUTPUT, m.svg")
-    thing, suffix = _trace_or_graph(options.file, options.inputs), Path(options.output).suffix.lower()
+    thing, suffix = _trace_or_model(options.file, options.inputs), Path(options.output).suffix.lower()
+    thing = thing.graph if isinstance(thing, Workload) else thing
     if suffix in (".html", ".svg", ".pdf", ".png"):
         print_line(f"written: {_view(thing, options.step).save(options.output)}")
         return 0
@@ -272,22 +291,19 @@ def _sizes(given: dict[str, tuple[int, ...]]) -> Shapes:
     return {name: shape[0] if is_relax and len(shape) == 1 else shape for name, shape in given.items()}
 
 
-def _trace_or_graph(path: str, inputs: list[str]) -> Trace | Graph:
-    """Load a trace or a graph from a file, by its suffix and its content."""
-    return Trace.open(Path(path)) if path.endswith(".wbtrace") else _model(path, None, inputs).graph
+def _trace_or_model(path: str, inputs: list[str]) -> Trace | Workload:
+    return Trace.open(Path(path)) if path.endswith(".wbtrace") else _model(path, None, inputs)
 
 
-def _load_for_show(path: str, inputs: list[str]) -> Trace | Graph | tuple[Graph, Graph]:
+def _load_for_show(path: str, inputs: list[str]) -> Trace | Graph | Workload | tuple[Graph, Graph]:
     """Load what `show` draws: both modules of a text with a before and an after."""
     if is_sample(path) or Path(path).suffix not in PASTES:
-        return _trace_or_graph(path, inputs)
+        return _trace_or_model(path, inputs)
     if inputs:
         raise LoadError(f"{path} is drawn with the shapes in it; leave --input out")
     models = load_all(Path(path))
     _print_notes(models[0].notes)
-    if len(models) == 2:
-        return models[0].graph, models[1].graph
-    return models[0].graph
+    return (models[0].graph, models[1].graph) if len(models) == 2 else models[0]
 
 
 def _view(thing: Trace | Graph | tuple[Graph, Graph], step: int | None) -> GraphView | CompareView | PassStepper:

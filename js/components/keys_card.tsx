@@ -43,6 +43,18 @@ export const VIEW_KEYS: readonly KeyRow<Keyed>[] = [
   { does: "this list", act: { "?": (view) => help(view) } },
 ];
 
+/** The list, the widget's own keys, and Ctrl+Z for undo, wherever the focus is in a widget but in a field. */
+export function pressAnywhere(root: HTMLElement, view: Keyed & { keys: readonly KeyRow[] }): void {
+  root.addEventListener("keydown", (event) => {
+    const { target, key, ctrlKey, metaKey, altKey, shiftKey } = event;
+    const typing = (target as Element).matches("input:not([type=range], [type=checkbox]), select, textarea");
+    const command = ctrlKey || metaKey;
+    if (typing || event.defaultPrevented || altKey || (command && key.toLowerCase() !== "z")) return;
+    const pressed = { key: command ? (shiftKey ? "U" : "u") : key };
+    if (press(view.keys, pressed, undefined) || (key === "?" && press(VIEW_KEYS, event, view))) event.preventDefault();
+  });
+}
+
 export function help({ helping }: Keyed): void {
   helping.value = true;
 }

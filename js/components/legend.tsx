@@ -24,6 +24,7 @@ const MOST_ROWS = 200;
 const SWITCHES = [
   ["show_constants", "Constants as nodes", "Constants and weights as nodes of their own, not as badges"],
   ["show_tuples", "Tuples as nodes", "Tuples and what takes them apart as nodes, not as marks on edges"],
+  ["show_lowering", "Show lowering", "Mark operators that became calls of functions, and draw the runtime's calls"],
   ["edges_by_dtype", "Edges by data type", "Colour edges by data type (t)"],
 ] as const;
 const FLOWS = [

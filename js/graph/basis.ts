@@ -3,6 +3,7 @@
 import { Kind } from "../model/messages.ts";
 import { type Adjacency, adjacency } from "./csr.ts";
 import { foldable } from "./fold.ts";
+import { text } from "./payload.ts";
 import { type Picture, sideOf } from "./picture.ts";
 
 interface Basis {
@@ -12,6 +13,8 @@ interface Basis {
   folds: Uint8Array;
   /** 1 for tuples, and what takes them apart, that can be a mark on an edge. */
   elided: Uint8Array;
+  /** 1 for what Relax's runtime does beside the data, and for what only the runtime reads. */
+  runtime: Uint8Array;
   /** All groups, each after the one around it. */
   groupOrder: Int32Array;
 }
@@ -39,8 +42,31 @@ function build(picture: Picture): Basis {
     outEdges,
     folds: foldable(picture, inEdges, outEdges),
     elided,
+    runtime: runtimeOf(picture, outEdges),
     groupOrder: outsideIn(picture.groups.parent),
   };
+}
+
+/** The names are those of RUNTIME in workbench/graph/lowering.py; a tensor that the runtime allocates carries data between kernels. */
+function runtimeOf(picture: Picture, { offset, list }: Adjacency): Uint8Array {
+  const out = new Uint8Array(picture.nodeCount);
+  const labels = Array.from(out, (_, u) => {
+    const s = sideOf(picture, u, 1);
+    return text(picture.sides[s], picture.sides[s].label[picture.id[s][u]]);
+  });
+  const named = labels.map((label) => /^(relax\.(vm|memory|builtin)|vm\.builtin)\./.test(label));
+  for (let u = 0; u < picture.nodeCount; u++) {
+    const readers = list.slice(offset[u], offset[u + 1]);
+    const read = readers.length > 0 && readers.every((e) => named[picture.target[e]]);
+    const s = sideOf(picture, u, 1);
+    const kind = picture.sides[s].kind[picture.id[s][u]];
+    if (
+      picture.output[u] === 0 &&
+      (named[u] ? !labels[u].endsWith("alloc_tensor") : read && (kind === Kind.shape || kind === Kind.constant))
+    )
+      out[u] = 1;
+  }
+  return out;
 }
 
 function outsideIn(parent: Int32Array): Int32Array {

@@ -9,10 +9,9 @@ const READABLE = 300;
 const KERNELS_READABLE = 2500;
 
 export function initiallyCollapsed(picture: Picture, showConstants = false): Set<number> {
-  const collapsed = new Set<number>();
   const { kind, count } = picture.groups;
-  if (count === 0 || items(picture, collapsed, showConstants) <= READABLE) return collapsed;
-  for (let g = 0; g < count; g++) if (kind[g] === GroupKind.scope) collapsed.add(g);
+  if (count === 0 || items(picture, new Set(), showConstants) <= READABLE) return new Set();
+  const collapsed = outermostClosed(picture, scopesOf(picture), new Set(), showConstants);
   if (items(picture, collapsed, showConstants) > KERNELS_READABLE) {
     for (let g = 0; g < count; g++) if (kind[g] !== GroupKind.function) collapsed.add(g);
   }
@@ -22,21 +21,38 @@ export function initiallyCollapsed(picture: Picture, showConstants = false): Set
 /** Fewer boxes than this at the top level say less than the level beneath it. */
 const FEWEST = 4;
 
-/** For a first picture larger than its pane: the outermost scopes closed, except those that hold a change. */
+/** For a first picture larger than its pane: the outermost scopes closed, except those that hold a change, unless all do. */
 export function scopesClosed(picture: Picture, collapsed: ReadonlySet<number>, showConstants = false): Set<number> {
-  const { kind, parent, count } = picture.groups;
+  const { parent, count } = picture.groups;
   const changed = new Uint8Array(count);
   for (const u of picture.compares ? changedNodes(picture) : [])
     for (let g = picture.group[u]; g >= 0 && !changed[g]; g = parent[g]) changed[g] = 1;
-  const scopes = Array.from({ length: count }, (_, g) => g).filter((g) => kind[g] === GroupKind.scope && !changed[g]);
+  const scopes = scopesOf(picture);
+  const calm = scopes.filter((g) => !changed[g]);
+  return outermostClosed(picture, calm.length > 0 ? calm : scopes, collapsed, showConstants);
+}
+
+function scopesOf({ groups: { kind, count } }: Picture): number[] {
+  return Array.from({ length: count }, (_, g) => g).filter((g) => kind[g] === GroupKind.scope);
+}
+
+/** The scopes closed from the outermost level on that leaves enough boxes to see. */
+function outermostClosed(
+  picture: Picture,
+  scopes: readonly number[],
+  collapsed: ReadonlySet<number>,
+  showConstants: boolean,
+): Set<number> {
+  const { kind, parent } = picture.groups;
   const depth = (g: number) => {
     let found = 0;
     for (let h = parent[g]; h >= 0; h = parent[h]) if (kind[h] === GroupKind.scope) found++;
     return found;
   };
-  const deepest = Math.max(-1, ...new Set(scopes.map(depth)));
+  const depths = scopes.map(depth);
+  const deepest = depths.reduce((most, each) => Math.max(most, each), -1);
   for (let level = 0; level <= deepest; level++) {
-    const closed = new Set([...collapsed, ...scopes.filter((g) => depth(g) >= level)]);
+    const closed = new Set([...collapsed, ...scopes.filter((_, i) => depths[i] >= level)]);
     if (items(picture, closed, showConstants) >= FEWEST) return closed;
   }
   return new Set(collapsed);

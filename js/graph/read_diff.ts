@@ -1,12 +1,14 @@
-/** The difference of two graphs as Python sends it. */
+/** The difference of two graphs as Python sends it, with lowering (workbench/graph/lowering.py) as a change or as none. */
 import { type DiffPayload } from "../model/messages.ts";
 import { column } from "./payload.ts";
-import { type Diff } from "./picture.ts";
+import { type Diff, MARKS } from "./picture.ts";
 
-export function readDiff(raw: DiffPayload | undefined): Diff {
-  return {
-    before_mark: column(Uint8Array, raw?.before_mark),
-    after_mark: column(Uint8Array, raw?.after_mark),
-    pairs: column(Uint32Array, raw?.pairs),
-  };
+export function readDiff(raw: DiffPayload | undefined, lowering = false): Diff {
+  const pairs = column(Uint32Array, raw?.pairs);
+  const [before_mark, after_mark] = [raw?.before_mark, raw?.after_mark].map((marks, s) => {
+    const paired = new Set(lowering ? pairs.filter((_, i) => i % 2 === s) : []);
+    const shown = (v: number) => (!lowering ? "kept" : paired.has(v) ? "changed" : s === 0 ? "removed" : "added");
+    return column(Uint8Array, marks).map((mark, v) => (mark < MARKS.length ? mark : MARKS.indexOf(shown(v))));
+  });
+  return { before_mark, after_mark, pairs };
 }

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { initiallyCollapsed } from "./collapse.ts";
 import { text } from "./payload.ts";
-import { compare, type Picture, single } from "./picture.ts";
+import { compare, MARKS, type Picture, single } from "./picture.ts";
+import { readDiff } from "./read_diff.ts";
 import { diff, graph, type NodeSpec } from "./testing.ts";
 import { DEFAULT_OPTIONS, type Visible, visible } from "./visible.ts";
 
@@ -214,4 +215,41 @@ test("a large model starts with its scopes closed, a small one with everything o
   const scopes = Array.from({ length: 12 }, (_, i) => ({ kind: "scope" as const, name: `layer_${i}` }));
   assert.equal(initiallyCollapsed(single(graph(nodes, scopes))).size, 12);
   assert.equal(initiallyCollapsed(single(graph(nodes.slice(0, 100), scopes))).size, 0);
+});
+
+test("the runtime's calls are drawn on request; a tensor that it allocates carries data", () => {
+  const nodes: NodeSpec[] = [
+    { label: "x", kind: "param" },
+    { label: "0", kind: "constant" },
+    { label: "relax.vm.alloc_storage", inputs: [1] },
+    { label: "relax.vm.alloc_tensor", inputs: [2] },
+    { label: "fused_add", inputs: [0, 3] },
+    { label: "relax.vm.kill_object", inputs: [3] },
+  ];
+  const names = (showLowering: boolean) => {
+    const shown = visible(single(graph(nodes, [], [4])), { ...DEFAULT_OPTIONS, showLowering });
+    return [...shown.node].map((u) => nodes[u].label);
+  };
+  assert.deepEqual(names(false), ["x", "relax.vm.alloc_tensor", "fused_add"]);
+  assert.equal(names(true).length, 5);
+});
+
+test("lowering is a change on request: a pair, a lost shape, a call of the runtime", () => {
+  const raw = {
+    before_mark: [0, 6, 6],
+    after_mark: [0, 6, 6, 3],
+    pairs: Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0),
+  };
+  const marks = (lowering: boolean) => {
+    const { before_mark, after_mark } = readDiff(raw, lowering);
+    return [[...before_mark], [...after_mark]].map((side) => side.map((mark) => MARKS[mark]));
+  };
+  assert.deepEqual(marks(false), [
+    ["kept", "kept", "kept"],
+    ["kept", "kept", "kept", "added"],
+  ]);
+  assert.deepEqual(marks(true), [
+    ["kept", "changed", "removed"],
+    ["kept", "changed", "added", "added"],
+  ]);
 });

@@ -15,6 +15,8 @@ export interface ViewOptions {
   collapsed: ReadonlySet<number>;
   showConstants: boolean;
   showTuples: boolean;
+  /** Draw the calls of Relax's runtime around kernels. */
+  showLowering?: boolean;
   /** A producer with more visible consumers than this is drawn as stubs. */
   fanOutLimit: number;
   /** Nodes to draw; undefined means all. */
@@ -58,7 +60,7 @@ export interface Visible {
 }
 
 export function visible(picture: Picture, options: ViewOptions): Visible {
-  const { inEdges, outEdges, elided, groupOrder, ...basis } = basisOf(picture);
+  const { inEdges, outEdges, elided, groupOrder, runtime, ...basis } = basisOf(picture);
   const hiding = outermostCollapsed(picture, groupOrder, options.collapsed);
   const node: number[] = [];
   const collapsedGroup: number[] = [];
@@ -76,6 +78,7 @@ export function visible(picture: Picture, options: ViewOptions): Visible {
   const gapOf = only ? gaps(picture, only, (u) => isFolded(u) || isElided(u)) : null;
 
   for (let u = 0; u < picture.nodeCount; u++) {
+    if (runtime[u] && !options.showLowering) continue;
     const box = picture.group[u] >= 0 ? hiding[picture.group[u]] : -1;
     // What is beside a change in the same closed box is in that box, not left out of the picture.
     if (only && gapOf && !only[u] && !(box >= 0 && within![box]) && !isFolded(u) && !isElided(u)) {

@@ -718,6 +718,7 @@ export interface Traits {
   direction?: "down" | "right";
   show_constants?: boolean;
   show_tuples?: boolean;
+  show_lowering?: boolean;
   edges_by_dtype?: boolean;
   legend?: boolean;
   muted?: string[];

@@ -21,13 +21,13 @@ export function bindShown(model: Model, stage: Stage): Bound {
   const open = () => ({
     showConstants: model.get("show_constants") === true,
     showTuples: model.get("show_tuples") === true,
+    showLowering: model.get("show_lowering") === true,
   });
   const options = () => {
     const wanted = open();
     const direction = model.get("direction") === "right" ? "right" : "down";
-    const { showConstants, showTuples } = stage.options;
     if (direction !== stage.direction) stage.setDirection(direction);
-    if (wanted.showConstants !== showConstants || wanted.showTuples !== showTuples) void stage.setOptions(wanted);
+    if (!equal({ ...stage.options, ...wanted }, stage.options)) void stage.setOptions(wanted);
   };
   const edges = () => stage.setEdges(model.get("edges_by_dtype") === true ? "dtype" : "diff");
   const muted = () => stage.setMuted(model.get("muted") ?? []);
@@ -87,7 +87,7 @@ export function bindShown(model: Model, stage: Stage): Bound {
       hovering = window.setTimeout(() => tell("hovered", value), HOVER_MS);
     }),
     stage.events.on("edges", (by) => write(model, "edges_by_dtype", by === "dtype")),
-    watch(model, ["show_constants", "show_tuples", "direction"], options),
+    watch(model, ["show_constants", "show_tuples", "show_lowering", "direction"], options),
     watch(model, ["edges_by_dtype"], edges),
     watch(model, ["muted"], muted),
     watch(model, ["collapsed"], collapsed),

@@ -6,6 +6,7 @@ import { createElement } from "preact";
 import { Button } from "../components/button.tsx";
 import { contextOf, element } from "../components/element.ts";
 import { elementOf } from "../components/mount.tsx";
+import { toWorld } from "../render/camera.ts";
 import { type Frame, markOf } from "../render/frame.ts";
 import { markInside } from "../render/paint_nodes.ts";
 import { type Scene } from "../render/scene.ts";
@@ -15,13 +16,18 @@ import { type Theme } from "../render/theme.ts";
 /** Along the flow, and across it. */
 const LONG = 120;
 const SHORT = 64;
+/** From the pane's edge, and what the map's own edge takes. */
+const INSET = 8;
+const CORNERS = ["bottom right", "bottom left", "top right", "top left"] as const;
 
 export class Minimap {
   readonly element: HTMLElement;
   private readonly canvas = element("canvas", { class: "wb-minimap-canvas", "aria-hidden": "true" });
   private readonly still = document.createElement("canvas");
   private drawn: Scene | null = null;
-  private closed = false;
+  /** Open or closed by hand; null where it is open as long as a corner has the room. */
+  private wish: boolean | null = null;
+  private corner: (typeof CORNERS)[number] = CORNERS[0];
 
   constructor(
     private readonly stage: Stage,
@@ -44,8 +50,28 @@ export class Minimap {
   }
 
   toggle(): void {
-    this.closed = this.element.classList.toggle("wb-closed");
+    this.wish = !this.element.classList.toggle("wb-closed");
     this.stage.repaint();
+  }
+
+  /** Whether the map has a corner without a box beneath it: the one it is in, or else another. */
+  private finds(frame: Frame, wide: number, high: number): boolean {
+    // It does not go from under the pointer.
+    if (this.element.matches(":hover")) return true;
+    const { scene, camera, view, sides } = frame;
+    const free = [this.corner, ...CORNERS].find((corner) => {
+      const x = corner.endsWith("left") ? 0 : view.width - wide - 2 * INSET;
+      const y = corner.startsWith("top") ? 0 : view.height - high - 2 * INSET;
+      const [x0, y0] = toWorld(camera, view, x, y);
+      const [x1, y1] = toWorld(camera, view, x + wide + 2 * INSET, y + high + 2 * INSET);
+      let covers = false;
+      scene.items.query(x0, y0, x1, y1, (i) => {
+        covers ||= ((scene.visible.side[i] ?? 0) & sides) > 0;
+      });
+      return !covers;
+    });
+    this.corner = free ?? this.corner;
+    return free !== undefined;
   }
 
   private button(): HTMLElement {
@@ -72,7 +98,11 @@ export class Minimap {
     const needed =
       (scene.height > down * 1.6 || scene.width > across * 1.6) && view.width > 3 * wide && view.height > 1.6 * high;
     this.element.hidden = !needed;
-    if (this.closed || !needed) return;
+    if (!needed) return;
+    const open = this.wish === false ? false : this.finds(frame, wide, high) || this.wish === true;
+    this.element.classList.toggle("wb-closed", !open);
+    this.element.dataset.corner = this.corner;
+    if (!open) return;
     this.element.classList.toggle("wb-turned", scene.turned === true);
     const ratio = window.devicePixelRatio || 1;
     if (this.drawn !== scene || this.still.width !== Math.round(wide * ratio)) this.draw(frame, ratio);

@@ -286,10 +286,10 @@ export class Pane {
 
   private key(event: KeyboardEvent): void {
     if (event.key === "Tab") return;
-    // Jupyter's single-letter shortcuts (delete a cell, say) must not fire while the graph has the focus.
-    event.stopPropagation();
     if (isCopy(event) && this.copy()) return event.preventDefault();
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    // Jupyter's single-letter shortcuts (delete a cell, say) must not fire while the graph has the focus.
+    event.stopPropagation();
     const { stage, minimap } = this;
     if (press(GRAPH_KEYS, event, { stage, minimap, sides: this.options.sides }) || this.onkey(event))
       event.preventDefault();

@@ -68,7 +68,7 @@ export function bindCompare(
         after: model.get("after"),
         diff: model.get("diff"),
       };
-      const picture = pictureOf(decode(before), decode(after), readDiff(diff));
+      const picture = pictureOf(decode(before), decode(after), readDiff(diff, model.get("show_lowering") === true));
       const first = stage.scene === null;
       void stage.setPicture(picture, bound.collapsed(picture));
       taking = false;
@@ -103,7 +103,7 @@ export function bindCompare(
       write(model, "selection", known);
     }),
     stage.events.on("busy", (words) => shell.say(words ?? "", "layout")),
-    watch(model, ["before", "after", "diff", "seq"], load),
+    watch(model, ["before", "after", "diff", "seq", "show_lowering"], load),
     watch(model, ["titles"], titles),
     watch(model, ["mode", "hops"], mode),
     watch(model, ["overlay_state"], overlay),

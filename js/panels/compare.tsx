@@ -5,7 +5,15 @@ import { useRef, useState } from "preact/hooks";
 import { Segments } from "../components/button.tsx";
 import { Edge } from "../components/edge.tsx";
 import { usePageId } from "../components/ids.ts";
-import { type Keyed, type KeyRow, KeysCard, press, type Rows, VIEW_KEYS } from "../components/keys_card.tsx";
+import {
+  type Keyed,
+  type KeyRow,
+  KeysCard,
+  press,
+  pressAnywhere,
+  type Rows,
+  VIEW_KEYS,
+} from "../components/keys_card.tsx";
 import { LayoutFailure } from "../components/layout_failure.tsx";
 import { Legend, LegendPanel, LegendToggle } from "../components/legend.tsx";
 import { Hosted } from "../components/mount.tsx";
@@ -67,6 +75,7 @@ export class Compare implements Keyed {
     this.legend = new Legend(stage, shell);
     this.hops = signal(stage.hops);
     this.arrange();
+    pressAnywhere(shell.root, this);
     // To show a node that "changed only" leaves out, the stage leaves that mode.
     stage.events.on("changedOnly", (on) => {
       if (!on && this.mode === "changed") this.setMode("split");

@@ -1,6 +1,14 @@
 /** One graph with its search, legend, keys and zoom. GraphView and FusionInspector have it. */
 import { signal } from "@preact/signals";
-import { type Keyed, type KeyRow, KeysCard, press, type Rows, VIEW_KEYS } from "../components/keys_card.tsx";
+import {
+  type Keyed,
+  type KeyRow,
+  KeysCard,
+  press,
+  pressAnywhere,
+  type Rows,
+  VIEW_KEYS,
+} from "../components/keys_card.tsx";
 import { LayoutFailure } from "../components/layout_failure.tsx";
 import { Legend, LegendPanel } from "../components/legend.tsx";
 import { Hosted } from "../components/mount.tsx";
@@ -40,6 +48,7 @@ export class OneGraph implements Keyed {
     countScenes(shell.root, stage);
     this.pane = new Pane(stage, shell.theme, { sides: 1, name: "", testid: "canvas", minimap: true });
     this.pane.onkey = (event) => press(this.keys, event, undefined) || press(VIEW_KEYS, event, this);
+    pressAnywhere(shell.root, this);
     this.pane.onsay = (words) => shell.say(words);
     this.search = new Search(stage);
     this.search.onleave = () => this.focus();

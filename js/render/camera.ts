@@ -12,12 +12,10 @@ export interface Size {
 
 const MIN_SCALE = 0.0001;
 const MAX_SCALE = 4;
-/** A part of a graph is first shown no smaller than this. */
-export const READING_SCALE = 0.8;
 /** From this scale on, boxes show all that they have (frame.ts). */
 export const FULL_SCALE = 0.66;
 /** All of a graph is shown at once down to this scale, at which boxes still have their operator's name (frame.ts). */
-export const WHOLE_SCALE = 0.5;
+export const WHOLE_SCALE = 0.36;
 
 function clampScale(scale: number): number {
   return Math.min(MAX_SCALE, Math.max(MIN_SCALE, scale));

@@ -57,8 +57,21 @@ export function contentOf(scene: Visible, item: number, preferred: 0 | 1): Conte
     };
   }
   const attrs = oneLine(chosenAttributes(text(graph, graph.attrs[v]), type));
-  const lines = [type, attrs].filter((line) => line !== "");
-  return { label: opName(label) || "(no name)", lines, badges, shape: kind === Kind.param ? "pill" : "box" };
+  const before = kind === Kind.op && picture.mark[s][u] === 0 ? opName(labelOn(picture, u, 0)) : "";
+  // An operator of Relax that is kept has another name where a pass made it a call of a function.
+  const lowered = s === 1 && before !== "" && before !== opName(label);
+  const lines = [type, attrs, lowered ? `as ${opName(label)}` : ""].filter((line) => line !== "");
+  return {
+    label: (lowered ? before : opName(label)) || "(no name)",
+    lines,
+    badges,
+    shape: kind === Kind.param ? "pill" : "box",
+  };
+}
+
+function labelOn(picture: Picture, u: number, s: 0 | 1): string {
+  const v = picture.id[s][u];
+  return v < 0 ? "" : oneLine(text(picture.sides[s], picture.sides[s].label[v]));
 }
 
 function badgesOf(scene: Visible, item: number, preferred: 0 | 1): Content["badges"] {

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compare, type Picture, single } from "../graph/picture.ts";
 import { diff, type GroupSpec, graph, type NodeSpec } from "../graph/testing.ts";
-import { type Camera, READING_SCALE, type Size, WHOLE_SCALE } from "./camera.ts";
+import { type Camera, type Size, WHOLE_SCALE } from "./camera.ts";
 import { paperRuler } from "./paper.ts";
-import { type Scene } from "./scene.ts";
+import { around, type Scene } from "./scene.ts";
 import { Stage } from "./stage.ts";
 
 globalThis.requestAnimationFrame = () => 1;
@@ -12,6 +12,8 @@ globalThis.cancelAnimationFrame = () => undefined;
 // The camera jumps: nothing glides where a reader asks for less motion.
 globalThis.matchMedia = (() => ({ matches: true })) as never;
 
+/** Small print is readable from here on. */
+const READING_SCALE = 0.8;
 const LAPTOP = { width: 1280, height: 520 };
 const NARROW = { width: 230, height: 420 };
 
@@ -149,33 +151,6 @@ test("a comparison of narrow panes opens where a change can be read in both", as
   assert.ok(stage.camera.scale >= WHOLE_SCALE);
 });
 
-test("the first view of a change cuts no box that a shift would make whole", async () => {
-  const nodes: NodeSpec[] = [{ label: "image", kind: "param" }];
-  for (let i = 0, last = 0; i < 40; i++) {
-    const bias = nodes.push({ label: "reshape", inputs: [], type: "Tensor[(1, 8, 1, 1), float32]" }) - 1;
-    const conv = nodes.push({ label: "nn.conv2d_with_a_long_name", inputs: [last] }) - 1;
-    last = nodes.push({ label: "add", inputs: [conv, bias] }) - 1;
-  }
-  const marks = nodes.map((_, i) => (i % 3 === 1 ? "changed" : "kept")) as ("changed" | "kept")[];
-  const pairs = nodes.map((_, i): [number, number] => [i, i]);
-  for (const width of [300, 360, 420, 480]) {
-    const view = { width, height: 520 };
-    const stage = await opened(compare(graph(nodes), graph(nodes), diff(marks, marks, pairs)), view);
-    const { scene, camera } = stage;
-    assert.ok(scene);
-    const change = seen(stage).find((i) => marks[scene.visible.node[i]] === "changed") ?? -1;
-    assert.ok(change >= 0);
-    const kept = [change, ...scene.edgesOf(change).map((e) => scene.visible.target[e])].filter((i) =>
-      seen(stage).includes(i),
-    );
-    for (let shift = -200; shift <= 200; shift += 4) {
-      const shifted = inView(scene, view, { ...camera, x: camera.x + shift });
-      const loses = kept.some((i) => !shifted.includes(i));
-      assert.ok(loses || shifted.length <= seen(stage).length, `${shift} at ${width}`);
-    }
-  }
-});
-
 test("in a comparison, layers without a change are closed and those with one are open", async () => {
   const [nodes, groups] = layered(8, 12);
   const changed = nodes.map((node, i) => (i === 40 ? { ...node, label: "tanh" } : node));
@@ -203,6 +178,168 @@ test("a comparison of two groupings opens on the first group that only one side 
   const stage = await opened(picture, LAPTOP);
   assert.ok(seen(stage).includes(stage.scene?.visible.itemOf[100] ?? -1));
 });
+
+/** A model's nodes and layers, as its calls name them. */
+class Model {
+  readonly nodes: NodeSpec[] = [];
+  readonly layers: string[] = [];
+
+  constructor(private readonly dialect: "relay" | "relax") {}
+
+  input(name = "input"): number {
+    return this.nodes.push({ label: name, kind: "param" }) - 1;
+  }
+
+  op(label: string, inputs: number[], layer = ""): number {
+    const weights = /conv2d|dense/.test(label) ? [this.input("weight")] : [];
+    if (layer && !this.layers.includes(layer)) this.layers.push(layer);
+    const named = this.dialect === "relay" && weights.length > 0 ? `nn.contrib_${label}_NCHWc` : label;
+    const group = layer ? { group: this.layers.indexOf(layer) } : {};
+    return this.nodes.push({ label: named, inputs: [...inputs, ...weights], ...group }) - 1;
+  }
+
+  chain(length: number, from: number, layer: (i: number) => string, ops = ["conv2d", "add", "relu"]): number {
+    let last = from;
+    for (let i = 0; i < length; i++) last = this.op(ops[i % ops.length], [last], layer(i));
+    return last;
+  }
+
+  attention(from: number, layer: string, read = from): number {
+    const [q, k, v] = [from, read, read].map((x) => this.op("transpose", [this.op("dense", [x], layer)], layer));
+    const scores = this.op("softmax", [this.op("matmul", [q, k], layer)], layer);
+    return this.chain(4, this.op("add", [from, this.op("matmul", [scores, v], layer)], layer), () => layer);
+  }
+}
+
+const none = () => "";
+const MODELS: Record<string, (m: Model) => void> = {
+  chain: (m) => m.chain(120, m.input(), (i) => `layer_${Math.floor(i / 3)}`),
+  towers: (m) => {
+    const x = m.input();
+    m.op(
+      "concatenate",
+      [0, 1, 2].map((t) => m.chain(24, x, () => `tower_${t}`)),
+    );
+  },
+  "wide heads": (m) => {
+    const x = m.chain(3, m.input(), () => "stem");
+    m.op(
+      "concatenate",
+      Array.from({ length: 24 }, (_, i) => m.chain(6, x, () => `head_${i}`)),
+    );
+  },
+  "two inputs": (m) => {
+    const [a, b] = [m.chain(18, m.input("user"), none), m.chain(18, m.input("item"), none)];
+    m.chain(12, m.op("concatenate", [a, b]), none);
+  },
+  residual: (m) => {
+    let x = m.chain(3, m.input(), () => "stem");
+    for (let i = 0; i < 12; i++) x = m.op("add", [x, m.chain(6, x, () => `block_${i}`)], `block_${i}`);
+  },
+  attention: (m) => {
+    for (let i = 0, x = m.input(); i < 4; i++) x = m.attention(x, `layer_${i}`);
+  },
+  "encoder and decoder": (m) => {
+    let [x, y] = [m.input("source"), m.input("target")];
+    for (let i = 0; i < 3; i++) x = m.attention(x, `encoder_${i}`);
+    for (let i = 0; i < 3; i++) y = m.attention(m.attention(y, `decoder_${i}`), `decoder_${i}`, x);
+  },
+  "one huge layer": (m) => {
+    const live = [m.input()];
+    for (let i = 0; i < 150; i++)
+      live.push(
+        m.op(
+          "add",
+          [1, 3].map((d) => live[Math.max(0, i - ((i * d) % 5))]),
+          "all",
+        ),
+      );
+  },
+  "a chain of 1,000": (m) => m.chain(1000, m.input(), none, ["relu", "tanh"]),
+  "many outputs": (m) => {
+    for (let i = 0, x = m.chain(1, m.input(), none); i < 30; i++) {
+      if (i % 6 === 5) x = m.op("tanh", [x]);
+      m.op("exp", [x]);
+    }
+  },
+};
+
+/** Panes of a GraphView, of CompareView's halves and of the Workbench's, in windows of 1280x800, 1920x1080 and 900x700. */
+const PANES = [
+  {
+    alone: [1098, 520],
+    halves: [
+      [549, 492],
+      [401, 450],
+    ],
+  },
+  {
+    alone: [1738, 520],
+    halves: [
+      [869, 492],
+      [599, 697],
+    ],
+  },
+  {
+    alone: [718, 520],
+    halves: [
+      [359, 492],
+      [223, 324],
+    ],
+  },
+];
+
+/** Boxes that are cut, and the share of the pane, or of what is drawn near it, that the whole ones span: the least of both sides. */
+function measured({ scene, camera, view }: Stage): { cut: number; share: number } {
+  assert.ok(scene);
+  const { visible, size } = scene;
+  const half = { x: view.width / camera.scale / 2, y: view.height / camera.scale / 2 };
+  let [cut, share] = [0, 1];
+  for (const side of visible.picture.compares ? [1, 2] : [1]) {
+    const drawn = Array.from({ length: visible.count }, (_, i) => i).filter((i) => visible.side[i] & side);
+    const beyond = (i: number, axis: "x" | "y", out: 1 | -1, far = 1) =>
+      Math.abs(scene[axis][i] - camera[axis]) + out * (axis === "x" ? size.width[i] : size.height[i]) * 0.5 >
+      half[axis] * far;
+    const whole = drawn.filter((i) => !beyond(i, "x", 1) && !beyond(i, "y", 1));
+    cut += drawn.filter((i) => !whole.includes(i) && !beyond(i, "x", -1) && !beyond(i, "y", -1)).length;
+    const near = drawn.filter((i) => !beyond(i, "x", -1, 2) && !beyond(i, "y", -1));
+    const [spanned, there] = [around(scene, whole), around(scene, near)];
+    assert.ok(spanned && there);
+    const across = spanned.width / Math.min(2 * half.x, there.width);
+    share = Math.min(share, (across * spanned.height) / Math.min(2 * half.y, there.height));
+  }
+  return { cut, share };
+}
+
+for (const dialect of ["relay", "relax"] as const)
+  for (const [name, build] of Object.entries(MODELS))
+    test(`the first view cuts nothing and fills its pane: ${name}, ${dialect}`, async () => {
+      const model = new Model(dialect);
+      build(model);
+      const groups = model.layers.map((layer): GroupSpec => ({ kind: "scope", name: layer }));
+      const before = graph(model.nodes, groups);
+      // Every operator has another name, and those of a kernel are in one.
+      const kernels = model.nodes.map((node, i) =>
+        node.kind ? node : { ...node, label: `fused_${node.label}`, group: model.layers.length + Math.floor(i / 4) },
+      );
+      const fused: GroupSpec[] = Array.from({ length: Math.ceil(kernels.length / 4) }, (_, i) => {
+        const scope = model.nodes.slice(4 * i, 4 * i + 4).find((node) => node.group !== undefined)?.group;
+        return { kind: "primitive", name: `kernel_${i}`, ...(scope === undefined ? {} : { parent: scope }) };
+      });
+      const marks = model.nodes.map((node) => (node.kind ? "kept" : "changed"));
+      const pairs = model.nodes.map((_, i): [number, number] => [i, i]);
+      const pair = () => compare(before, graph(kernels, [...groups, ...fused]), diff(marks, marks, pairs));
+      for (const { alone, halves } of PANES)
+        for (const [width, height] of [alone, ...halves]) {
+          const stage = await opened(width === alone[0] ? single(before) : pair(), { width, height });
+          const { cut, share } = measured(stage);
+          const whole = seen(stage).length === stage.scene?.visible.count;
+          assert.ok(
+            cut === 0 && (whole || share >= 0.5),
+            `${width}x${height}: ${cut} cut, ${share.toFixed(2)} covered`,
+          );
+        }
+    });
 
 test("a pane of another size is fitted again, until the camera is moved by hand", async () => {
   const stage = await opened(single(graph(...layered(1, 6, false))), { width: 640, height: 700 });

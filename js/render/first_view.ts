@@ -1,20 +1,27 @@
-/** The first view of a scene: all of it where that can be read, else its first change, else its beginning. */
+/** The first view of a scene: all of it where that can be read, else a part whose boxes are whole: its beginning, or its first change. */
 import { changedNodes } from "../graph/neighbours.ts";
 import { BOTH, sideOf } from "../graph/picture.ts";
 import { Kind } from "../model/messages.ts";
-import { type Box, type Camera, FULL_SCALE, fit, READING_SCALE, type Size, WHOLE_SCALE } from "./camera.ts";
+import { type Box, type Camera, fit, type Size, WHOLE_SCALE } from "./camera.ts";
+import { HEADER } from "./content.ts";
 import { itemsOf } from "./derive.ts";
-import { around, type Scene } from "./scene.ts";
+import { type Scene } from "./scene.ts";
 
-/** Items in view that make a good beginning: a lone input beside an empty area is not one. */
-const ENOUGH = 6;
-/** Places where a beginning is looked for. */
-const MOST_STARTS = 200;
-/** Changes that are tried as the first one to show, and items in view that make one readable, its own among them. */
-const MOST_CHANGES = 24;
+/** Items that are tried as the first one to show, and items in view that make one readable, its own among them. */
+const MOST_TRIED = 8;
 const READABLE = 4;
-const MOST_NEIGHBOURS = 50;
 const MARGIN = 24;
+/** Around the boxes at the edges of a part, in world pixels: less than half of what is between neighbours (question.ts). */
+const GAP = 10;
+const SCALES = [1, 0.95, 0.9, 0.86, 0.82, 0.78, 0.74, 0.7, 0.66, 0.6, 0.55, 0.5, 0.46, 0.43, 0.4, WHOLE_SCALE];
+/** The scale at which a box that is in the way may be left out of view. */
+const CLOSEST = 1.25;
+/** Places that are tried on an axis. */
+const MOST_PLACES = 160;
+/** What a view is worth: each cut box costs, and each of the rest is worth no more than its most. */
+const WORTH = { cut: -6, cover: 10, neighbour: 1, seen: 0.5, scale: 3 };
+const MOST = { cover: 0.5, neighbour: 3, seen: 6 };
+const PARTS = ["cover", "neighbour", "seen"] as const;
 
 export function extent(scene: Scene): Box {
   return { x: 0, y: 0, width: scene.width, height: scene.height };
@@ -25,87 +32,228 @@ export function fitsWhole(scene: Scene, view: Size): boolean {
   return fit(extent(scene), view, 1, MARGIN).scale >= WHOLE_SCALE;
 }
 
+/** Where nothing that changed is in view at the beginning, the first change is what a reader looks for. */
 export function openingCamera(scene: Scene, view: Size): Camera {
   if (fitsWhole(scene, view)) return fit(extent(scene), view, 1, MARGIN);
-  const change = firstChange(scene, view);
-  return change >= 0 ? framed(scene, view, change) : beginning(scene, view);
+  const input = firstInput(scene);
+  const start = firstReadable(scene, view, [input, ...alongFlow(scene, [...joinedTo(scene, input)])]).camera;
+  const changed = changedItems(scene);
+  if (changed.length === 0 || changed.some((i) => shows(scene, view, start, i))) return start;
+  return firstReadable(scene, view, changed).camera;
 }
 
-/** An item with as many of its neighbours as fit at a readable scale, and no box cut where that can be helped. */
+/** An item and what is around it, with as few boxes cut as can be: at the largest scale that has enough in view. */
 export function framed(scene: Scene, view: Size, item: number): Camera {
-  const shown = fitting(scene, view, item);
-  return uncut(scene, view, inside(scene, view, camera(scene, view, shown)), shown);
+  const most = worthOfParts({ cover: 1, neighbour: joinedTo(scene, item).size, seen: scene.visible.count });
+  const at = (scale: number) => placed(scene, view, item, scale);
+  const better = (a: Place, b: Place) => (b.worth > a.worth ? b : a);
+  let best = at(SCALES[0]);
+  for (const scale of SCALES.slice(1)) if (best.worth < most + WORTH.scale * scale) best = better(best, at(scale));
+  // A box that is cut at the side is out of view where the window is just as wide as the whole ones.
+  const { whole, cut } = best;
+  const [width, height] = [whole.right - whole.left + 2 * GAP, whole.bottom - whole.top + 2 * GAP];
+  if (cut > 0)
+    for (const scale of [view.width / width, view.height / height])
+      if (scale > WHOLE_SCALE && scale < CLOSEST) best = better(best, at(scale));
+  return best.camera;
 }
 
-/** An item and as many of its neighbours as fit at a readable scale, or smaller where too few do. */
-function fitting(scene: Scene, view: Size, item: number): number[] {
-  const { source, target } = scene.visible;
-  const distance = (i: number) => Math.hypot(scene.x[i] - scene.x[item], scene.y[i] - scene.y[item]);
-  const others = scene.edgesOf(item).map((e) => (source[e] === item ? target[e] : source[e]));
-  const near = others.sort((a, b) => distance(a) - distance(b)).slice(0, MOST_NEIGHBOURS);
-  const within = (scale: number, most: number) => {
-    const shown = [item];
-    for (const other of near)
-      if (shown.length < most && camera(scene, view, [...shown, other]).scale >= scale) shown.push(other);
-    return shown;
+interface Place {
+  camera: Camera;
+  worth: number;
+  /** Boxes that are cut, and what holds the others. */
+  cut: number;
+  whole: Edges;
+}
+
+/** The best place at one scale; it holds an item, whole where there is the room. */
+function placed(scene: Scene, view: Size, item: number, scale: number): Place {
+  const window = { width: view.width / scale, height: view.height / scale };
+  const [x, y] = [scene.x[item], scene.y[item]];
+  const near: Near[] = [];
+  scene.items.query(x - window.width, y - window.height, x + window.width, y + window.height, (i) => {
+    near.push({ ...boxOf(scene, i), item: i, side: scene.visible.side[i] });
+  });
+  const joined = joinedTo(scene, item);
+  const own = boxOf(scene, item);
+  const panes = panesOf(scene, near);
+  const boxes = [...near, ...headers(scene)];
+  const across = axis(
+    scene.width,
+    window.width,
+    own.left,
+    own.right,
+    boxes.map(({ left, right }) => [left, right]),
+  );
+  const down = axis(
+    scene.height,
+    window.height,
+    own.top,
+    own.bottom,
+    boxes.map(({ top, bottom }) => [top, bottom]),
+  );
+  let best = { left: across[0], top: down[0], worth: -Infinity, cut: 0, whole: NOTHING };
+  const consider = (left: number, top: number) => {
+    const away = Math.hypot(left + window.width / 2 - x, top + window.height / 2 - y) / (window.width + window.height);
+    const edges = { left, top, right: left + window.width, bottom: top + window.height };
+    const found = worthOf(panes, boxes, joined, edges);
+    const worth = found.worth - away / 2;
+    if (worth > best.worth) best = { ...found, left, top, worth };
   };
-  const shown = within(READING_SCALE, MOST_NEIGHBOURS);
-  return shown.length < READABLE ? within(FULL_SCALE, READABLE) : shown;
-}
-
-/** The camera moved across by as little as makes the most boxes whole; those of `shown` stay in view. */
-function uncut(scene: Scene, view: Size, camera: Camera, shown: readonly number[]): Camera {
-  const half = (view.width / 2 - MARGIN / 4) / camera.scale;
-  const box = around(scene, shown) ?? extent(scene);
-  const [least, most] = [box.x + box.width - half, box.x + half];
-  const rows: number[] = [];
-  for (let i = 0; i < scene.visible.count; i++) {
-    const down = view.height / camera.scale / 2 - scene.size.height[i] / 2;
-    if (Math.abs(scene.y[i] - camera.y) <= down) rows.push(i);
+  // One axis after the other: all pairs of places would take seconds.
+  for (let round = 0; round < 2; round++) {
+    for (const top of down) consider(best.left, top);
+    for (const left of across) consider(left, best.top);
   }
-  const wholes = (x: number) => rows.filter((i) => Math.abs(scene.x[i] - x) <= half - scene.size.width[i] / 2).length;
-  let best = { x: camera.x, count: wholes(camera.x) };
-  const nearest = (a: number, b: number) => Math.abs(a - camera.x) - Math.abs(b - camera.x);
-  const edges = rows.flatMap((i) => [-1, 1].map((side) => scene.x[i] + side * (scene.size.width[i] / 2 - half)));
-  const places = [...new Set(edges)].filter((x) => least <= x && x <= most).sort(nearest);
-  for (const x of places.slice(0, MOST_STARTS)) {
-    const count = wholes(x);
-    if (count > best.count) best = { x, count };
+  const camera = { x: best.left + window.width / 2, y: best.top + window.height / 2, scale };
+  return { camera, worth: best.worth + WORTH.scale * scale, cut: best.cut, whole: best.whole };
+
+  /** Where a window may start so that it holds `from` to `to`: at an edge of some box, and not beyond the scene's ends. */
+  function axis(length: number, room: number, from: number, to: number, edges: number[][]): number[] {
+    const margin = MARGIN / scale;
+    if (length + 2 * margin <= room) return [(length - room) / 2];
+    const within = (at: number) => Math.min(length + margin - room, Math.max(-margin, at));
+    const first = within((from + to - room) / 2);
+    const holds = (at: number) => at <= from && to <= at + room;
+    const places = new Set(edges.flatMap(([a, b]) => [within(a - GAP), within(b + GAP - room)]).filter(holds));
+    const sorted = [...places].sort((a, b) => Math.abs(a - first) - Math.abs(b - first));
+    return [first, ...sorted.slice(0, MOST_PLACES)];
   }
-  return { ...camera, x: best.x };
 }
 
-function camera(scene: Scene, view: Size, items: readonly number[]): Camera {
-  return fit(around(scene, items) ?? extent(scene), view, 1, MARGIN);
+function joinedTo({ visible, edgesOf }: Scene, item: number): Set<number> {
+  return new Set(edgesOf(item).map((e) => (visible.source[e] === item ? visible.target[e] : visible.source[e])));
 }
 
-/** Of the first changed items along the flow, the first that can be read in both panes; -1 where nothing changed. */
-export function firstChange(scene: Scene, view: Size): number {
+interface Edges {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+/** An item, or with -1 the name of an open group, and the sides that draw it. */
+interface Near extends Edges {
+  item: number;
+  side: number;
+}
+
+function boxOf(scene: Scene, i: number): Edges {
+  const [width, height] = [scene.size.width[i] / 2, scene.size.height[i] / 2];
+  return { left: scene.x[i] - width, top: scene.y[i] - height, right: scene.x[i] + width, bottom: scene.y[i] + height };
+}
+
+function headers(scene: Scene): Near[] {
+  const { open, picture } = scene.visible;
+  return Array.from(open, (g, i) => {
+    const [left, top, width] = scene.groupBox.subarray(4 * i, 4 * i + 3);
+    const right = left + Math.min(width, 4 * HEADER);
+    return { left, top, right, bottom: top + HEADER, item: -1, side: picture.groups.side[g] };
+  });
+}
+
+/** What a window is worth, in the pane where it is worth less. */
+function worthOf(
+  panes: readonly Pane[],
+  boxes: readonly Near[],
+  joined: ReadonlySet<number>,
+  window: Edges,
+): Omit<Place, "camera"> {
+  const held = panes.map(() => ({ seen: 0, neighbour: 0, within: { ...NOTHING } }));
+  let cut = 0;
+  for (const box of boxes) {
+    const { left, top, right, bottom, item, side } = box;
+    if (right <= window.left || left >= window.right || bottom <= window.top || top >= window.bottom) continue;
+    if (left < window.left || right > window.right || top < window.top || bottom > window.bottom) {
+      cut++;
+      continue;
+    }
+    for (let s = 0; item >= 0 && s < held.length; s++) {
+      if (!(side & panes[s].side)) continue;
+      held[s].seen++;
+      if (joined.has(item)) held[s].neighbour++;
+      extend(held[s].within, box);
+    }
+  }
+  const worths = held.map(({ seen, neighbour, within }, s) => {
+    const { around } = panes[s];
+    const share = (from: "left" | "top", to: "right" | "bottom") =>
+      Math.max(0, within[to] - within[from]) / Math.min(window[to] - window[from], around[to] - around[from]);
+    const cover = seen > 0 ? share("left", "right") * share("top", "bottom") : 0;
+    return worthOfParts({ cover, neighbour, seen });
+  });
+  const whole = { ...NOTHING };
+  for (const { within } of held) extend(whole, within);
+  return { worth: Math.min(...worths) + WORTH.cut * cut, cut, whole };
+}
+
+function worthOfParts(parts: Record<(typeof PARTS)[number], number>): number {
+  return PARTS.reduce((sum, name) => sum + WORTH[name] * Math.min(parts[name], MOST[name]), 0);
+}
+
+/** The sides that a pane draws, and the room that they take around an item. */
+interface Pane {
+  side: number;
+  around: Edges;
+}
+
+function panesOf(scene: Scene, near: readonly Near[]): Pane[] {
+  const sides = scene.visible.picture.compares ? [1, 2] : [3];
+  return sides.map((side) => {
+    const around = { ...NOTHING };
+    for (const box of near) if (box.side & side) extend(around, box);
+    return { side, around };
+  });
+}
+
+const NOTHING: Edges = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
+
+function extend(edges: Edges, { left, top, right, bottom }: Edges): void {
+  edges.left = Math.min(edges.left, left);
+  edges.top = Math.min(edges.top, top);
+  edges.right = Math.max(edges.right, right);
+  edges.bottom = Math.max(edges.bottom, bottom);
+}
+
+/** What a pass changed, else what it grouped anew, along the flow. */
+function changedItems(scene: Scene): number[] {
   const { picture, collapsedGroup, open, parent, count } = scene.visible;
-  if (!picture.compares) return -1;
-  let changed = itemsOf(scene, changedNodes(picture));
-  if (changed.length === 0) {
-    const groupOf = (i: number) => (collapsedGroup[i] >= 0 ? collapsedGroup[i] : (open[parent[i]] ?? -1));
-    changed = Array.from({ length: count }, (_, i) => i).filter(
-      (i) => groupOf(i) >= 0 && picture.groups.side[groupOf(i)] !== BOTH,
-    );
-  }
+  if (!picture.compares) return [];
+  const changed = itemsOf(scene, changedNodes(picture));
+  const groupOf = (i: number) => (collapsedGroup[i] >= 0 ? collapsedGroup[i] : (open[parent[i]] ?? -1));
+  const regrouped = (i: number) => groupOf(i) >= 0 && picture.groups.side[groupOf(i)] !== BOTH;
+  return alongFlow(scene, changed.length > 0 ? changed : Array.from({ length: count }, (_, i) => i).filter(regrouped));
+}
+
+function alongFlow(scene: Scene, items: number[]): number[] {
   const along = scene.turned ? scene.x : scene.y;
-  let best = { item: -1, seen: -1 };
-  for (const item of changed.sort((a, b) => along[a] - along[b]).slice(0, MOST_CHANGES)) {
-    const seen = inBothPanes(scene, view, inside(scene, view, camera(scene, view, fitting(scene, view, item))));
-    if (seen > best.seen) best = { item, seen };
+  return items.sort((a, b) => along[a] - along[b]);
+}
+
+/** The first change that can be read in both panes; -1 where nothing changed. */
+export function firstChange(scene: Scene, view: Size): number {
+  const changed = changedItems(scene);
+  return changed.length > 0 ? firstReadable(scene, view, changed).item : -1;
+}
+
+/** The first of some items that is framed with enough to read in both panes, or the one with the most. */
+function firstReadable(scene: Scene, view: Size, items: readonly number[]): { item: number; camera: Camera } {
+  let best: { item: number; camera: Camera; seen: number } | null = null;
+  for (const item of items.slice(0, MOST_TRIED)) {
+    const camera = framed(scene, view, item);
+    const seen = inBothPanes(scene, view, camera);
+    if (!best || seen > best.seen) best = { item, camera, seen };
     if (seen >= READABLE) break;
   }
-  return best.item;
+  return best!;
 }
 
-/** The number of items that are wholly in view in the pane with fewer of them, less where they are drawn smaller. */
+/** The number of items that are wholly in view in the pane with fewer of them. */
 function inBothPanes(scene: Scene, view: Size, camera: Camera): number {
   const seen = [0, 0];
   for (let i = 0; i < scene.visible.count; i++)
     if (shows(scene, view, camera, i)) for (const s of [0, 1]) seen[s] += (scene.visible.side[i] >> s) & 1;
-  return Math.min(...seen) * camera.scale;
+  return scene.visible.picture.compares ? Math.min(...seen) : Math.max(...seen);
 }
 
 /** Whether a camera shows a whole item, large enough to read its name. */
@@ -115,87 +263,12 @@ export function shows(scene: Scene, view: Size, { x, y, scale }: Camera, item: n
   return scale >= WHOLE_SCALE * 0.9 && Math.abs(scene.x[item] - x) <= across && Math.abs(scene.y[item] - y) <= down;
 }
 
-/** One item's interval along the flow and across it. */
-interface Span {
-  start: number;
-  end: number;
-  left: number;
-  right: number;
-}
-
-/** The first window along the flow that has enough items to read, or the fullest one. */
-function beginning(scene: Scene, view: Size): Camera {
-  const flow = scene.turned
-    ? { breadth: scene.height, room: view.height, length: view.width }
-    : { breadth: scene.width, room: view.width, length: view.height };
-  const scale = Math.max(READING_SCALE, Math.min(1, (flow.room - 2 * MARGIN) / Math.max(1, flow.breadth)));
-  const [room, length] = [(flow.room - MARGIN) / scale, (flow.length - MARGIN) / scale];
-  const spans = spansOf(scene);
-  const input = firstInput(scene);
-  const first = input < 0 ? flow.breadth / 2 : (scene.turned ? scene.y : scene.x)[input];
-  const enough = Math.min(ENOUGH, spans.length);
-  let best = { count: 0, start: 0, middle: flow.breadth / 2 };
-  const starts = [...new Set(spans.map((span) => span.start))].slice(0, MOST_STARTS);
-  for (const start of starts) {
-    const band = spans.filter((span) => span.start >= start && span.end <= start + length);
-    const found = fullest(band, room, enough, first);
-    if (found.count > best.count) best = { ...found, start };
-    if (best.count >= enough) break;
-  }
-  const along = best.start + (flow.length / 2 - MARGIN) / scale;
-  const [x, y] = scene.turned ? [along, best.middle] : [best.middle, along];
-  return inside(scene, view, { x, y, scale });
-}
-
-/** All items in the order of the flow. */
-function spansOf(scene: Scene): Span[] {
-  const [along, across] = scene.turned ? [scene.x, scene.y] : [scene.y, scene.x];
-  const { width, height } = scene.size;
-  const [long, wide] = scene.turned ? [width, height] : [height, width];
-  return Array.from({ length: scene.visible.count }, (_, i) => ({
-    start: along[i] - long[i] / 2,
-    end: along[i] + long[i] / 2,
-    left: across[i] - wide[i] / 2,
-    right: across[i] + wide[i] / 2,
-  })).sort((a, b) => a.start - b.start);
-}
-
-/** The window across the flow with the most items; of those with enough, the one nearest to the first input. */
-function fullest(band: Span[], room: number, enough: number, first: number): { count: number; middle: number } {
-  const sorted = [...band].sort((a, b) => a.left - b.left);
-  let best = { count: 0, middle: first };
-  sorted.forEach(({ left }, from) => {
-    let [count, right] = [0, left];
-    for (let i = from; i < sorted.length && sorted[i].left <= left + room; i++) {
-      if (sorted[i].right > left + room) continue;
-      count++;
-      right = Math.max(right, sorted[i].right);
-    }
-    const middle = (left + right) / 2;
-    const [more, was] = [Math.min(count, enough), Math.min(best.count, enough)];
-    if (more > was || (more === was && Math.abs(middle - first) < Math.abs(best.middle - first)))
-      best = { count, middle };
-  });
-  return best;
-}
-
-/** The first parameter of the function that is drawn: by custom the data, where a reader begins. */
+/** Where the first parameter is drawn or read: by custom the data, where a reader begins. */
 function firstInput(scene: Scene): number {
-  const { picture } = scene.visible;
+  const { picture, itemOf } = scene.visible;
   for (let u = 0; u < picture.nodeCount; u++) {
     const s = sideOf(picture, u, 0);
-    const item = scene.visible.itemOf[u];
-    const own = item >= 0 && scene.visible.node[item] === u;
-    if (own && picture.sides[s].kind[picture.id[s][u]] === Kind.param) return item;
+    if (itemOf[u] >= 0 && picture.sides[s].kind[picture.id[s][u]] === Kind.param) return itemOf[u];
   }
-  return -1;
-}
-
-/** The camera moved so that no part of the pane is beyond the scene where the scene is larger than the pane. */
-function inside(scene: Scene, view: Size, { x, y, scale }: Camera): Camera {
-  const within = (at: number, length: number, room: number) => {
-    const half = room / 2 / scale - MARGIN / scale;
-    return length <= 2 * half ? length / 2 : Math.min(length - half, Math.max(half, at));
-  };
-  return { x: within(x, scene.width, view.width), y: within(y, scene.height, view.height), scale };
+  return 0;
 }

@@ -57,7 +57,7 @@ export function paintHeaders(context: Pen, f: Frame, level: Detail): void {
     if (x > f.view.width || y > f.view.height || x + w < 0 || y + h < 0 || w < 1) continue;
     const { groups } = visible.picture;
     const name = groupName(groups.name[g]);
-    if (11 * f.camera.scale >= 7) header(context, f, measured(f, g, name), x, y, w, g);
+    if (level !== "box") header(context, f, measured(f, g, name), x, y, w, g);
     else if (level === "box" && h >= 30 && w >= 40) plates.push({ x, y, width: w, text: name });
   }
   // From afar the boxes carry their names as a map does, largest first, and only where there is room.
@@ -85,9 +85,10 @@ function header(context: Pen, f: Frame, name: string, x: number, y: number, w: n
   const at = tone(f, g);
   const ink = at >= 0 ? inkOn(at) : f.look.hoveredGroup === g ? f.theme.accent : f.theme.dim;
   const k = f.camera.scale;
-  const size = 11 * k;
+  // From afar a name keeps a readable size and has the header's whole height.
+  const size = Math.max(11 * k, Math.min(8.5, HEADER * k));
   const middle = y + (HEADER / 2) * k;
-  const words = f.ruler.fit(name, w / k - PAD * 2 - 16, 11, true);
+  const words = f.ruler.fit(name, w - (PAD * 2 + 16) * k, size, true);
   if (words) {
     // An edge may come in through the header: the name keeps a plate of its own over it.
     context.fillStyle = wash(f, g);

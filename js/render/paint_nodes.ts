@@ -11,7 +11,7 @@ import {
   PAD,
   SMALL,
 } from "./content.ts";
-import { type Detail, type Frame, lag, markOf, overlayValue, presence, sx, sy } from "./frame.ts";
+import { type Detail, detail, type Frame, lag, markOf, overlayValue, presence, sx, sy } from "./frame.ts";
 import { paintMark } from "./marks.ts";
 import { MUTED } from "./muted.ts";
 import { cividis, formatValue, inkOn, position } from "./overlay.ts";
@@ -83,7 +83,7 @@ function rings(context: Pen, f: Frame, items: Iterable<number>, color: string, w
 
 function outline(context: Pen, f: Frame, i: number): void {
   const [dx, dy] = lag(f, i);
-  const w = Math.max(4, f.scene.size.width[i] * f.camera.scale) + 4;
+  const w = Math.max(4, drawnWidth(f, i)) + 4;
   const h = Math.max(4, f.scene.size.height[i] * f.camera.scale) + 4;
   context.roundRect(
     sx(f, f.scene.x[i] + dx) - w / 2,
@@ -97,7 +97,7 @@ function outline(context: Pen, f: Frame, i: number): void {
 function paintOne(context: Pen, f: Frame, i: number, level: Detail): void {
   const k = f.camera.scale;
   const [dx, dy] = lag(f, i);
-  const w = f.scene.size.width[i] * k;
+  const w = drawnWidth(f, i);
   const h = f.scene.size.height[i] * k;
   // Whole device-independent pixels, so that hairlines stay hairlines.
   const x = Math.round(sx(f, f.scene.x[i] + dx) - w / 2) + 0.5;
@@ -156,6 +156,23 @@ function paintOne(context: Pen, f: Frame, i: number, level: Detail): void {
     );
 }
 
+/** A box from afar is as wide as its name, which keeps its size, where nothing is beside it. */
+function drawnWidth(f: Frame, i: number): number {
+  const { size, x, y, items, visible } = f.scene;
+  const k = f.camera.scale;
+  const [width, height] = [size.width[i], size.height[i]];
+  if (detail(k) !== "name") return width * k;
+  const wanted = (f.ruler.width(contentOf(visible, i, f.textSide).label, nameSize(height * k)) + NAME_PAD) / k;
+  if (wanted <= width) return width * k;
+  let free = wanted;
+  items.query(x[i] - wanted, y[i] - height / 2, x[i] + wanted, y[i] + height / 2, (j) => {
+    // The room between two neighbours is for both.
+    if (j !== i && visible.side[j] & f.sides)
+      free = Math.min(free, Math.abs(x[j] - x[i]) + (width - size.width[j]) / 2);
+  });
+  return Math.max(width, Math.min(wanted, free - NAME_PAD / k)) * k;
+}
+
 /** A collapsed kernel in the pane of the side that does not have it yet: its ops are there, the kernel is not. */
 function foreign(f: Frame, i: number): boolean {
   const { picture, collapsedGroup } = f.scene.visible;
@@ -192,11 +209,17 @@ function nameThatFits(f: Frame, label: string, room: number, usual: number): [st
   return [f.ruler.fit(label, room, usual, false), usual];
 }
 
+/** Around a name, on both sides together. */
+const NAME_PAD = 6;
+
+function nameSize(height: number): number {
+  return Math.min(11, Math.max(8, height * 0.62));
+}
+
 /** Far enough away that only a name fits: it keeps a readable size and the box gives it its whole height. */
 function name(context: Pen, f: Frame, content: Content, x: number, y: number, w: number, h: number, ink: string): void {
-  const usual = Math.min(11, Math.max(8, h * 0.62));
   if (h < 8) return;
-  const [words, size] = nameThatFits(f, content.label, w - 6, usual);
+  const [words, size] = nameThatFits(f, content.label, w - NAME_PAD, nameSize(h));
   if (words === "" || (words.length < 3 && !content.label.endsWith(words))) return;
   context.font = `${size}px ${f.theme.font}`;
   context.textBaseline = "middle";

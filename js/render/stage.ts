@@ -122,7 +122,7 @@ export class Stage {
     const start = collapsed ?? carriedCollapse(old, picture, nodes, this.options);
     this.options = { ...this.options, collapsed: start };
     this.selection = kept?.selection ?? [];
-    this.choosing = !this.scene && collapsed === undefined;
+    this.choosing = collapsed === undefined && (this.choosing || !this.scene?.visible.count);
     this.asked = [];
     this.events.emit("collapsed", start);
     this.events.emit("select", { nodes: this.selection });
@@ -208,7 +208,7 @@ export class Stage {
 
   /** Closes scopes of a first picture that does not fit its pane, and arranges it anew; null where nothing closes. */
   private closeScopes(scene: Scene): Promise<void> | null {
-    if (!this.choosing || !this.sized) return null;
+    if (!this.choosing || !this.sized || scene.visible.picture !== this.picture) return null;
     this.choosing = false;
     if (fitsWhole(scene, this.view)) return null;
     const collapsed = scopesClosed(this.picture, this.options.collapsed, this.options.showConstants);

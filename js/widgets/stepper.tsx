@@ -4,7 +4,6 @@ import { useEffect, useRef } from "preact/hooks";
 import { CodeBlock } from "../components/blocks.tsx";
 import { Button } from "../components/button.tsx";
 import { CheckButton } from "../components/checks.tsx";
-import { press } from "../components/keys_card.tsx";
 import { Main, Panel } from "../components/panel.tsx";
 import { type Shell } from "../components/shell.tsx";
 import { stageSignals } from "../components/stage_signals.ts";
@@ -47,12 +46,6 @@ export function stepper(model: Model, el: HTMLElement): () => void {
     },
   ];
   compare.listed = ROW_KEYS;
-  shell.root.addEventListener("keydown", (event) => {
-    const typing =
-      event.target instanceof HTMLInputElement && event.target.type !== "range" && event.target.type !== "checkbox";
-    if (typing || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (press(compare.keys, event, undefined)) event.preventDefault();
-  });
   screen.start((pair) => bindCompare(pair, compare, shell, problem, () => screen.waiting.peek()));
   const end = effect(() => shell.say(screen.waiting.value ? "Reading the graphs of this step …" : "", "states"));
   const parts = { shell, stage, traits, store, choice, screen, compare, undrawn, tab, send };

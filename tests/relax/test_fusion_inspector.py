@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from page_driver import Page
 
 import workbench as wb
@@ -16,16 +17,24 @@ def texts(blocks: list[Block]) -> str:
     return " ".join(str(block.get("text") or block.get("label")) for block in blocks)
 
 
-def test_the_passes_that_find_the_kinds_are_offered_and_then_it_fuses() -> None:
-    view = wb.FusionInspector(wb.samples.load("attention"))
+def test_it_opens_fused_as_tvm_does_and_the_raw_program_is_one_click_away() -> None:
+    w = wb.samples.load("attention")
+    view = wb.FusionInspector(w)
+    assert view.kernels == wb.trace(w).end.graph.kernel_count
+    assert f"after {view.before}" in texts(view.panels["head"])
+    page = Page(view)
+    page.click_action("raw")
+    assert view.fused.graph.ops == w.graph.ops
     assert "No kinds are known" in texts(view.panels["card"])
-    apart = view.kernels
-    Page(view).click_action("before", KINDS)
+    page.click_action("before", KINDS)
     assert view.before == KINDS
-    assert view.kernels < apart
     assert view.workload is not None
-    fused = wb.trace(view.workload, "FuseOps").end.graph
-    assert fused.kernel_count == view.kernels
+    assert wb.trace(view.workload, "FuseOps").end.graph.kernel_count == view.kernels < len(w.graph.ops)
+
+
+@pytest.mark.parametrize("traits", [{"before": ""}, {"selection": [2]}, {"edits": ["DeadCodeElimination"]}], ids=str)
+def test_ids_and_edits_of_the_caller_are_of_the_program_as_given(traits: dict[str, object]) -> None:
+    assert wb.FusionInspector(wb.samples.load("mlp"), **traits).before == ""
 
 
 def test_a_cut_is_one_kernel_more_and_is_measured_with_the_same_outputs() -> None:
@@ -55,7 +64,8 @@ def test_reasons_and_regions_are_there_and_when_branches_are_combined_is_said() 
 
 
 def test_branches_and_chains_are_listed_and_marked() -> None:
-    view = wb.FusionInspector(wb.samples.load("bert", dialect="relax", layers=1, hidden=32, seq=8, heads=2))
+    w = wb.samples.load("bert", dialect="relax", layers=1, hidden=32, seq=8, heads=2)
+    view = wb.FusionInspector(w, before="")
     view.tab = "branches"
     assert view.wait(60)
     assert "CombineParallelMatmul" in str(view.panels["tab"])

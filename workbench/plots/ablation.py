@@ -91,7 +91,9 @@ def _delta(ax: Axes, place: int, row: dict[str, object], controls: list[dict[str
     words = "\n".join(part for part in said if part) or (
         "same kernels" if base.get("kernels") == row.get("kernels") else ""
     )
-    ax.annotate(words, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=7, color=theme.dim)
+    ax.annotate(
+        words, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize="small", color=theme.dim
+    )
 
 
 def _change(row: dict[str, Any], base: dict[str, Any], column: str, words: Any) -> str:

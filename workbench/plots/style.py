@@ -110,13 +110,13 @@ def dress(ax: Axes, finding: str, theme: Theme, conditions: str = "", failures: 
     ax.xaxis.label.set_color(theme.text)
     ax.yaxis.label.set_color(theme.text)
     ax.set_facecolor("none")
-    lines = [each for said in failures for each in wrap(said, int(110 * wide))]
-    lines += wrap(conditions, int(125 * wide), max_lines=3, placeholder=" …")
+    lines = [each for said in failures for each in wrap(said, int(96 * wide))]
+    lines += wrap(conditions, int(109 * wide), max_lines=3, placeholder=" …")
     if lines:
         place = (ax.figure.transSubfigure, ax.transAxes) if alone else (ax.transAxes, ax.transAxes)
         below = {"xytext": (0, -40), "textcoords": "offset points", "va": "top", "annotation_clip": False}
         at = (EDGE if alone else 0, 0)
-        ax.annotate("\n".join(lines), at, xycoords=place, color=theme.dim, fontsize=7, parse_math=False, **below)
+        ax.annotate("\n".join(lines), at, xycoords=place, color=theme.dim, fontsize=8, parse_math=False, **below)
     if isinstance(ax.figure, Figure) and ax.figure.get_gid() == OWN:
         ax.figure.set_figheight(ax.figure.get_figheight() + LINE * max(0, len(lines) - 3))
 

@@ -125,6 +125,9 @@ class View(anywidget.AnyWidget):
     direction = traitlets.Enum(("down", "right"), default_value="down", help="direction of the data flow").tag(**SAVED)
     show_constants = traitlets.Bool(False, help="draw constants as nodes, not as badges on their readers").tag(**SAVED)
     show_tuples = traitlets.Bool(False, help="draw tuples and their accesses as nodes, not on edges").tag(**SAVED)
+    show_lowering = traitlets.Bool(
+        False, help="mark operators of Relax that became calls of functions, and draw the runtime's calls"
+    ).tag(**SAVED)
     edges_by_dtype = traitlets.Bool(False, help="edges coloured by data type").tag(**SAVED)
     legend = traitlets.Bool(False, help="whether the legend is open").tag(**SAVED)
     muted = traitlets.List(

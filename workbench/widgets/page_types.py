@@ -504,6 +504,7 @@ class Traits(TypedDict, total=False):
     direction: Literal["down", "right"]
     show_constants: bool
     show_tuples: bool
+    show_lowering: bool
     edges_by_dtype: bool
     legend: bool
     muted: list[str]

@@ -10,11 +10,14 @@ from typing import TypedDict
 
 from workbench.graph.changes import MARKS, GraphDiff
 from workbench.graph.layers import layered_pair
+from workbench.graph.lowering import lowered
 from workbench.graph.model import Graph
 from workbench.graph.nodes import GROUP_KINDS, KINDS, Group
 
 VERSION = 1
 _NO_PATTERN = -1
+_LOWERED = len(MARKS)
+"the mark of nodes that js/graph/read_diff.ts shows as kept, or with `show_lowering` as changed, removed or added"
 
 
 class NodeColumns(TypedDict):
@@ -167,6 +170,9 @@ def encode_diff(diff: GraphDiff, before: Graph, after: Graph) -> DiffPayload:
         before_mark[b] = MARKS.index("split")
         for a in many:
             after_mark[a] = MARKS.index("split")
+    for marks, nodes in zip((before_mark, after_mark), lowered(diff, before, after), strict=True):
+        for node in nodes:
+            marks[node] = _LOWERED
     pairs = (id for b, many in diff.mapping.items() for a in many for id in (b, a))
     return {"before_mark": bytes(before_mark), "after_mark": bytes(after_mark), "pairs": column("I", pairs)}
 

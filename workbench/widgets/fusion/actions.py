@@ -135,6 +135,10 @@ def _before(view: FusionInspector, arg: str) -> None:
     view.before = arg if not view.before else f"{view.before},{arg}"
 
 
+def _raw(view: FusionInspector, _: str) -> None:
+    view.before = ""
+
+
 def _clear(view: FusionInspector, _: str) -> None:
     view.edits = []
 
@@ -158,6 +162,7 @@ _ACTIONS: dict[str, Callable[[FusionInspector, str], object]] = {
     "drop": _drop,
     "change": _change,
     "before": _before,
+    "raw": _raw,
     "region": _region,
     "outward": _outward,
     "select_region": _select_region,

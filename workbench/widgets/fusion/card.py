@@ -55,7 +55,7 @@ def _nothing(fused: Fused) -> list[Block]:
         words("Click a box for why it is as large as it is; a node and r for the region that it opens."),
         words(f"{counted(fused.kernels, 'kernel')}, {counted(count, 'edge')} between them.", "small"),
     ]
-    if fused.graph.dialect == "relax" and any(d.code == "unannotated" for d in fused.report.decisions):
+    if fused.unannotated:
         made.append(words("No kinds are known for the operators yet, so nothing is fused."))
         made.append(
             action("Run LegalizeOps and AnnotateTIROpPattern first", "before", arg="LegalizeOps,AnnotateTIROpPattern")

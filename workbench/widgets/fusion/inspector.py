@@ -46,7 +46,9 @@ class FusionInspector(View):
     source
         A Workload or anything `wb.load` takes, or a Graph, which can be explained but not changed.
     before
-        Passes to run first, as a Pipeline's text: `LegalizeOps,AnnotateTIROpPattern` on Relax, `SimplifyInference` for some models of Relay.
+        Passes to run first, as a Pipeline's text, such as `SimplifyInference` for some models of Relay. A program of Relax
+        opens after those that TVM's default pipeline runs before FuseOps; `before=""` gives the program itself, and so do
+        `edits`, `selection` and `region` without `before`, because their ids are of the program as given.
     edits
         Cuts, forces and outlines, each as a Pipeline's text; `edited` shows which were applied.
     settings
@@ -95,7 +97,10 @@ class FusionInspector(View):
     def __init__(self, source: object, **traits: object) -> None:
         handlers = Handlers().on(Act, partial(actions.act, self)).on(Set, partial(actions.set_field, self))
         self._requests = Requests(self, handlers)
-        self._controller = Controller(self, Source(source), self._requests)
+        given = Source(source)
+        self._controller = Controller(self, given, self._requests)
+        if not {"before", "edits", "selection", "region"} & traits.keys():
+            traits["before"] = given.lowering()
         super().__init__(**{"height": 640, **traits})
         self._controller.remake()
         self._made = self._state

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 from workbench.analysis import legality
@@ -20,6 +21,7 @@ from workbench.graph.dominance import known_node
 from workbench.graph.model import Edge, Graph
 from workbench.measurement.build_and_time import MeasureOptions
 from workbench.measurement.measure import measure_one
+from workbench.pipeline.apply import default_pipeline
 from workbench.pipeline.config import AS_IS, Config
 from workbench.pipeline.fusion_edits import cut_step
 from workbench.pipeline.load import load
@@ -86,6 +88,11 @@ class Fused:
         self.settings = settings
         self.graph = program.graph
         self.report: FusionReport = explain_fusion(program.graph, **asdict(settings))
+
+    @property
+    def unannotated(self) -> bool:
+        """Whether operators of Relax have no kinds yet, so that nothing is fused."""
+        return self.graph.dialect == "relax" and any(d.code == "unannotated" for d in self.report.decisions)
 
     @cached_property
     def drawn(self) -> Graph:
@@ -194,6 +201,18 @@ class Source:
 
     def __init__(self, given: object) -> None:
         self._program = given if isinstance(given, Graph) else Runner(load(given))
+
+    def lowering(self) -> str:
+        """Return the passes that TVM's default pipeline runs before FuseOps; empty if there are kinds without them, or they fail."""
+        if isinstance(self._program, Graph) or not Fused(self.made("", ())[0], Settings()).unannotated:
+            return ""
+        usual = takewhile(lambda step: step.name != "FuseOps", default_pipeline(self._program.workload))
+        before = str(Pipeline(usual))
+        try:
+            self.made(before, ())
+        except WorkbenchError:
+            return ""
+        return before
 
     def made(self, before: str, edits: Sequence[str]) -> tuple[Program, Program]:
         """Return the program after the passes `before`, and after the edits too. Results are cached.

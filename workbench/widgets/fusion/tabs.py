@@ -65,6 +65,7 @@ def head(fused: Fused, base: Fused, before: str) -> list[Block]:
         facts.append(words(change, "small", "kernels-change"))
     if before:
         facts.append(words(f"after {before}", "small", "before"))
+        facts.append(action("Raw program", "raw", title="Show the program before these passes"))
     return [
         *facts,
         entry("select", "opt_level", "opt level", settings.opt_level, options=[0, 1, 2, 3]),
@@ -239,7 +240,7 @@ def code_blocks(before: str, edits: Sequence[str], fused: Fused, selection: Sequ
 def python(before: str, edits: Sequence[str], fused: Fused, selection: Sequence[int], pipeline: str) -> str:
     """Return Python for the current view, and for the same result without a page."""
     changed = fused.settings.changed
-    more = [f", before={before!r}"] if before else []
+    more = [f", before={before!r}"] if before or fused.unannotated else []
     more += [f", edits={list(edits)!r}"] if edits else []
     more += [f", settings={changed!r}"] if changed else []
     more += [f", selection={list(selection)!r}"] if 0 < len(selection) <= 20 else []

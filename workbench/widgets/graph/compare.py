@@ -39,7 +39,7 @@ class CompareView(View):
         As in GraphView, with the ids of each side: `{"before": [3], "after": [2]}`. A collapsed group that both sides
         have is one group; `{}` opens all groups, None lets the view choose. `view.drawn` has the two graphs with their layers
         as groups.
-    viewport, direction, show_constants, show_tuples, edges_by_dtype, legend, height
+    viewport, direction, show_constants, show_tuples, show_lowering, edges_by_dtype, legend, height
         As in GraphView.
     muted
         As in GraphView, and marks: "mark:kept", "mark:changed", "mark:removed", "mark:added", "mark:merged", "mark:split".

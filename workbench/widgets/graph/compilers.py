@@ -46,7 +46,7 @@ class CompilerView(View):
         As in CompareView: "changed" shows only the differences, with `hops` steps around them.
     selection, hovered, collapsed
         As in CompareView: ids of kernels of each side, `{"before": [3], "after": [2]}`. `view.kernels` has the two graphs.
-    viewport, direction, show_constants, show_tuples, edges_by_dtype, legend, muted, height
+    viewport, direction, show_constants, show_tuples, show_lowering, edges_by_dtype, legend, muted, height
         As in CompareView.
 
     Raises

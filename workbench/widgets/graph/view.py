@@ -40,6 +40,9 @@ class GraphView(View):
         Draw constants and weights as nodes. Otherwise they are badges on the nodes that read them.
     show_tuples
         Draw tuples, and accesses to their fields, as nodes. Otherwise they are marks on edges.
+    show_lowering
+        On Relax, draw the calls of the runtime, and in a comparison mark operators that became calls of functions as changed.
+        Otherwise such an operator is the same box, with the function's name as a detail.
     edges_by_dtype
         Colour edges by data type.
     legend

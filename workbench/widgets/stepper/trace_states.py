@@ -7,8 +7,9 @@ from array import array
 from collections.abc import Callable, Iterator
 
 from workbench.errors import WorkbenchError
-from workbench.graph.changes import GraphDiff
+from workbench.graph.changes import GraphDiff, Mark
 from workbench.graph.diff import diff
+from workbench.graph.lowering import quiet_counts
 from workbench.graph.model import Graph
 from workbench.pipeline.lineage import SURE, lineage
 from workbench.pipeline.step import State
@@ -130,12 +131,14 @@ class States:
         return {"type": "text", "state": state, **printed(self._states[state])}
 
     def _counts(self, before: int, after: int) -> CountsMessage:
-        return {"type": "counts", "before": before, "after": after, "counts": self.diff(before, after).counts}
+        return {"type": "counts", "before": before, "after": after, "counts": self._marks(before, after)}
+
+    def _marks(self, before: int, after: int) -> dict[Mark, int]:
+        return quiet_counts(self.diff(before, after), self.graph(before), self.graph(after))
 
     def _diff(self, before: int, after: int) -> DiffMessage:
-        changes = self.diff(before, after)
-        encoded = encode_diff(changes, self.graph(before), self.graph(after))
-        return {"type": "diff", "before": before, "after": after, "counts": changes.counts, "diff": encoded}
+        encoded = encode_diff(self.diff(before, after), self.graph(before), self.graph(after))
+        return {"type": "diff", "before": before, "after": after, "counts": self._marks(before, after), "diff": encoded}
 
     def _code(self, *steps: int) -> CodeMessage:
         lines = ["stepper = wb.PassStepper(t)"]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Option, PassInfo, Preset
 from workbench.graph.changes import GraphDiff
+from workbench.graph.lowering import quiet_counts
 from workbench.measurement.columns import BRIEF
 from workbench.measurement.overlay import Overlay
 from workbench.measurement.race import Race
@@ -57,7 +58,7 @@ class Picture:
             "after_kernels": after.kernel_count if self.finished else None,
             "before_nodes": len(before.nodes),
             "after_nodes": len(after.nodes) if self.finished else None,
-            **page_types.MarkCounts(**self.changes.counts),
+            **page_types.MarkCounts(**quiet_counts(self.changes, before, after)),
         }
 
 
@@ -249,7 +250,8 @@ def _pass_state(chosen: PassStep, step: Step | None, infos: Mapping[str, PassInf
     state = {**state, "status": step.status, "message": step.error or step.detail, "seconds": step.seconds}
     if not step.changed:
         return state
-    changes = page_types.MarkCounts(**{mark: n for mark, n in step.diff.counts.items() if mark != "kept"})
+    counts = quiet_counts(step.diff, step.before, step.after)
+    changes = page_types.MarkCounts(**{mark: n for mark, n in counts.items() if mark != "kept"})
     return {**state, "nodes": len(step.after.nodes), "kernels": step.after.kernel_count, **changes}
 
 
