@@ -98,9 +98,14 @@ def export(
     return {}
 
 
-def count(workload: Workload, *, target: str, config: Mapping[str, object], progress: Progress) -> dict[str, object]:
+def count(
+    workload: Workload,
+    *,
+    target: str,
+    config: Mapping[str, object],
+    progress: Progress,  # noqa: ARG001  every job has one
+) -> dict[str, object]:
     """Count the calls of a build, from the passes alone."""
-    progress("Counting")
     target = resolved_target(workload, target)
     return {"target": target, **compiler_of(workload).count(workload, target, config)}
 

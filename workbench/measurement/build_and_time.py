@@ -71,8 +71,8 @@ class MeasureOptions:
     cancelled: Callable[[], bool] = never
     tracker: Tracker | None = None
     "where to borrow the device; None to run here"
-    role: str = "builds"
-    "of the child process that does the work"
+    role: str = ""
+    "of the child process that does the work, if it is not the usual one"
 
     def __post_init__(self) -> None:
         for name, given in (("budget", self.budget), ("timeout", self.timeout)):

@@ -148,6 +148,7 @@ class Reports:
         self._page = page
         self._lock = threading.Lock()
         self._progress: dict[str, Busy] = {}
+        self._open_tab = ""
         self.error = ""
         "the sentence on the page"
 
@@ -164,12 +165,23 @@ class Reports:
         """Show an exception that no part expected."""
         self.fail("The workbench itself failed", f"{type(error).__name__}: {error}")
 
+    def open_tab(self, name: str) -> None:
+        """Show the progress of that tab before that of other parts, except the passes, which all tabs wait for."""
+        with self._lock:
+            self._open_tab = name
+            self._push()
+
     def _show(self, part: str, progress: Busy | None) -> None:
         with self._lock:
             self._progress.pop(part, None)
             if progress is not None:
                 self._progress[part] = progress
-            self._page.push(busy=next(reversed(self._progress.values()), None))
+            self._push()
+
+    def _push(self) -> None:
+        first = next((part for part in ("passes", self._open_tab) if part in self._progress), None)
+        newest = next(reversed(self._progress), None)
+        self._page.push(busy=self._progress.get(first or newest or ""))
 
 
 def catalog(infos: Mapping[str, PassInfo], settings: Mapping[str, str]) -> page_types.Catalog:

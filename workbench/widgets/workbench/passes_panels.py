@@ -84,6 +84,7 @@ class WaterfallPanel(PassesPanel):
     """The kernels, bytes and time after each pass."""
 
     name, trait = "waterfall", "waterfall_tab"
+    doing = "Counting kernels after each pass"
     press = "Time each stage"
     hint = "Build what each pass leaves, and time it, in the background"
 
@@ -121,7 +122,7 @@ class WaterfallPanel(PassesPanel):
 
     def blocks(self) -> list[Block]:
         if not self.rows:
-            return [words("The stages are counted when the passes have run.", "small")]
+            return []
         data = pd.DataFrame(self.rows)
         chooser = entry("select", "waterfall-what", "", self.what, options=[list(pair) for pair in WHAT.items()])
         lines = [
@@ -154,6 +155,7 @@ class AblationPanel(PassesPanel):
     """The kernels, bytes and time without each pass."""
 
     name, trait = "ablation", "ablation_tab"
+    doing = "Counting kernels without each pass"
     press = "Race without each pass"
     hint = "Build without each pass in turn, and run it against the whole pipeline, in the background"
 
@@ -200,7 +202,7 @@ class AblationPanel(PassesPanel):
 
     def blocks(self) -> list[Block]:
         if not self.rows:
-            return [words("Each pass that changes something is left out in turn, when the passes have run.", "small")]
+            return []
         lines = [
             [
                 "all passes, twice" if row["direction"] == "control" else f"{row['direction']} {row['pass']}",

@@ -253,11 +253,12 @@ class Workbench(View):
         self._open(replace(self._setup, workload=workload))
         self._live_page.picture = picture
         for panel in self.panels.values():
-            panel.open = panel.name in was_open
             self.set_trait(panel.trait, [])
         self.overlay()
         self.exploration, self.plots, self.plans = {}, [], []
         self.session.start()
+        for panel in self.panels.values():
+            panel.set_open(panel.name in was_open)
 
     def measure(self) -> None:
         """Build and time the chosen configuration, in a background thread."""
@@ -355,7 +356,7 @@ class Workbench(View):
             .on(messages.Preview, lambda m: session.preview(m.name))
             .on(messages.Cancel, lambda _: self.cancel())
             .on(messages.Tab, lambda m: self._show_tab(m.name))
-            .on(messages.Act, lambda m: self._panel_of(m.what).act(m.what, m.arg))
+            .on(messages.Act, lambda m: self._panel_of(m.what).click(m.what, m.arg))
             .on(messages.Set, lambda m: self._panel_of(m.name).enter(m.name, m.value))
         )
 
@@ -366,6 +367,7 @@ class Workbench(View):
             self.session.reports.fail("That cannot be done", str(error))
 
     def _show_tab(self, name: str) -> None:
+        self.session.reports.open_tab(name)
         for panel in self.panels.values():
             panel.set_open(panel.name == name)
 
