@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, SupportsFloat
 
 from workbench.terminal import visible
 
@@ -137,6 +137,37 @@ class WorkerLost(MeasureError):
         super().__init__(message)
         self.status = status
         self.crash = crash
+
+
+def check_seconds(**named: object) -> None:
+    """Check numbers of seconds.
+
+    Raises
+    ------
+    MeasureError
+        One of them is not a number above 0.
+    """
+    for name, given in named.items():
+        if not isinstance(given, SupportsFloat):
+            raise MeasureError(f"{name} is a number of seconds, not {type(given).__name__} {given!r}")
+        if not float(given) > 0:
+            raise MeasureError(f"{name}={given} is not a time; give a number of seconds above 0")
+
+
+LEVELS = range(5)
+"opt levels; TVM knows no pass above the last"
+
+
+def check_level(opt_level: int) -> None:
+    """Check an opt level.
+
+    Raises
+    ------
+    MeasureError
+        TVM has no such level.
+    """
+    if opt_level not in LEVELS:
+        raise MeasureError(f"there is no opt level {opt_level!r}; give one from {LEVELS[0]} to {LEVELS[-1]}")
 
 
 class StoreError(WorkbenchError):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
-from workbench.errors import UnknownName, WorkbenchError
+from workbench.errors import UnknownName, WorkbenchError, check_seconds
 from workbench.measurement.count import Counts, count_config
 from workbench.measurement.row import COUNTED, FAILED
 from workbench.pipeline.build import trace_build
@@ -96,6 +96,9 @@ class PassesRequest:
     budget: float = 1.0
     progress: Progress = silent
     cancelled: Callable[[], bool] = never
+
+    def __post_init__(self) -> None:
+        check_seconds(budget=self.budget)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from workbench.dialects.base import PassInfo, Workload, workload_of
 from workbench.dialects.registry import dialect_of
-from workbench.errors import MeasureError, WorkbenchError, WorkerLost
+from workbench.errors import MeasureError, WorkbenchError, WorkerLost, check_level
 from workbench.graph.diff import Mark
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.spec import PassStep, Pipeline
@@ -218,6 +218,7 @@ def explore(
     [('EliminateCommonSubexpr', 'changed'), ('FoldConstant', 'same')]
     """
     workload = workload_of(workload, "explore")
+    check_level(opt_level)
     after = after if isinstance(after, Pipeline) else Pipeline.parse(after)
     here = dialect_of(workload)
     catalog = {info.name: info for info in here.passes.catalog()}

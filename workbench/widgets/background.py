@@ -77,10 +77,8 @@ class Task:
         """Show the progress: at most ten times a second, and not in the first tenth unless `at_once`."""
         now = time.monotonic()
         if at_once or now >= self._report_at:
-            self._shown, self._report_at = (
-                {"what": what, "fraction": fraction, "since": self._since},
-                now + OFTEN_SECONDS,
-            )
+            self._report_at = now + OFTEN_SECONDS
+            self._shown = {"what": what, "fraction": fraction, "since": self._since}
             self._show(self._shown)
 
     def report_as(self, prefix: str) -> Callable[..., None]:

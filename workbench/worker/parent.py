@@ -21,7 +21,7 @@ from typing import Any, TypedDict
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
-from workbench.errors import MeasureError, NoDevice, NoServer, OutOfMemory, WorkerLost
+from workbench.errors import MeasureError, NoDevice, NoServer, OutOfMemory, WorkerLost, check_seconds
 from workbench.temporary import new_folder
 from workbench.worker import limits as amounts
 from workbench.worker.child import Message, SentWorkload
@@ -107,6 +107,7 @@ class Worker:
             The child crashed, took longer than `timeout` seconds or more than `memory` bytes, or was cancelled, as by the
             end of the notebook; `status` distinguishes these. The next job starts a new child.
         """
+        check_seconds(timeout=timeout)
         with nullcontext() if self._yields else _asked_for(), self._turn(progress, cancelled):
             if self._closed:
                 raise WorkerLost(ENDED, "cancelled")
