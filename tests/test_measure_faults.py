@@ -332,5 +332,5 @@ def test_impossible_seconds_are_refused(dialect: str, call: Any) -> None:
     ],
 )
 def test_impossible_opt_levels_are_refused(dialect: str, call: Any, level: Any) -> None:
-    with pytest.raises(wb.WorkbenchError, match="opt.level"):
+    with pytest.raises(wb.WorkbenchError, match=r"opt.level"):
         call(small(), level)

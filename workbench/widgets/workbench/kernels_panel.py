@@ -133,7 +133,7 @@ class KernelsPanel(Panel):
                 return
             column = columns[place]
             # numbers are sorted from the largest
-            self.down = not self.down if column == self.sort else column not in ("index", "name", "op")
+            self.down = not self.down if column == self.sort else column not in ("index", "function", "op")
             self.sort = column
             self.show()
         elif what == "kernels-row":
@@ -163,7 +163,9 @@ class KernelsPanel(Panel):
         wanted = self.filter.strip().lower()
         if wanted:
             rows = rows.loc[
-                (rows["name"].astype(str) + " " + rows["op"].astype(str)).str.lower().str.contains(wanted, regex=False)
+                (rows["function"].astype(str) + " " + rows["op"].astype(str))
+                .str.lower()
+                .str.contains(wanted, regex=False)
             ]
         if self.sort in rows:
             rows = rows.sort_values(by=self.sort, ascending=not self.down, kind="stable", na_position="last")
