@@ -184,7 +184,9 @@ class UnknownName(WorkbenchError):
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         known = sorted(known)
         near = [each for each in known if each.lower() == name.lower()]
-        near = near or get_close_matches(name, known, n=3, cutoff=0.5)
+        # an operator without its namespace: relu for nn.relu
+        near = near or [each for each in known if each.rpartition(".")[2] == name.rpartition(".")[2]]
+        near = near[:3] or get_close_matches(name, known, n=3, cutoff=0.5)
         more = f" and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known[:MOST_NAMES])}{more}"
         super().__init__(f"there is no {what} named {name!r}; {hint}")

@@ -180,7 +180,8 @@ class _Comparing:
     limits: JobOptions
 
     def __post_init__(self) -> None:
-        check_seconds(budget=self.budget)
+        if self.budget != 0:
+            check_seconds(budget=self.budget)
 
     def opened(self, compilers: Sequence[Compiler], folder: Path) -> list[Opened | WorkbenchError]:
         """Load the model in each compiler; two that have one Python run in two processes.

@@ -42,6 +42,8 @@ class Setup:
     "runs passes in this process, because those of two functions must not run at the same time"
     budget: float
     "seconds to time a configuration"
+    source: str = "w"
+    "Python for the workload, in the code of the choice"
 
     def __post_init__(self) -> None:
         check_seconds(budget=self.budget)

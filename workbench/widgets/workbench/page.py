@@ -270,9 +270,10 @@ def _options(step: PassStep, info: PassInfo | None) -> dict[str, str]:
     return {name: value_text(types.get(name, "any"), value) for name, value in step.options.items()}
 
 
-def code(choice: Choice, presets: Sequence[Preset], target: str) -> str:
-    """Return Python for the current choice."""
-    start = "import workbench as wb\n\nw = wb.load(module, params)\n"
+def code(choice: Choice, presets: Sequence[Preset], target: str, source: str) -> str:
+    """Return Python for the current choice; `source` is the expression of the workload."""
+    made = "# w is the workload of this Workbench" if source == "w" else f"w = {source}"
+    start = f"import workbench as wb\n\n{made}\n"
     if choice.mode == "context":
         context = (
             f"opt_level={choice.opt_level}, disabled={list(choice.disabled)!r}, required={list(choice.required)!r}"

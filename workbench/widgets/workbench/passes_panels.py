@@ -86,7 +86,7 @@ class WaterfallPanel(PassesPanel):
     name, trait = "waterfall", "waterfall_tab"
     doing = "Counting kernels after each pass"
     press = "Time each stage"
-    hint = "Build what each pass leaves, and time it, in the background"
+    hint = "Build the program after each pass, and time it, in the background"
 
     def __init__(self, session: Session, page: Page) -> None:
         super().__init__(session, page)
@@ -138,7 +138,7 @@ class WaterfallPanel(PassesPanel):
         return [
             self._pressed(),
             chooser,
-            words("What would be built if the pipeline stopped there.", "small"),
+            words("Each row is the program after that pass, built as it is then.", "small"),
             table(["After", *HEADINGS, "Time", ""], lines, "waterfall-table"),
             picture(
                 plots.waterfall,
@@ -205,7 +205,9 @@ class AblationPanel(PassesPanel):
             return []
         lines = [
             [
-                "all passes, twice" if row["direction"] == "control" else f"{row['direction']} {row['pass']}",
+                "all passes, against themselves"
+                if row["direction"] == "control"
+                else f"{row['direction']} {row['pass']}",
                 *(column.cell(row) for column in COUNTED_COLUMNS),
                 *self._raced(row),
             ]
@@ -213,9 +215,9 @@ class AblationPanel(PassesPanel):
         ]
         return [
             self._pressed(),
-            words(headline(self.rows, finished=self.finished, again=""), "strong", "ablation-headline"),
+            words(headline(self.rows, finished=self.finished), "strong", "ablation-headline"),
             words(
-                "Times are those of two programs run in turn; an interval that holds 1 can't tell them apart.", "small"
+                "Each row ran in turn with all passes. If its interval holds 1, neither is shown to be faster.", "small"
             ),
             table(["", *HEADINGS, "Time / all", ""], lines, "ablation-table"),
             picture(
@@ -238,7 +240,8 @@ class AblationPanel(PassesPanel):
             return "", again or failure(row.get("status"), row.get("message"))
         found = judge_row(row, self.rows[0])
         if found.reason != RACED:
-            return "", found.sentence
+            # the headline has the figures of the noise
+            return "", found.reason
         return f"{row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f})", VERDICT[found.answer]
 
 

@@ -6,9 +6,11 @@ a widget; its panels are the tabs that Python fills.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import traitlets
 
@@ -20,6 +22,7 @@ from workbench.measurement.row import UNDER_WAY
 from workbench.pipeline.apply import default_pipeline
 from workbench.pipeline.config import Config
 from workbench.pipeline.load import load
+from workbench.pipeline.sample_text import parsed
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.trace import Trace
 from workbench.target_text import TargetLike, target_text
@@ -48,6 +51,10 @@ from workbench.widgets.workbench.session import Session
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+SHORT = 200
+"characters of a path or a text that the code of a choice repeats"
 
 
 class Workbench(View):
@@ -118,7 +125,8 @@ class Workbench(View):
             lambda error: self.session.reports.report(error),
             lambda progress: self.session.reports.busy("passes")(progress),
         )
-        self._open(Setup(program, target_text(target), catalog, History(choice), passes, budget))
+        source = _source(workload, program)
+        self._open(Setup(program, target_text(target), catalog, History(choice), passes, budget, source))
         self._texts = Background("workbench-texts", lambda error: self.session.reports.report(error))
         self.on_msg(self._receive)
         self.session.start()
@@ -431,6 +439,19 @@ class Workbench(View):
         picture = self._live_page.picture
         states = () if picture is None else (picture.first, picture.last)
         return {**super()._traits_to_save(), "texts": [printed(state) for state in states]}
+
+
+def _source(given: object, program: Workload) -> str:
+    """Return Python for a workload: by the notebook's own name for it, if it has one; `w` for an unknown one."""
+    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    names: dict[str, object] = {} if shell is None else dict(shell.user_ns)
+    name = next((name for name, value in names.items() if value is given and not name.startswith("_")), "")
+    if name:
+        return name if isinstance(given, Workload) else f"wb.load({name})"
+    if program.sample:
+        sample, options = parsed(program.sample)
+        return f"wb.samples.load({', '.join([repr(sample), *(f'{key}={value!r}' for key, value in options.items())])})"
+    return f"wb.load({given!r})" if isinstance(given, (str, Path)) and len(str(given)) <= SHORT else "w"
 
 
 def _with_main(workload: Workload) -> Workload:
