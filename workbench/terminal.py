@@ -63,7 +63,7 @@ def html_table(sentence: str, rows: Iterable[Mapping[str, object]] = ()) -> str:
     lines = [[cell(name, row.get(name)) for name in names] for row in shown]
     used = [place for place in range(len(names)) if any(line[place] for line in lines)]
     names, lines = [names[place] for place in used], [[line[place] for place in used] for line in lines]
-    sides = ["right" if all(map(_NUMBER.fullmatch, column)) else "left" for column in zip(*lines, strict=True)]
+    sides = [_AT_RIGHT if all(map(_NUMBER.fullmatch, column)) else "left" for column in zip(*lines, strict=True)]
     top = _html_row("th", map(heading, names), sides)
     return f"{head}<table>{top}{''.join(_html_row('td', line, sides) for line in lines)}</table>"
 
@@ -84,6 +84,7 @@ def html_code(text: str) -> str:
     return f'<pre style="white-space:pre-wrap">{_safe(text)}</pre>'
 
 
+_AT_RIGHT = "right;white-space:nowrap"
 _NUMBER = re.compile(r"|[-+]?[\d.,]+%?( [^\W\d]{1,5})?( \(.*\))?")
 "a number with its unit and its interval, or nothing"
 

@@ -18,7 +18,7 @@ from workbench.pipeline.config import Config
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
 
-_ROW = re.compile(r'<td style="text-align:(left|right)">(.+?)</td>')
+_ROW = re.compile(r'<td style="text-align:(left|right)[^"]*">(.+?)</td>')
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 

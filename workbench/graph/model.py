@@ -143,7 +143,9 @@ class Graph:
 
     def path(self, nodes: Iterable[int]) -> str:
         """Return nodes in words, `exp 3 → add 5`."""
-        return " → ".join(f"{self.nodes[node].op or self.nodes[node].name} {node}" for node in nodes)
+        return " → ".join(
+            f"{(self.nodes[node].op or self.nodes[node].name).removeprefix('relax.')} {node}" for node in nodes
+        )
 
     def kernels(self) -> int:
         """Return `kernel_count`, the current name of this value."""

@@ -140,7 +140,6 @@ class BranchGroup:
             "kind": self.headline,
             "pass": self.passes,
             "reason": why,
-            "number": len(ops),
         }
 
     @property
