@@ -136,14 +136,12 @@ OF_THIS_MACHINE = ("cpu", "cpu_features", "cores", "threads", "gpu", "gpu_clock_
 
 
 def table(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
-    """Return a table with every column. A number that a column cannot hold is NA, and the row's message names it."""
+    """Return a DataFrame with every column. A number that a column cannot hold is NA, and the row's message names it."""
     import pandas as pd
-
-    from workbench.measurement.tables import Table
 
     shown = [_without_large_numbers(row) for row in rows]
     frame = pd.DataFrame(shown, columns=list(COLUMNS))
-    return Table(frame.assign(**{name: column(row.get(name) for row in shown) for name in WHOLE}))
+    return frame.assign(**{name: column(row.get(name) for row in shown) for name in WHOLE})
 
 
 def _without_large_numbers(row: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -20,7 +20,7 @@ class Table(pd.DataFrame):
     """
 
     @property
-    def _constructor(self) -> Callable[..., pd.DataFrame]:
+    def _constructor(self) -> type[pd.DataFrame]:
         return pd.DataFrame
 
     def _repr_html_(self) -> str:

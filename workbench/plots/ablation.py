@@ -112,7 +112,9 @@ def headline(rows: Sequence[Row], *, finished: bool = True) -> str:
         return f"{len(rows) + len(controls)} counted so far"
     if not any(_has_ratio(row) for row in rows):
         return _counted(rows, controls)
-    judged = [(row, judge_row(row, controls[0] if controls else None)) for row in (*controls, *rows)]
+    judged = [
+        (row, judge_row(row, controls[0] if controls else None, again="race again")) for row in (*controls, *rows)
+    ]
     noisy = next((found for row, found in judged if _has_ratio(row) and found.reason == NOISE), None)
     return noisy.sentence if noisy else _worth([(row, found.answer) for row, found in judged if _has_ratio(row)])
 

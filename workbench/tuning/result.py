@@ -131,9 +131,9 @@ class Result:
 
     def _repr_html_(self) -> str:
         shown = ("config", "target", "kernels", "median_us", "peak_bytes", "status", "reason", "number")
-        best = {trial.number: place for place, trial in enumerate(self.pareto)}
-        rows = sorted(map(_row, self.trials), key=lambda row: best.get(row["number"], len(best)))
-        return html_table(str(self), ({name: row[name] for name in shown} for row in rows))
+        first = [trial.number for trial in self.pareto]
+        trials = [*self.pareto, *(trial for trial in self.trials if trial.number not in first)]
+        return html_table(str(self), ({name: row[name] for name in shown} for row in map(_row, trials)))
 
     def _target_line(self, target: str) -> str:
         found = self.pareto_for(target)
