@@ -104,7 +104,7 @@ class Log:
         other = next((name for name in SAME if found[name] != head[name]), None)
         if other is not None:
             raise StoreError(
-                f"{self.path.name} is a trial log of {SAME[other].format(found=found[other], here=head[other])}; give another log="
+                f"{self.path.name} is the trial log of {SAME[other].format(found=found[other], here=head[other])}; give another log="
             )
 
 
