@@ -362,7 +362,7 @@ def test_a_search_is_drawn_with_its_best_so_far_and_what_may_not_win(ax, theme):
         ((), "nothing tried yet"),
         ((("failed", None),), "1 candidate tried, none can win"),
         ((("ok", 5),), "5 kernels by default; nothing else was tried yet"),
-        ((("ok", 5), ("ok", 5)), "5 kernels by default; 1 of 1 other candidates compared, none has fewer"),
+        ((("ok", 5), ("ok", 5)), "5 kernels by default; none of 2 candidates has fewer"),
     ],
 )
 def test_a_search_that_found_nothing_says_so(ax, tried, said):
@@ -373,31 +373,15 @@ def test_a_search_that_found_nothing_says_so(ax, tried, said):
 @pytest.mark.parametrize(
     ("value", "said", "found"),
     [
-        (
-            "median_us",
-            "40 µs by default; 1 of 1 other candidates compared, none measured less",
-            "20 µs, from 40: the lowest median",
-        ),
-        (
-            "kernels",
-            "40 kernels by default; 1 of 1 other candidates compared, none has fewer",
-            "20 kernels, from 40: the fewest of 3",
-        ),
-        (
-            "handover_bytes",
-            "40 bytes by default; 1 of 1 other candidates compared, none hands over less",
-            "20 bytes, from 40: the least",
-        ),
+        ("median_us", "40 µs by default; none of 2 candidates measured less", "20 µs, from 40: the lowest median"),
+        ("kernels", "40 kernels by default; none of 2 candidates has fewer", "20 kernels, from 40: the fewest of 3"),
+        ("handover_bytes", "40 bytes by default; none of 2 candidates hands over less", "20 bytes, from 40: the least"),
         (
             "build_seconds",
-            "40 s by default; 1 of 1 other candidates compared, none was built in less",
+            "40 s by default; none of 2 candidates was built in less",
             "20 s, from 40: the shortest build",
         ),
-        (
-            "own",
-            "40 own by default; 1 of 1 other candidates compared, none has a smaller own",
-            "20 own, from 40: the smallest own of 3",
-        ),
+        ("own", "40 own by default; none of 2 candidates has a smaller own", "20 own, from 40: the smallest own of 3"),
     ],
 )
 def test_a_title_says_of_which_value_it_speaks_for_a_search_may_have_other_objectives(ax, value, said, found):

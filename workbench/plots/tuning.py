@@ -84,7 +84,9 @@ def tuning_progress(
     crosses = f" (✗ {len(out)} failed or not built)" if len(out) else ""
     ax.set_xlabel(f"candidates tried{crosses}")
     ax.set_ylabel(f"{NOUNS.get(value, value)}{unit and f' ({unit})'}")
-    dress(ax, _finding(values, best, len(tried), value, unit), theme)
+    # a candidate that is the same program as another has the other's value
+    own = int(right["like"].isna().sum()) if "like" in right else len(right)
+    dress(ax, _finding(values, best, (len(tried), own), value, unit), theme)
     return ax
 
 
@@ -104,16 +106,18 @@ def _words(ax: Axes, values: pd.Series, best: pd.Series, tried: int, theme: Them
         say(ax, tried, float(values.iloc[0]), said, theme, color=theme.dim, ha="right", xytext=(0, 7))
 
 
-def _finding(values: pd.Series, best: pd.Series, tried: int, value: str, unit: str) -> str:
+def _finding(values: pd.Series, best: pd.Series, counts: tuple[int, int], value: str, unit: str) -> str:
     """Return the title, which compares by this value only, because there may be other objectives."""
+    tried, own = counts
     last = float(best.iloc[-1])
     noun = NOUNS.get(value, value)
     better, most = WORDS.get(value, (f"has a smaller {noun}", f"smallest {noun}"))
     said = f"{figures(last)} {unit or ('kernel' if value == 'kernels' and last == 1 else noun)}"
     when = int(best.index[(best == last).argmax()]) + 1
     if values.index[0] == 0 and last >= values.iloc[0]:
-        others = f"{len(values) - 1} of {tried - 1} other candidates compared, none {better}"
-        return f"{said} by default; {others if tried > 1 else 'nothing else was tried yet'}"
+        left_out = f" ({tried:,} tried)" if own < tried else ""
+        others = f"none of {own:,} candidates {better}{left_out}" if tried > 1 else "nothing else was tried yet"
+        return f"{said} by default; {others}"
     begun = f", from {figures(float(values.iloc[0]))}" if values.index[0] == 0 else ""
     raced = "; medians, not raced" if value == "median_us" else ""
     return f"{said}{begun}: the {most} of {counted(tried, 'candidate')}, found at number {when}{raced}"
