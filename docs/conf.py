@@ -132,9 +132,12 @@ def command_help() -> str:
 
 
 def signature(
-    _app: Sphinx, what: str, _name: str, value: object, _options: object, _given: str | None, _returns: str | None
-) -> tuple[str, str] | None:
-    """Give a widget the signature of its `__init__`; that of traitlets hides it."""
+    _app: Sphinx, what: str, _name: str, value: object, _options: object, given: str | None, returns: str | None
+) -> tuple[str, str | None] | None:
+    """Give a widget the signature of its `__init__`, which that of traitlets hides; and show constants by their values."""
+    known = getattr(value, "__globals__", {})
+    if known and given:
+        return re.sub(r"(?<== )[A-Z][A-Z_]+\b", lambda name: repr(known.get(name[0], name[0])), given), returns
     if what != "class" or not isinstance(value, type) or not issubclass(value, HasTraits):
         return None
     return str(inspect.signature(value.__init__)).replace("self, ", "", 1).rpartition(" ->")[0].replace("'", ""), ""

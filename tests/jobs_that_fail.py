@@ -24,9 +24,10 @@ def fail(workload: Any, *, progress: Callable[..., None]) -> None:
     raise ValueError("first line\nthe reason")
 
 
-def wait(workload: Any, *, progress: Callable[..., None]) -> None:
+def wait(workload: Any, *, progress: Callable[..., None], seconds: float = 60) -> str:
     progress("waiting", 0.5)
-    time.sleep(60)
+    time.sleep(seconds)
+    return workload.name
 
 
 def name(workload: Any, *, progress: Callable[..., None]) -> str:

@@ -92,7 +92,7 @@ def test_given_up_from_another_thread_it_stops_within_the_pass(dialect: str, fac
 
 def test_a_pass_that_takes_too_long_is_a_row(dialect: str) -> None:
     worker("trials").stop()
-    (effect,) = wb.explore(wb.samples.load("mlp", dialect=dialect), ["FuseOps"], timeout=0.0)
+    (effect,) = wb.explore(wb.samples.load("mlp", dialect=dialect), ["FuseOps"], timeout=0.001)
     assert effect.status == "error"
     assert "longer timeout" in effect.message
 

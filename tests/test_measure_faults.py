@@ -297,8 +297,40 @@ def test_a_single_configuration_needs_no_list(dialect: str, given: Any) -> None:
     assert list(rows["config"]) == [wb.Config.of(given).label]
 
 
-@pytest.mark.parametrize("call", [wb.measure, lambda w, **how: wb.race(w, 0, 3, **how)])
-@pytest.mark.parametrize("name", ["budget", "timeout"])
-def test_seconds_in_words_are_refused(dialect: str, call: Any, name: str) -> None:
-    with pytest.raises(wb.WorkbenchError, match=f"{name} is a number of seconds, not str '1s'"):
-        call(small(), **{name: "1s"})
+@pytest.mark.parametrize(
+    "call",
+    [
+        wb.measure,
+        lambda w, **how: wb.race(w, 0, 3, **how),
+        wb.waterfall,
+        wb.ablate,
+        wb.tune,
+        lambda w, **how: wb.bisect(w, "crash", **how),
+        wb.reduce,
+        lambda w, **how: wb.Workbench(w, **how),
+        lambda w, budget: wb.count(w, timeout=budget),
+        lambda w, budget: wb.memory(w, timeout=budget),
+    ],
+)
+def test_impossible_seconds_are_refused(dialect: str, call: Any) -> None:
+    for given, reason in (("1s", "is a number of seconds, not str '1s'"), (-1, "=-1 is not a time")):
+        with pytest.raises(wb.WorkbenchError, match=reason):
+            call(small(), budget=given)
+
+
+@pytest.mark.parametrize("level", [-1, 7, 2.5])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda w, level: wb.measure(w, [{"opt_level": level}]),
+        lambda w, level: wb.count(w, opt_level=level),
+        lambda w, level: wb.trace(w, "FuseOps", opt_level=level),
+        lambda w, level: wb.trace_build(w, opt_level=level),
+        lambda w, level: wb.explore(w, opt_level=level),
+        lambda w, level: wb.ablate(w, opt_level=level),
+        lambda w, level: wb.Workbench(w, opt_level=level),
+    ],
+)
+def test_impossible_opt_levels_are_refused(dialect: str, call: Any, level: Any) -> None:
+    with pytest.raises(wb.WorkbenchError, match=r"opt.level"):
+        call(small(), level)

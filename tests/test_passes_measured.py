@@ -105,8 +105,10 @@ def test_an_unknown_pass_or_direction_is_answered_in_words(cast, passes):
 
 
 def test_a_cancelled_waterfall_has_the_rows_it_came_to(cast, passes):
-    asked = iter([False, False, True])
-    found = wb.waterfall(cast, passes, timed=False, cancelled=lambda: next(asked, True))
+    shares: set[float | None] = set()
+    found = wb.waterfall(
+        cast, passes, timed=False, progress=lambda _, share: shares.add(share), cancelled=lambda: len(shares) > 2
+    )
     assert list(found["pass"]) == ["input", MERGE]
 
 

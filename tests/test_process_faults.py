@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ import workbench as wb
 from workbench.errors import MeasureError, WorkerLost
 from workbench.worker import launch
 from workbench.worker.launch import Child
-from workbench.worker.parent import Worker
+from workbench.worker.parent import UNASKED, Worker, unasked
 from workbench.worker.parent import worker as role
 
 pytestmark = pytest.mark.one_dialect
@@ -97,6 +98,31 @@ def test_forking_job_gives_one_answer(worker: Worker, w: wb.Workload, then: str)
         worker.run("jobs_that_fail:fail", w, {})
     assert worker.run("jobs_that_fail:name", w, {}) == "mlp"
     assert "the copy" not in seen
+
+
+def test_automatic_job_is_stopped_during_those_of_the_user(w: wb.Workload) -> None:
+    over, answers = threading.Event(), []
+
+    def automatic() -> None:
+        with unasked():
+            answers.append(role().run("jobs_that_fail:wait", w, {"seconds": 0.3}, timeout=20))
+
+    def state() -> str:
+        child = role(UNASKED)._child
+        return Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[0] if child else ""
+
+    def seen(_what: str, _fraction: float | None) -> None:
+        if wait_for(lambda: state() == "T"):
+            over.set()
+
+    thread = threading.Thread(target=automatic)
+    thread.start()
+    assert wait_for(lambda: state() == "S", 60)
+    with pytest.raises(WorkerLost, match="cancelled"):
+        role().run("jobs_that_fail:wait", w, {}, progress=seen, cancelled=over.is_set)
+    thread.join(30)
+    assert answers == ["mlp"]
+    assert over.is_set()
 
 
 @pytest.mark.parametrize("isolated", [True, False])

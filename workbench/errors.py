@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import dropwhile
-from typing import Any
+from typing import Any, SupportsFloat
 
 from workbench.terminal import visible
 
@@ -163,6 +163,37 @@ class WorkerLost(MeasureError):
         self.crash = crash
 
 
+def check_seconds(**named: object) -> None:
+    """Check numbers of seconds.
+
+    Raises
+    ------
+    MeasureError
+        One of them is not a number above 0.
+    """
+    for name, given in named.items():
+        if not isinstance(given, SupportsFloat):
+            raise MeasureError(f"{name} is a number of seconds, not {type(given).__name__} {given!r}")
+        if not float(given) > 0:
+            raise MeasureError(f"{name}={given} is not a time; give a number of seconds above 0")
+
+
+LEVELS = range(5)
+"opt levels; TVM knows no pass above the last"
+
+
+def check_level(opt_level: int) -> None:
+    """Check an opt level.
+
+    Raises
+    ------
+    MeasureError
+        TVM has no such level.
+    """
+    if opt_level not in LEVELS:
+        raise MeasureError(f"there is no opt level {opt_level!r}; give one from {LEVELS[0]} to {LEVELS[-1]}")
+
+
 class StoreError(WorkbenchError):
     """The file of measurements cannot be read or written."""
 
@@ -177,7 +208,9 @@ class UnknownName(WorkbenchError):
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         known = sorted(known)
         near = [each for each in known if each.lower() == name.lower()]
-        near = near or get_close_matches(name, known, n=3, cutoff=0.5)
+        # an operator without its namespace: relu for nn.relu
+        near = near or [each for each in known if each.rpartition(".")[2] == name.rpartition(".")[2]]
+        near = near[:3] or get_close_matches(name, known, n=3, cutoff=0.5)
         more = f" and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known[:MOST_NAMES])}{more}"
         super().__init__(f"there is no {what} named {name!r}; {hint}")

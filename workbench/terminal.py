@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from itertools import islice
-from typing import TextIO
+from typing import TextIO, TypeVar
+
+from workbench.wording import cell, heading
+
+Item = TypeVar("Item")
 
 _RANGES = (
     *((0x00, 0x08), (0x0B, 0x1F), (0x7F, 0x9F)),  # C0 without tab and line feed, DEL, C1
@@ -43,21 +48,51 @@ TABLE_ROWS = 200
 def html_table(sentence: str, rows: Iterable[Mapping[str, object]] = ()) -> str:
     """Return a sentence and a table with a row for each mapping, as HTML for a notebook.
 
-    >>> html_table("a < b", [{"op": "add", "us": 1.25}])
-    '<p>a &lt; b</p><table><tr><th>op</th><th>us</th></tr><tr><td>add</td><td>1.25</td></tr></table>'
+    Text is at the left, numbers are at the right, with their units; an empty column is left out.
+
+    >>> html_table("a < b")
+    '<p>a &lt; b</p>'
+    >>> html_table("", [{"op": "add", "best_us": 1.25}]).count("text-align:right")
+    2
     """
+    head = f"<p>{_safe(sentence)}</p>" if sentence else ""
     shown = list(islice(rows, TABLE_ROWS))
     if not shown:
-        return f"<p>{escape(visible(sentence))}</p>"
-    lines = [_html_row("th", shown[0].keys()), *(_html_row("td", row.values()) for row in shown)]
-    return f"<p>{escape(visible(sentence))}</p><table>{''.join(lines)}</table>"
+        return head
+    names = list(shown[0])
+    lines = [[cell(name, row.get(name)) for name in names] for row in shown]
+    used = [place for place in range(len(names)) if any(line[place] for line in lines)]
+    names, lines = [names[place] for place in used], [[line[place] for place in used] for line in lines]
+    sides = [_AT_RIGHT if all(map(_NUMBER.fullmatch, column)) else "left" for column in zip(*lines, strict=True)]
+    top = _html_row("th", map(heading, names), sides)
+    return f"{head}<table>{top}{''.join(_html_row('td', line, sides) for line in lines)}</table>"
 
 
-def _html_row(tag: str, cells: Iterable[object]) -> str:
-    return "<tr>" + "".join(f"<{tag}>{escape(visible(_cell(cell)))}</{tag}>" for cell in cells) + "</tr>"
+class Listed(list[Item]):
+    """A list that a notebook shows as a table; `line` returns the row of an item."""
+
+    def __init__(self, items: Iterable[Item], title: str, line: Callable[[Item], Mapping[str, object]]) -> None:
+        super().__init__(items)
+        self._title, self._line = title, line
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title, map(self._line, self))
 
 
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def html_code(text: str) -> str:
+    """Return code as HTML for a notebook."""
+    return f'<pre style="white-space:pre-wrap">{_safe(text)}</pre>'
+
+
+_AT_RIGHT = "right;white-space:nowrap"
+_NUMBER = re.compile(r"|[-+]?[\d.,]+%?( [^\W\d]{1,5})?( \(.*\))?")
+"a number with its unit and its interval, or nothing"
+
+
+def _html_row(tag: str, cells: Iterable[str], sides: Iterable[str]) -> str:
+    # JupyterLab aligns every cell at the right
+    return f"<tr>{''.join(f'<{tag} style={chr(34)}text-align:{side}{chr(34)}>{_safe(text)}</{tag}>' for text, side in zip(cells, sides, strict=True))}</tr>"
+
+
+def _safe(text: str) -> str:
+    return escape(visible(text))

@@ -6,7 +6,7 @@ import { type Send } from "../model/model.ts";
 import { Button } from "./button.tsx";
 
 /** Work shorter than this needs no words. */
-const PATIENCE_MS = 300;
+const PATIENCE_MS = 100;
 /** A clock that differs by more than a day is another machine's, and wrong. */
 const DAY_MS = 86_400_000;
 

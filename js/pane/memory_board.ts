@@ -19,6 +19,8 @@ export class MemoryBoard {
   /** Of the pointer. */
   readonly hovered = signal<Spot | null>(null);
   readonly decoded: ReadonlySignal<{ plans: readonly Plan[]; trouble: string }>;
+  /** Whether there is a plan, or the reason for none. */
+  readonly shows = computed(() => this.decoded.value.plans.length > 0 || this.decoded.value.trouble !== "");
   /** null: all kernels. */
   readonly window = signal<Window | null>(null);
   /** Of each plan's graph. */

@@ -35,9 +35,9 @@ function part<Part extends HTMLElement>(name: string): Part {
 
 const rows = () => [...part("explore-rows").children].map((row) => row.textContent);
 
-test("passes with an effect come first, and those without one on request", async () => {
+test("passes with the largest effect come first, and those without one on request", async () => {
   await show(FOUND);
-  assert.deepEqual(rows(), ["Cut opt level 4−2−2·1 ms+ add", "Grow opt level 4+3−2·1 ms+ add", "Broken! Broken <i>"]);
+  assert.deepEqual(rows(), ["Grow opt level 4+3−2·1 ms+ add", "Cut opt level 4−2−2·1 ms+ add", "Broken! Broken <i>"]);
   part("explore-all").click();
   await drawn();
   assert.equal(rows()[3], "Samechanges nothing");

@@ -10,6 +10,13 @@ import { formatTime } from "../text/counted.ts";
 const ORDER = ["changed", "error", "untried", "same"];
 const HEADS = ["Pass", "Kernels", "Ops", "Nodes", "Time"] as const;
 
+/** What is compared of two effects, one after the other. */
+const SIZES = [
+  ({ kernels }: Tried) => Math.abs(kernels ?? 0),
+  ({ ops }: Tried) => Math.abs(ops ?? 0),
+  ({ counts }: Tried) => Object.values(counts).reduce((sum, count) => sum + count, 0),
+];
+
 interface ExploreProps {
   state: State;
   found: Exploration;
@@ -171,12 +178,12 @@ function Row({ row, shown, index, send }: RowProps) {
   );
 }
 
-/** The rows to list: the passes with an effect first, the fewest kernels first. */
+/** The rows to list: the passes with the largest effect first. */
 function shownRows({ rows = [] }: Exploration, all: boolean): Tried[] {
   const order = (a: Tried, b: Tried) =>
     ORDER.indexOf(a.status) - ORDER.indexOf(b.status) ||
+    SIZES.reduce((found, size) => found || size(b) - size(a), 0) ||
     (a.kernels ?? 0) - (b.kernels ?? 0) ||
-    (a.ops ?? 0) - (b.ops ?? 0) ||
     a.name.localeCompare(b.name);
   return rows.filter(({ status }) => all || status !== "same").sort(order);
 }

@@ -89,7 +89,7 @@ function Page({ shell, stage, traits, compare, ...page }: PageProps) {
   const withChart = (content: ComponentChildren) => (
     <>
       {content}
-      <Memory height={MEMORY_HEIGHT} {...{ board, shell, send }} />
+      {board.shows.value && <Memory height={MEMORY_HEIGHT} {...{ board, shell, send }} />}
     </>
   );
   const asks = saved ? undefined : send;

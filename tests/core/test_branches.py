@@ -34,7 +34,7 @@ def casts(count=2, dialect="relay"):
 def test_equal_branches_are_found_from_the_producer_on_and_their_saving_is_counted():
     (found,) = parallel_branches(casts(3))
     assert (found.kind, found.producer, found.branches) == ("identical", 0, ((1, 2), (3, 4), (5, 6)))
-    assert (found.change, found.cost) == (None, "not tried: needs TVM")
+    assert (found.change, found.cost) == (None, "not tried: needs TVM and the module; give the workload, not its graph")
     assert "3 branches of cast -> nn.relu" in str(found)
 
 
@@ -111,7 +111,10 @@ def test_combinable_branches_without_tvm_have_no_cost():
     builder.outputs = [builder.node("tuple", "tuple", ends)]
     groups = [group for group in parallel_branches(builder.build()) if group.kind == "combinable"]
     assert groups
-    assert all(group.change is None and group.cost == "not tried: needs TVM" for group in groups)
+    assert all(
+        group.change is None and group.cost == "not tried: needs TVM and the module; give the workload, not its graph"
+        for group in groups
+    )
 
 
 def test_relax_products_without_a_module_have_no_verdict_of_tvm():

@@ -11,6 +11,7 @@ from random_graphs import graphs, programs
 import workbench as wb
 from workbench.analysis.patterns import matcher
 from workbench.analysis.patterns.pattern import PatternError
+from workbench.analysis.patterns.report import NEEDS_TVM
 from workbench.graph.model import Graph, GraphBuilder
 
 
@@ -178,7 +179,7 @@ def test_types_and_shapes_of_relax_are_read():
 def test_a_graph_alone_has_the_own_matchers_answer_labelled():
     found = wb.match(attention(), 'is_op("add")(wildcard(), wildcard())')
     assert found.matches
-    assert found.not_tried == "not tried: needs TVM; shown is the workbench's own matcher"
+    assert found.not_tried == NEEDS_TVM
     assert found.not_tried in str(found)
     assert found.as_json()["not_tried"] == found.not_tried
 

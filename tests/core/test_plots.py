@@ -284,7 +284,7 @@ def test_an_ablation_claims_what_its_intervals_show_and_no_more():
     assert title(ablation, counted) == "without FuseOps: 8 kernels instead of 3; not timed"
 
 
-@pytest.mark.parametrize(("by", "first"), [("op", "nn.dense  x2"), ("kernel", "0  nn_dense_add")])
+@pytest.mark.parametrize(("by", "first"), [("op", "nn.dense  x2"), ("kernel", "0  fused_nn_dense_add")])
 def test_kernel_times_are_sorted_and_stacked_by_op(by, first):
     ax = kernel_times(TIMED_KERNELS, ax=Figure().subplots(), by=by)
     assert ax.get_yticklabels()[0].get_text() == first
@@ -293,7 +293,7 @@ def test_kernel_times_are_sorted_and_stacked_by_op(by, first):
 
 def test_kernels_beyond_the_most_that_can_be_read_are_one_bar_of_their_sum():
     ax = kernel_times(TIMED_KERNELS, ax=Figure().subplots(), by="kernel", most=1)
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["0  nn_dense_add", "2 others"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["0  fused_nn_dense_add", "2 others"]
     assert any(text.get_text().startswith("30") for text in ax.texts[1:])
 
 
@@ -305,7 +305,7 @@ def test_launch_overhead_is_the_difference_and_never_less_than_none():
 
 
 def test_a_roofline_says_how_near_the_longest_kernel_comes_and_what_it_left_out():
-    assert title(roofline, TIMED_KERNELS, ceilings=CEILINGS).startswith("nn_dense_add reaches 50% of its ceiling")
+    assert title(roofline, TIMED_KERNELS, ceilings=CEILINGS).startswith("fused_nn_dense_add reaches 50% of its ceiling")
     assert "ceilings were not measured" in title(roofline, TIMED_KERNELS)
     assert any("1 kernel with unknown" in text for text in words(roofline, TIMED_KERNELS))
 
@@ -315,7 +315,7 @@ def test_handovers_leave_out_the_programs_own_inputs_and_outputs():
 
 
 def test_cpu_and_cuda_are_compared_kernel_by_kernel():
-    said = "nn_dense_add: 30 µs on the CPU, 7.5 µs on CUDA; devices are not raced, so no difference is claimed"
+    said = "fused_nn_dense_add: 30 µs on the CPU, 7.5 µs on CUDA; devices are not raced, so no difference is claimed"
     assert title(cpu_gpu, two_devices()).replace("\n", " ") == said
 
 
@@ -360,7 +360,7 @@ def test_a_search_is_drawn_with_its_best_so_far_and_what_may_not_win(ax, theme):
     ("tried", "said"),
     [
         ((), "nothing tried yet"),
-        ((("failed", None),), "1 candidate tried, none may win"),
+        ((("failed", None),), "1 candidate tried, none can win"),
         ((("ok", 5),), "5 kernels by default; nothing else was tried yet"),
         ((("ok", 5), ("ok", 5)), "5 kernels by default; none of 2 candidates has fewer"),
     ],

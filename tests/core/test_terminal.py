@@ -111,6 +111,7 @@ def test_a_suggested_command_quotes_the_key(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_html_table_escapes_names_and_control_characters():
     shown = html_table("<b>\x1b", [{"op": "<script>", "us": None}])
+    side = ' style="text-align:left"'
     assert shown == (
-        "<p>&lt;b&gt;\\x1b</p><table><tr><th>op</th><th>us</th></tr><tr><td>&lt;script&gt;</td><td></td></tr></table>"
+        f"<p>&lt;b&gt;\\x1b</p><table><tr><th{side}>op</th></tr><tr><td{side}>&lt;script&gt;</td></tr></table>"
     )

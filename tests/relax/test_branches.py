@@ -170,7 +170,7 @@ def test_a_saved_graph_keeps_the_answer_that_was_there():
     groups = wb.parallel_branches(graph)
     again = wb.parallel_branches(wb.Graph.from_json(graph.to_json()))
     assert [(g.kind, g.branches, g.reasons) for g in again] == [(g.kind, g.branches, g.reasons) for g in groups]
-    assert again[0].cost == "not tried: needs TVM"
+    assert again[0].cost == "not tried: needs TVM and the module; give the workload, not its graph"
 
 
 def test_a_text_that_the_child_reads_has_the_answer_and_its_cost():

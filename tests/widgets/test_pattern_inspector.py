@@ -72,7 +72,7 @@ def test_a_near_miss_marks_its_part_of_the_tree_its_node_and_the_way_that_opens_
 
 def test_matches_without_tvm_are_labelled() -> None:
     view = wb.PatternInspector(masked(), REGION)
-    assert "needs TVM" in block(view, "not-tried")["text"]
+    assert "needs the module" in block(view, "not-tried")["text"]
     with pytest.raises(PatternError, match=r"give an operator by is_op\('add'\)"):
         wb.PatternInspector(masked(), "add")
 

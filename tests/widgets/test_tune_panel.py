@@ -219,7 +219,7 @@ def test_a_log_of_something_else_is_told_in_words(workload, space, tmp_path):
 def test_what_stays_on_a_page_that_runs_nothing_is_a_sentence_and_the_rows(workload, space, monkeypatch):
     panel = panel_of(workload, space, None)
     assert panel.wait(60)
-    assert "not begun" in Page(panel).still()
+    assert "not started" in Page(panel).still()
     panel.start()
     assert panel.wait(60)
     kept = Page(panel).still()

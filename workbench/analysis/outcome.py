@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from workbench.graph.model import Graph
 
 MERGED, LEFT, FAILED, UNTRIED = "merged", "not merged", "failed", "not tried"
+NEEDS_MODULE = "not tried: needs TVM and the module; give the workload, not its graph"
 STATUSES = (MERGED, LEFT, FAILED, UNTRIED)
 
 
@@ -27,7 +28,7 @@ class Outcome:
 def failed(graph: Graph, passes: str) -> Outcome | None:
     """Return the outcome of passes that fail on the graph's module, or that cannot run; None where they succeed."""
     if graph.ask_after is None:
-        return Outcome(UNTRIED, "not tried: needs TVM")
+        return Outcome(UNTRIED, NEEDS_MODULE)
     after = graph.ask_after(passes)
     if not after.tried:
         return Outcome(UNTRIED, f"not tried: {after.failure}")

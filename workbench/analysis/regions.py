@@ -14,6 +14,8 @@ from functools import cached_property
 
 from workbench.graph.dominance import VIRTUAL, DominatorTree, known_node, post_dominators
 from workbench.graph.model import Edge, Graph, HasGraph, graph_of
+from workbench.terminal import html_table
+from workbench.wording import counted
 
 
 def regions(source: Graph | HasGraph, fixed: Collection[str] = ()) -> Regions:
@@ -91,6 +93,18 @@ class Regions:
 
     def __len__(self) -> int:
         return len(self.entries)
+
+    def _repr_html_(self) -> str:
+        rows = (
+            {
+                "entry": self.graph.path([region.entry]),
+                "exit": self.graph.path([region.exit]),
+                "nodes": len(region.nodes),
+                "single entry": region.single_entry,
+            }
+            for region in self
+        )
+        return html_table(counted(len(self), "region"), rows)
 
     def __iter__(self) -> Iterator[Region]:
         for entry in self.entries:

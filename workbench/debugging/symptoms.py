@@ -13,7 +13,16 @@ from typing import Any, Literal, Protocol, cast
 from workbench.debugging.crash_key import key_of
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.counted import FAILED
-from workbench.errors import Cancelled, MeasureError, TVMFailed, UnknownName, Untrusted, WorkbenchError, WorkerLost
+from workbench.errors import (
+    Cancelled,
+    MeasureError,
+    TVMFailed,
+    UnknownName,
+    Untrusted,
+    WorkbenchError,
+    WorkerLost,
+    check_seconds,
+)
 from workbench.measurement.build_and_time import MeasureOptions, no_device, reference
 from workbench.measurement.race import Race, race
 from workbench.measurement.row import CANCELLED, CRASHED, TIMEOUT
@@ -61,6 +70,9 @@ class Limits:
     target: str = "llvm"
     budget: float = 2.0
     "seconds of a race"
+
+    def __post_init__(self) -> None:
+        check_seconds(timeout=self.timeout, budget=self.budget)
 
     @property
     def of_a_job(self) -> JobOptions:

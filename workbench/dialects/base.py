@@ -49,6 +49,11 @@ class PassInfo:
     reason: str = ""
     "why it can't be tried by name on any module: it needs an object that only Python can give, or it fails in this TVM"
 
+    def line(self) -> dict[str, object]:
+        """Return the row of a table."""
+        options = ", ".join(option.name for option in self.options)
+        return {"pass": self.name, "effect": self.doc, "options": options, "opt level": self.opt_level}
+
 
 @dataclass(frozen=True)
 class Preset:

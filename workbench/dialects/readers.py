@@ -239,9 +239,8 @@ def file_text(path: Path) -> str:
             f"{path.name:.80} is a saved trace, not a program; wb.Trace.open reads it, `tvm-workbench show` draws it"
         )
     if path.suffix not in SUFFIXES:
-        raise LoadError(
-            f"{path.name:.80} is of no kind that can be loaded; give a file ending in {', '.join(SUFFIXES)}"
-        )
+        kind = "is a folder" if path.is_dir() else "is not a file that can be loaded"
+        raise LoadError(f"{str(path)[-80:]} {kind}; give a file ending in {', '.join(SUFFIXES)}")
     try:
         text = contents(path, LONGEST).decode()
     except UnicodeDecodeError:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from workbench.errors import LoadError, UnknownName, WorkbenchError
 from workbench.graph.after import After
 from workbench.graph.nodes import DIALECTS
+from workbench.terminal import Listed
+from workbench.wording import counted
 
 if TYPE_CHECKING:
     from workbench.dialects.base import PassInfo, Workload
@@ -127,4 +129,5 @@ def passes(name: str | None = None) -> list[PassInfo]:
         raise WorkbenchError(
             "there is no TVM in this environment; `pip install tvm-workbench[relax]`, or use the Relay kernel"
         )
-    return list(dialect(found).passes.catalog())
+    known = dialect(found).passes.catalog()
+    return Listed(known, f"{counted(len(known), 'pass')} of {found}", lambda each: each.line())

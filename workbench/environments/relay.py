@@ -141,7 +141,7 @@ def _check(python: Path) -> None:
 
 def _workbench_requirement(extras: tuple[str, ...], scratch: Path) -> list[str]:
     """Return pip's arguments for this workbench: the checkout it runs from, else the installed distribution."""
-    suffix = f"[{','.join(extras)}]" if extras else ""
+    suffix = f"[{','.join(('tune', *extras))}]"
     folder = checkout()
     if folder:
         return ["--editable", f"{folder}{suffix}"]

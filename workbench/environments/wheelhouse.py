@@ -107,7 +107,7 @@ def find_archive(folder: Path, dialect: str, python: str) -> Path:
 
 
 def _download(request: Wheelhouse, wheels: Path, scratch: Path, say: Callable[[str], None]) -> None:
-    names = [*request.extras, *(["relax"] if request.dialect == "relax" else [])]
+    names = [*request.extras, "relax" if request.dialect == "relax" else "tune"]
     own = f"tvm-workbench[{','.join(names)}] @ {_own_wheel(scratch).as_uri()}"
     tvm = [f"tvm-relay @ {make_wheel(Path(sys.executable), say).as_uri()}"] if request.dialect == "relay" else []
     platforms = [word for name in _PLATFORMS for word in ("--platform", f"{name}_x86_64")]

@@ -181,6 +181,12 @@ class Graph:
         group = self.nodes[node].group
         return None if group is None else self._kernels[group]
 
+    def path(self, nodes: Iterable[int]) -> str:
+        """Return nodes in words, `exp 3 → add 5`."""
+        return " → ".join(
+            f"{(self.nodes[node].op or self.nodes[node].name).removeprefix('relax.')} {node}" for node in nodes
+        )
+
     def kernels(self) -> int:
         """Return `kernel_count`, the current name of this value."""
         warn_of_call("Graph.kernels", "kernel_count")

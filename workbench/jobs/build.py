@@ -103,9 +103,14 @@ def export(
     return {}
 
 
-def count(workload: Workload, *, target: str, config: Mapping[str, object], progress: Progress) -> dict[str, object]:
+def count(
+    workload: Workload,
+    *,
+    target: str,
+    config: Mapping[str, object],
+    progress: Progress,
+) -> dict[str, object]:
     """Count the calls of a build, from the passes alone."""
-    progress("Counting")
     target = resolved_target(workload, target)
     return {"target": target, **planned(workload, target, config, progress).counts()}
 

@@ -83,7 +83,7 @@ def ablate(
     4       KillAfterLastUse   without        5
     """
     workload = workload_of(workload, "ablate")
-    import pandas as pd
+    from workbench.measurement.tables import Table
 
     rows: Sequence[AblationRow] = ()
     with showing_progress(progress, f"Ablating the passes of {workload.name}") as report:
@@ -101,7 +101,7 @@ def ablate(
         )
         for rows in ablation_rows(request):  # noqa: B007  the last list is complete
             pass
-    return pd.DataFrame([row.to_data() for row in rows])
+    return Table([row.to_data() for row in rows])
 
 
 @dataclass(frozen=True)

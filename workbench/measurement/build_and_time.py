@@ -7,10 +7,10 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, SupportsFloat
+from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
-from workbench.errors import MeasureError, NoDevice, NotRepeatable, WorkbenchError
+from workbench.errors import MeasureError, NoDevice, NotRepeatable, WorkbenchError, check_seconds
 from workbench.measurement.kernels import from_result
 from workbench.measurement.remote.executor import counts_in
 from workbench.measurement.remote.tracker import Tracker
@@ -71,13 +71,11 @@ class MeasureOptions:
     cancelled: Callable[[], bool] = never
     tracker: Tracker | None = None
     "where to borrow the device; None to run here"
-    role: str = "builds"
-    "of the child process that does the work"
+    role: str = ""
+    "of the child process that does the work, if it is not the usual one"
 
     def __post_init__(self) -> None:
-        for name, given in (("budget", self.budget), ("timeout", self.timeout)):
-            if not isinstance(given, SupportsFloat):
-                raise MeasureError(f"{name} is a number of seconds, not {type(given).__name__} {given!r}")
+        check_seconds(budget=self.budget, timeout=self.timeout)
 
     @property
     def of_a_job(self) -> JobOptions:

@@ -6,54 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-
-def time_unit(microseconds: float) -> tuple[float, str]:
-    """Return a readable unit for a time, as the factor from microseconds and the unit.
-
-    >>> time_unit(0.25)
-    (1000.0, 'ns')
-    >>> time_unit(2500)
-    (0.001, 'ms')
-    """
-    if microseconds < 1:
-        return 1e3, "ns"
-    if microseconds < 1e3:
-        return 1.0, "µs"
-    return (1e-3, "ms") if microseconds < 1e6 else (1e-6, "s")
-
-
-def byte_unit(count: float) -> tuple[float, str]:
-    """Return a readable unit for a size, as the factor from bytes and the unit.
-
-    >>> byte_unit(2_500_000)
-    (1e-06, 'MB')
-    """
-    if abs(count) < 10_000:
-        return 1.0, "bytes"
-    if abs(count) < 999.5e3:
-        return 1e-3, "kB"
-    return (1e-6, "MB") if abs(count) < 999.5e6 else (1e-9, "GB")
-
-
-def figures(value: float) -> str:
-    """Return a number with three significant figures, without an exponent.
-
-    >>> figures(1234.5), figures(0.1234)
-    ('1,234', '0.123')
-    """
-    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
-
-
-def duration(microseconds: float) -> str:
-    """Return a time in a readable unit: `5.1 µs`."""
-    factor, unit = time_unit(microseconds)
-    return f"{figures(microseconds * factor)} {unit}"
-
-
-def size(count: float) -> str:
-    """Return bytes in a readable unit: `2.5 MB`."""
-    factor, unit = byte_unit(count)
-    return f"{figures(count * factor)} {unit}"
+from workbench.wording import byte_unit as byte_unit
+from workbench.wording import duration as duration
+from workbench.wording import figures as figures
+from workbench.wording import size as size
+from workbench.wording import time_unit as time_unit
 
 
 def spread(row: Mapping[str, Any]) -> str:
@@ -65,14 +22,18 @@ def spread(row: Mapping[str, Any]) -> str:
     return f"{middle} {unit} ({low} to {high})"
 
 
-def kernel_name(name: object) -> str:
-    """Return a kernel's name without the common prefix of kernel names.
+def function_name(name: object) -> str:
+    """Return a compiled function's name as the boxes of the graph have it.
 
-    >>> kernel_name("tvmgen_default_fused_nn_dense_add")
-    'nn_dense_add'
+    >>> function_name("tvmgen_default_fused_nn_dense_add")
+    'fused_nn_dense_add'
     """
-    text = str(name)
-    return text.removeprefix("tvmgen_default_").removeprefix("fused_") or text
+    return str(name).removeprefix("tvmgen_default_")
+
+
+def kernel_name(row: Mapping[str, Any]) -> str:
+    """Return the name of a kernel in a row of `wb.kernels`, or of a measurement of each kernel."""
+    return function_name(row["function"] if "function" in row else row["name"])
 
 
 def is_known(value: Any) -> bool:
@@ -136,7 +97,7 @@ MEASURED = _by_name(
 BRIEF = tuple(name for name, column in MEASURED.items() if column.brief)
 KERNEL = _by_name(
     Column("index", "#"),
-    Column("name", "Kernel", kernel_name),
+    Column("function", "Kernel", function_name),
     Column("op", "Operator"),
     Column("launches", "Launches", _count),
     Column("bytes_read", "Read", size),

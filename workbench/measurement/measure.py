@@ -125,7 +125,9 @@ def measure(
     except KeyboardInterrupt:
         for place, (given, target) in enumerate(asked):
             rows.setdefault(place, _interrupted(new_row(workload, given[0], target, run)))
-    return table([rows[place].to_data() for place in range(len(asked))])
+    from workbench.measurement.tables import Table
+
+    return Table(table([rows[place].to_data() for place in range(len(asked))]))
 
 
 def keep_row(row: Row, store: bool) -> Row:

@@ -71,10 +71,10 @@ class Race:
         return len(self.samples_a)
 
     def __str__(self) -> str:
-        """Return one sentence: the answer, the ratio with its interval, the number of rounds; or the reason for none."""
+        """Return one line: the answer, the ratio with its interval, the number of rounds; or the reason for none."""
         found = self.outcome
         also = f"; {self.note}" if self.note and not self.wrong else ""
-        return visible(f"{found.sentence}{also}")
+        return visible(f"{found.answer}: {found.sentence}{also}")
 
     def _repr_html_(self) -> str:
         return html_table(str(self))

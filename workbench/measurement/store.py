@@ -183,7 +183,7 @@ def history(workload: Workload | None = None, *, everywhere: bool = False) -> pd
     >>> wb.history(w)["config"].iloc[-1]
     'opt 0'
     """
-    import pandas as pd
+    from workbench.measurement.tables import Table
 
     workload = None if workload is None else workload_of(workload, "history")
     path = place()
@@ -194,7 +194,7 @@ def history(workload: Workload | None = None, *, everywhere: bool = False) -> pd
     else:
         chosen = rows
         note = _mixed(rows)
-    frame = pd.DataFrame(chosen, columns=_columns(chosen))
+    frame = Table(chosen, columns=_columns(chosen))
     frame.attrs["note"] = "; ".join(part for part in (note, _unread(unread)) if part)
     return frame
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
-from workbench.errors import UnknownName, WorkbenchError
+from workbench.errors import UnknownName, WorkbenchError, check_seconds
 from workbench.measurement.count import Counts, count_config
 from workbench.measurement.row import COUNTED, FAILED
 from workbench.pipeline.build import trace_build
@@ -97,6 +97,9 @@ class PassesRequest:
     progress: Progress = silent
     cancelled: Callable[[], bool] = never
 
+    def __post_init__(self) -> None:
+        check_seconds(budget=self.budget)
+
 
 @dataclass(frozen=True)
 class CountedRow:
@@ -126,25 +129,31 @@ class CountedRow:
 
 def count_rows(request: PassesRequest, cases: Sequence[tuple[str, Config]]) -> Iterator[CountedRow]:
     """Yield the counts of configurations, given with the pass that each one switches, until the request is cancelled."""
-    counting = _Counting(request.workload, request.target)
+    counting = _Counting(request)
     for place, (name, config) in enumerate(cases):
         if request.cancelled():
             return
-        request.progress(f"Counting {config.label}", place / len(cases))
-        yield counting.row(name, config)
+        doing, share = f"Counting {config.label}", place / len(cases)
+        request.progress(doing, share)
+        row = counting.row(
+            name, config, lambda waits, _, doing=doing, share=share: request.progress(f"{doing}: {waits}", share)
+        )
+        if request.cancelled():
+            return
+        yield row
 
 
 class _Counting:
     """A counter of a workload's configurations, which builds nothing and counts equal programs once."""
 
-    def __init__(self, workload: Workload, target: str) -> None:
-        self._runner = Runner(workload)
-        self._target = target
+    def __init__(self, request: PassesRequest) -> None:
+        self._request = request
+        self._runner = Runner(request.workload)
         self._known: dict[tuple[int, str], Counts | str] = {}
         self._counted: list[Workload] = []
         "held, so that their ids are not reused"
 
-    def row(self, name: str, config: Config) -> CountedRow:
+    def row(self, name: str, config: Config, progress: Progress) -> CountedRow:
         try:
             workload = self._workload_for(config)
         except WorkbenchError as error:
@@ -152,15 +161,16 @@ class _Counting:
         key = id(workload), repr(config.context().to_data() | {"name": ""})
         if key not in self._known:
             self._counted.append(workload)
-            self._known[key] = self._count(workload, config)
+            self._known[key] = self._count(workload, config, progress)
         found = self._known[key]
         if isinstance(found, str):
             return CountedRow(name, config, None, FAILED, found)
         return CountedRow(name, config, found)
 
-    def _count(self, workload: Workload, config: Config) -> Counts | str:
+    def _count(self, workload: Workload, config: Config, progress: Progress) -> Counts | str:
         try:
-            found = count_config(workload, config, self._target)
+            request = self._request
+            found = count_config(workload, config, request.target, progress=progress, cancelled=request.cancelled)
         except WorkbenchError as error:
             return str(error)
         return found.reason if found.status == FAILED else found
@@ -168,7 +178,7 @@ class _Counting:
     def _workload_for(self, config: Config) -> Workload:
         if not config.pipeline:
             return self._runner.workload
-        trace = self._runner.run(Pipeline.parse(config.pipeline), config.opt_level)
+        trace = self._runner.run(Pipeline.parse(config.pipeline), config.opt_level, cancelled=self._request.cancelled)
         if trace.failed is not None:
             raise WorkbenchError(f"{trace.failed.name} failed: {trace.failed.error}")
         return self._runner.workload_of(trace.end)

@@ -77,7 +77,7 @@ def waterfall(
     7        ComputePrimValue        5
     """
     workload = workload_of(workload, "waterfall")
-    import pandas as pd
+    from workbench.measurement.tables import Table
 
     rows: Sequence[WaterfallRow] = ()
     with showing_progress(progress, f"Running the passes of {workload.name}") as report:
@@ -95,7 +95,7 @@ def waterfall(
         )
         for rows in waterfall_rows(request):  # noqa: B007  the last list is complete
             pass
-    return pd.DataFrame([row.to_data() for row in rows])
+    return Table([row.to_data() for row in rows])
 
 
 @dataclass(frozen=True)

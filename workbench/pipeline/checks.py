@@ -11,7 +11,8 @@ from workbench.dialects.compiler.inputs import Inputs, with_inputs
 from workbench.errors import Cancelled, MeasureError, NotRepeatable, WorkbenchError, WorkerLost
 from workbench.graph.model import Graph
 from workbench.pipeline.outputs import OutputDifference, Values, difference, run_once
-from workbench.terminal import visible
+from workbench.terminal import html_table, visible
+from workbench.wording import counted
 from workbench.worker.parent import silent
 from workbench.worker.progress import showing_progress
 
@@ -75,6 +76,10 @@ class Checks:
         """Return a line for each step: its pass, its status, and the reason."""
         lines = (f"{row.name}: {row.status}{f', {row.message}' if row.message else ''}" for row in self.rows)
         return visible("\n".join(lines))
+
+    def _repr_html_(self) -> str:
+        changed = counted(len(self.failed), "step")
+        return html_table(f"{changed} of {len(self.rows)} changed the outputs", map(_table_row, self.rows))
 
     @property
     def table(self) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
-from workbench.errors import MeasureError, UnknownName
+from workbench.errors import MeasureError, UnknownName, check_level
 from workbench.pipeline.spec import Pipeline
 
 AS_IS = ("SimplifyExpr", "SimplifyExprPostAlterOp", "FoldConstant")
@@ -35,6 +35,9 @@ class Config:
     "text of a Pipeline; its result is compiled without further optimisation"
     schedules: str = ""
     "folder of a database of schedules, see wb.tune_schedules; a kernel without a schedule in it is compiled without one"
+
+    def __post_init__(self) -> None:
+        check_level(self.opt_level)
 
     @property
     def label(self) -> str:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from workbench.dialects.base import PassInfo, Workload, workload_of
 from workbench.dialects.registry import dialect_of
-from workbench.errors import MeasureError, WorkbenchError, WorkerLost
+from workbench.errors import MeasureError, WorkbenchError, WorkerLost, check_level
 from workbench.graph.changes import Mark
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.spec import PassStep, Pipeline
+from workbench.terminal import html_table
 from workbench.wording import counted
 from workbench.worker.parent import Progress, silent, worker
 from workbench.worker.progress import showing_progress
@@ -45,6 +46,13 @@ class Effect:
     @property
     def changed(self) -> bool:
         return self.status == "changed"
+
+    @property
+    def rank(self) -> tuple[object, ...]:
+        """Return the key by which the largest effect is first; of two equal ones, the one that saves kernels."""
+        sizes = (-abs(self.delta(what) or 0) for what in ("kernels", "ops"))
+        touched = sum(n for mark, n in self.diff.items() if mark != "kept")
+        return (not self.changed, *sizes, -touched, self.delta("kernels") or 0, self.name)
 
     def delta(self, what: str) -> int | None:
         """Return after minus before of `nodes`, `ops` or `kernels`; 0 if nothing changed, None if unknown."""
@@ -91,8 +99,8 @@ class Exploration:
 
     @property
     def changing(self) -> list[Effect]:
-        """The passes that change the module: those that save most kernels first, then by name."""
-        return sorted((row for row in self.rows if row.changed), key=lambda row: (row.delta("kernels") or 0, row.name))
+        """The passes that change the module, the largest effect first: kernels, then operators, then nodes of the diff."""
+        return sorted((row for row in self.rows if row.changed), key=lambda row: row.rank)
 
     def cancel(self) -> None:
         """Stop, including the pass that is being tried; a later `run` continues where this one stopped."""
@@ -179,6 +187,9 @@ class Exploration:
         changing = sum(row.changed for row in self.rows)
         return f"Exploration({self.workload.name!r}: {len(self.rows)} of {counted(self.total, 'pass')} tried, {changing} change it)"
 
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), map(_table_row, sorted(self.rows, key=lambda row: row.rank)))
+
 
 def explore(
     workload: Workload,
@@ -218,6 +229,7 @@ def explore(
     [('EliminateCommonSubexpr', 'changed'), ('FoldConstant', 'same')]
     """
     workload = workload_of(workload, "explore")
+    check_level(opt_level)
     after = after if isinstance(after, Pipeline) else Pipeline.parse(after)
     here = dialect_of(workload)
     catalog = {info.name: info for info in here.passes.catalog()}

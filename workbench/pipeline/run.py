@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from workbench.dialects.base import SAFE_DEPTH, Workload, workload_of
 from workbench.dialects.registry import dialect_of
 from workbench.dialects.trust import UNTRUSTED
-from workbench.errors import Cancelled, MeasureError, TooDeep, WorkbenchError, WorkerLost, last_line
+from workbench.errors import Cancelled, MeasureError, TooDeep, WorkbenchError, WorkerLost, check_level, last_line
 from workbench.graph.after import After
 from workbench.graph.model import Graph, depth
 from workbench.pipeline.apply import BIND, applied, default_pipeline, make_pass
@@ -125,6 +125,7 @@ class Runner:
         progress: Callable[[int], None] = lambda _done: None,
     ) -> Trace:
         """Return the trace of a pipeline; `cancelled` is called between passes, `progress` with the number done."""
+        check_level(opt_level)
         found = depth(self.start.graph)
         if found > SAFE_DEPTH and self.timeout is None:
             raise TooDeep(

@@ -103,14 +103,8 @@ def _change(row: dict[str, Any], base: dict[str, Any], column: str, words: Any) 
     return ("+" if now > then else "-") + words(abs(now - then))
 
 
-def headline(rows: Sequence[Row], *, finished: bool = True, again: str = "run wb.ablate again") -> str:
-    """Return the conclusion that all rows of an ablation allow, including the control.
-
-    Parameters
-    ----------
-    again
-        How to try again on a noisy machine.
-    """
+def headline(rows: Sequence[Row], *, finished: bool = True) -> str:
+    """Return the conclusion that all rows of an ablation allow, including the control."""
     controls = [row for row in rows if row.get("direction") == CONTROL]
     rows = [row for row in rows if row.get("direction") != CONTROL]
     done = [row for row in (*rows, *controls) if _has_ratio(row) or failed(row)]
@@ -120,7 +114,9 @@ def headline(rows: Sequence[Row], *, finished: bool = True, again: str = "run wb
         return f"{len(rows) + len(controls)} counted so far"
     if not any(_has_ratio(row) for row in rows):
         return _counted(rows, controls)
-    judged = [(row, judge_row(row, controls[0] if controls else None, again=again)) for row in (*controls, *rows)]
+    judged = [
+        (row, judge_row(row, controls[0] if controls else None, again="race again")) for row in (*controls, *rows)
+    ]
     noisy = next((found for row, found in judged if _has_ratio(row) and found.reason == NOISE), None)
     return noisy.sentence if noisy else _worth([(row, found.answer) for row, found in judged if _has_ratio(row)])
 

@@ -251,4 +251,4 @@ def _counts_finding(names: list[str], counts: list[int]) -> str:
     if len(set(counts)) == 1:
         return counted(counts[0], "kernel") + (" in every configuration" if len(counts) > 1 else "")
     fewest = min(range(len(counts)), key=counts.__getitem__)
-    return f"{names[fewest]}: {counted(counts[fewest], 'kernel')}; at most {max(counts)}"
+    return f"{names[fewest]}: {counted(counts[fewest], 'kernel')}; others have up to {max(counts)}"

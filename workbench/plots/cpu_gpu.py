@@ -61,7 +61,7 @@ def cpu_gpu(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT)
             ax,
             cpu["median_us"] * factor,
             gpu["median_us"] * factor,
-            cut(kernel_name(cpu["name"]), 30),
+            cut(kernel_name(cpu), 30),
             theme,
             fontsize="x-small",
             xytext=(6, 5),
@@ -107,4 +107,4 @@ def _finding(pairs: list[tuple[Kernel, Kernel]]) -> str:
         return "no kernel is the same on both sides"
     cpu, gpu = max(pairs, key=_ratio)
     times = f"{duration(cpu['median_us'])} on the CPU, {duration(gpu['median_us'])} on CUDA"
-    return f"{cut(kernel_name(cpu['name']), 30)}: {times}; devices are not raced, so no difference is claimed"
+    return f"{cut(kernel_name(cpu), 30)}: {times}; devices are not raced, so no difference is claimed"

@@ -75,9 +75,7 @@ def _stacks(rows: Rows, by: str) -> list[tuple[str, Rows]]:
 
 def _label(row: dict[str, Any]) -> str:
     index = row.get("index")
-    return (f"{index:.0f}  " if isinstance(index, (int, float)) and index == index else "") + cut(
-        kernel_name(row["name"]), 34
-    )
+    return (f"{index:.0f}  " if isinstance(index, (int, float)) and index == index else "") + cut(kernel_name(row), 34)
 
 
 def _stacked(ax: Axes, place: int, stack: Rows, factor: float, theme: Theme) -> None:

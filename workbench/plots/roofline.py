@@ -60,13 +60,11 @@ def roofline(
         )
     named: dict[str, float] = {}
     for row, (x, y) in sorted(zip(rows, points, strict=True), key=lambda pair: -pair[0]["median_us"]):
-        if len(named) < TOLD and kernel_name(row["name"]) not in named:
+        if len(named) < TOLD and kernel_name(row) not in named:
             # a name next to another one's goes below its point
             beside = any(abs(math.log10(y / other)) < BESIDE for other in named.values())
-            named[kernel_name(row["name"])] = y
-            say(
-                ax, x, y, cut(kernel_name(row["name"]), 30), theme, xytext=(7, -13 if beside else 7), fontsize="x-small"
-            )
+            named[kernel_name(row)] = y
+            say(ax, x, y, cut(kernel_name(row), 30), theme, xytext=(7, -13 if beside else 7), fontsize="x-small")
     if ceilings:
         _roof(ax, points, ceilings, theme)
     ax.margins(0.15)
@@ -115,4 +113,4 @@ def _finding(rows: list[dict[str, Any]], points: list[tuple[float, float]], ceil
         if share <= 1
         else f"reaches {share:.0%} of its ceiling: its data stays in the cache"
     )
-    return f"{cut(kernel_name(row['name']), 30)} {reached}; {bound:.0%} of the time is in kernels that memory limits"
+    return f"{cut(kernel_name(row), 30)} {reached}; {bound:.0%} of the time is in kernels that memory limits"

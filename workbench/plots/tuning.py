@@ -58,7 +58,7 @@ def tuning_progress(
     right = known[known["status"] == "ok"]
     if right.empty:
         return empty(
-            ax, f"{counted(len(tried), 'candidate')} tried, none may win" if len(tried) else "nothing tried yet", theme
+            ax, f"{counted(len(tried), 'candidate')} tried, none can win" if len(tried) else "nothing tried yet", theme
         )
     factor, unit = _unit(value, float(right[value].min()))
     values = pd.Series(right[value], dtype=float).mul(factor)
@@ -81,10 +81,12 @@ def tuning_progress(
     ax.set_xlim(0.3, max(len(tried), 2) * 1.12)
     ax.margins(y=0.2)
     ax.grid(axis="y", color=theme.faint, linewidth=0.5, alpha=0.6)
-    crosses = f" (✗ {len(out)} may not win)" if len(out) else ""
+    crosses = f" (✗ {len(out)} failed or not built)" if len(out) else ""
     ax.set_xlabel(f"candidates tried{crosses}")
     ax.set_ylabel(f"{NOUNS.get(value, value)}{unit and f' ({unit})'}")
-    dress(ax, _finding(values, best, len(tried), value, unit), theme)
+    # a candidate that is the same program as another has the other's value
+    own = int(pd.isna(right["like"]).sum()) if "like" in right else len(right)
+    dress(ax, _finding(values, best, (len(tried), own), value, unit), theme)
     return ax
 
 
@@ -104,15 +106,17 @@ def _words(ax: Axes, values: pd.Series, best: pd.Series, tried: int, theme: Them
         say(ax, tried, float(values.iloc[0]), said, theme, color=theme.dim, ha="right", xytext=(0, 7))
 
 
-def _finding(values: pd.Series, best: pd.Series, tried: int, value: str, unit: str) -> str:
+def _finding(values: pd.Series, best: pd.Series, counts: tuple[int, int], value: str, unit: str) -> str:
     """Return the title, which compares by this value only, because there may be other objectives."""
+    tried, own = counts
     last = float(best.iloc[-1])
     noun = NOUNS.get(value, value)
     better, most = WORDS.get(value, (f"has a smaller {noun}", f"smallest {noun}"))
     said = f"{figures(last)} {unit or ('kernel' if value == 'kernels' and last == 1 else noun)}"
     when = int(best.index[(best == last).argmax()]) + 1
     if values.index[0] == 0 and last >= values.iloc[0]:
-        others = f"none of {tried} candidates {better}" if tried > 1 else "nothing else was tried yet"
+        left_out = f" ({tried:,} tried)" if own < tried else ""
+        others = f"none of {own:,} candidates {better}{left_out}" if tried > 1 else "nothing else was tried yet"
         return f"{said} by default; {others}"
     begun = f", from {figures(float(values.iloc[0]))}" if values.index[0] == 0 else ""
     raced = "; medians, not raced" if value == "median_us" else ""

@@ -12,7 +12,7 @@ from workbench.measurement.race import Race, race
 from workbench.pipeline.build import build_code
 from workbench.pipeline.config import Config
 from workbench.target_text import TargetLike, target_text
-from workbench.terminal import visible
+from workbench.terminal import html_table, visible
 from workbench.tuning.final_race import Verdict
 from workbench.tuning.trial import OBJECTIVES, Trial, front, key_of
 from workbench.wording import counted
@@ -128,6 +128,12 @@ class Result:
     def __str__(self) -> str:
         """Return one sentence per target."""
         return visible("\n".join(self._target_line(target) for target in self.targets))
+
+    def _repr_html_(self) -> str:
+        shown = ("config", "target", "kernels", "median_us", "peak_bytes", "status", "reason", "number")
+        first = [trial.number for trial in self.pareto]
+        trials = [*self.pareto, *(trial for trial in self.trials if trial.number not in first)]
+        return html_table(str(self), ({name: row[name] for name in shown} for row in map(_row, trials)))
 
     def _target_line(self, target: str) -> str:
         found = self.pareto_for(target)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload, workload_of
-from workbench.errors import WorkbenchError, WorkerLost
+from workbench.errors import WorkbenchError, WorkerLost, check_seconds
 from workbench.target_text import TargetLike, target_texts
 from workbench.tuning.background_run import BackgroundRun
 from workbench.tuning.budget import RECENT, Budget, SearchLimit
@@ -257,8 +257,9 @@ def prepared(
     wanted = target_texts(targets)
     if not wanted:
         raise WorkbenchError("targets is empty; give some, such as ['llvm', 'cuda']")
-    if options.budget <= 0 or (options.trials is not None and options.trials < 1):
-        raise WorkbenchError("a search needs a budget of some seconds and at least one trial")
+    check_seconds(budget=options.budget, each=options.each, timeout=options.timeout)
+    if options.trials is not None and options.trials < 1:
+        raise WorkbenchError("a search needs at least one trial")
     if options.prune is not None and options.prune < 1:
         raise WorkbenchError(
             f"prune={options.prune:g} would leave out what is better than the best; give 1 or more, or None"

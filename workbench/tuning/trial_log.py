@@ -31,10 +31,10 @@ LARGEST = 1 << 28
 WORTH_SECONDS = 0.2
 "duration from which a trial is flushed to the disk before the next one begins"
 SAME = {
-    "workload_hash": "another workload",
-    "dialect": "a workload of the other dialect",
-    "tvm": "another version of TVM",
+    "dialect": "the environment of {found}, and this one runs {here}",
+    "tvm": "an environment with TVM {found}, and this one has TVM {here}",
     "machine": "another machine, whose times mean nothing here",
+    "workload_hash": "another workload",
 }
 "field that must match to continue a log -> what a log with another value is of, in words"
 
@@ -103,7 +103,9 @@ class Log:
         found = fields(first, dict.fromkeys(SAME, str))
         other = next((name for name in SAME if found[name] != head[name]), None)
         if other is not None:
-            raise StoreError(f"{self.path.name} is the trial log of {SAME[other]}; give another log=")
+            raise StoreError(
+                f"{self.path.name} is the trial log of {SAME[other].format(found=found[other], here=head[other])}; give another log="
+            )
 
 
 def header(workload: Workload) -> dict[str, object]:

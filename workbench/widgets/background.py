@@ -31,11 +31,6 @@ class Busy(TypedDict):
     since: float
 
 
-def busy(what: str, fraction: float | None = None) -> Busy:
-    """Return the progress of work as the page shows it: a description, and the fraction that is done, from 0 to 1."""
-    return {"what": what, "fraction": fraction, "since": time.time()}
-
-
 def sentence(error: Exception) -> str:
     """Return the sentence of an error that a user can cause, with its class for any other."""
     return str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
@@ -53,7 +48,8 @@ class Task:
         self._work = work
         self._failed = failed
         self._show = show
-        self._reported = False
+        self._since = time.time()
+        self._shown: Busy | None = None
         self._report_at = 0.0
         self._stop_at = float("inf")
 
@@ -81,22 +77,30 @@ class Task:
         """Show the progress: at most ten times a second, and not in the first tenth unless `at_once`."""
         now = time.monotonic()
         if at_once or now >= self._report_at:
-            self._reported, self._report_at = True, now + OFTEN_SECONDS
-            self._show(busy(what, fraction))
+            self._report_at = now + OFTEN_SECONDS
+            self._shown = {"what": what, "fraction": fraction, "since": self._since}
+            self._show(self._shown)
 
     def report_as(self, prefix: str) -> Callable[..., None]:
         """Return a function that reports progress after that prefix."""
         return lambda what, fraction=None: self.report(f"{prefix}: {what}", fraction)
 
+    def drop(self) -> None:
+        """Remove the progress of the request."""
+        if self._shown:
+            self._show(None)
+
     def run(self) -> None:
         """Do the work; show its error, and remove its progress at the end."""
         self._report_at = time.monotonic() + OFTEN_SECONDS
         try:
+            if self._shown:
+                # the end of the request before has removed it
+                self._show(self._shown)
             try:
                 self._work(self)
             finally:
-                if self._reported:
-                    self._show(None)
+                self.drop()
         except Exception as error:  # noqa: BLE001  the next request is still run; the widget shows the error
             _show_failure(self._failed, error)
 
@@ -126,10 +130,17 @@ class Background:
         self._thread: threading.Thread | None = None
         _ALL.add(self)
 
-    def submit(self, work: Callable[[Task], None]) -> None:
-        """Run this instead of the waiting requests; the running one must stop after GRACE_SECONDS."""
+    def submit(self, work: Callable[[Task], None], what: str = "") -> None:
+        """Run this instead of the waiting requests; the running one must stop after GRACE_SECONDS.
+
+        `what` is shown as its progress from now on.
+        """
+        task = Task(work, self._failed, self._show)
         with self._lock:
-            self._waiting = {None: Task(work, self._failed, self._show)}
+            self._drop()
+            if what:
+                task.report(what, at_once=True)
+            self._waiting = {None: task}
             if self._running is not None:
                 self._running.stop(GRACE_SECONDS)
             self._start()
@@ -151,14 +162,14 @@ class Background:
     def cancel(self) -> None:
         """Stop the running request, and drop the waiting ones."""
         with self._lock:
-            self._waiting = {}
+            self._drop()
             if self._running is not None:
                 self._running.stop(0.0)
 
     def withdraw(self) -> None:
         """Drop the waiting requests; the running one continues."""
         with self._lock:
-            self._waiting = {}
+            self._drop()
             self._lock.notify_all()
 
     def resume(self) -> bool:
@@ -170,6 +181,11 @@ class Background:
         """Wait until no request is left; return whether that happened in time."""
         with self._lock:
             return self._lock.wait_for(lambda: self._running is None and not self._waiting, timeout)
+
+    def _drop(self) -> None:
+        dropped, self._waiting = self._waiting, {}
+        for task in dropped.values():
+            task.drop()
 
     def _start(self) -> None:
         if self._waiting and self._thread is None:

@@ -135,6 +135,11 @@ class Child:
         """Return whether the child still runs."""
         return self.process.poll() is None
 
+    def signal(self, number: int) -> None:
+        """Send a signal to the child and the processes of its session."""
+        with suppress(OSError):
+            os.killpg(self.pid, number)
+
     def ready(self) -> bool:
         """Return whether the child can take a job. Drops its messages since the last answer."""
         with suppress(EOFError, OSError):

@@ -1,14 +1,20 @@
-"""The notebook's side of the child process: one job at a time, with limits, a cancel, and a restart after a crash."""
+"""The notebook's side of the child process: one job at a time, with limits, a cancel, and a restart after a crash.
+
+Work that the user did not ask for runs in a child of its own, which is stopped while a job that the user asked for runs or waits.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from multiprocessing import util
 from pathlib import Path
 from typing import Any, TypedDict
@@ -25,6 +31,7 @@ from workbench.errors import (
     TVMFailed,
     Untrusted,
     WorkerLost,
+    check_seconds,
 )
 from workbench.temporary import new_folder
 from workbench.worker import limits as amounts
@@ -64,11 +71,14 @@ class Worker:
     ----------
     python
         The Python of another environment; None for this one's.
+    yields
+        Whether its jobs are stopped during those of other workers.
     """
 
-    def __init__(self, python: Path | None = None) -> None:
-        self._python = python
-        self._turn = threading.Lock()
+    def __init__(self, python: Path | None = None, *, yields: bool = False) -> None:
+        self._python, self._yields = python, yields
+        self._free = threading.Lock()
+        "held during a job"
         self._child: Child | None = None
         self._closed = False
         self._doing = ""
@@ -89,7 +99,7 @@ class Worker:
         progress: Progress = silent,
         cancelled: Callable[[], bool] = never,
     ) -> dict[str, Any]:
-        """Do one job and return its result; jobs of several threads wait for each other.
+        """Do one job and return its result; jobs of several threads wait for each other, and report that.
 
         Parameters
         ----------
@@ -108,10 +118,11 @@ class Worker:
             The child crashed, took longer than `timeout` seconds or more than `memory` bytes, or was cancelled, as by the
             end of the notebook; `status` distinguishes these. The next job starts a new child.
         """
-        with self._turn:
+        check_seconds(timeout=timeout)
+        with nullcontext() if self._yields else _asked_for(), self._turn(progress, cancelled):
             if self._closed:
                 raise WorkerLost(ENDED, "cancelled")
-            child = self._started()
+            child, self._doing = self._started(), ""
             most = amounts.limit(memory, amounts.resident(child.pid))
             message: Message = {
                 "job": job,
@@ -134,8 +145,25 @@ class Worker:
                 self.stop()
                 raise
 
+    @contextmanager
+    def _turn(self, progress: Progress, cancelled: Callable[[], bool]) -> Iterator[None]:
+        while not self._free.acquire(timeout=POLL_SECONDS):
+            if cancelled():
+                raise WorkerLost("cancelled before it began", "cancelled")
+            progress(f"waiting for the work before it{self._doing and f' ({self._doing})'}", None)
+        try:
+            yield
+        finally:
+            self._free.release()
+
     def _answer(self, child: Child, limits: _JobLimits, progress: Progress) -> dict[str, Any]:
         while True:
+            if self._yields and _asked:
+                child.signal(signal.SIGSTOP)
+                while _asked and not limits.cancelled():
+                    time.sleep(POLL_SECONDS)
+                    limits.deadline += POLL_SECONDS
+                child.signal(signal.SIGCONT)
             answer = child.answer(POLL_SECONDS)
             if answer is not None:
                 if answer["event"] == "failed":
@@ -249,19 +277,45 @@ _workers: dict[tuple[int, str, Path | None], Worker] = {}
 "by process id, role and Python: a forked copy of the notebook must not use the notebook's connections"
 _making = threading.Lock()
 
+BUILDS, UNASKED = "builds", "unasked"
+_role: ContextVar[str] = ContextVar("role", default=BUILDS)
+_asked: list[object] = []
+"the jobs that the user asked for and that run or wait"
 
-def worker(role: str = "builds", python: Path | None = None) -> Worker:
+
+@contextmanager
+def _asked_for() -> Iterator[None]:
+    job = object()
+    _asked.append(job)
+    try:
+        yield
+    finally:
+        _asked.remove(job)
+
+
+@contextmanager
+def unasked(automatic: bool = True) -> Iterator[None]:
+    """Let the builds of this block yield to everything that the user asks for, if they are automatic."""
+    token = _role.set(UNASKED if automatic else _role.get())
+    try:
+        yield
+    finally:
+        _role.reset(token)
+
+
+def worker(role: str = "", python: Path | None = None) -> Worker:
     """Return this notebook's child process for a role.
 
     Parameters
     ----------
     role
-        `builds` keeps modules of traces; in `trials`, a pass that is tried may end the process.
+        `builds`, the default, keeps modules of traces; in `trials`, a pass that is tried may end the process.
     python
         The Python of another environment, which has a process of its own for each role.
     """
+    role = role or _role.get()
     key = (os.getpid(), role, python)
     with _making:
         if key not in _workers:
-            _workers[key] = Worker(python)
+            _workers[key] = Worker(python, yields=role == UNASKED)
         return _workers[key]

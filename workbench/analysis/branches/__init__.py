@@ -12,6 +12,8 @@ from workbench.analysis.branches.relay import relay_branches
 from workbench.analysis.branches.report import KINDS, BranchGroup
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, HasGraph, graph_of
+from workbench.terminal import Listed
+from workbench.wording import counted
 
 __all__ = ["BranchGroup", "parallel_branches"]
 
@@ -62,4 +64,6 @@ def parallel_branches(source: Graph | HasGraph, min_branches: int = 2) -> list[B
     groups = list(find(Calls(graph), min_branches))
     runs = Counter(group.passes for group in groups if group.kind in ("identical", "combinable"))
     groups = [replace(group, together=runs[group.passes]) for group in groups]
-    return sorted(groups, key=lambda group: KINDS.index(group.kind))
+    groups.sort(key=lambda group: KINDS.index(group.kind))
+    title = f"{counted(len(groups), 'group')} of parallel branches; wb.FusionInspector(w) shows them on the graph"
+    return Listed(groups, title, BranchGroup.line)

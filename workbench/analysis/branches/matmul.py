@@ -69,7 +69,7 @@ def matmul_groups(calls: Calls, least: int) -> Iterator[BranchGroup]:
     if answer is not None:
         yield from Verdicts(calls, siblings, answer).groups(least)
     for each in siblings if answer is None else ():
-        why = "it was not tried whether TVM combines them: needs TVM"
+        why = "it was not tried whether TVM combines them: needs TVM and the module"
         reasons = factor_reasons(calls, each.products) or [Reason("not-tried", why, tuple(each.products))]
         yield _group(calls, "near", each.left, _alone(each.products), tuple(reasons))
     yield from _other_factor(calls)

@@ -130,6 +130,18 @@ class BranchGroup:
             return f"{said}: what takes the branches apart again needs kernels of its own (slices-cost-kernels)"
         return said
 
+    def line(self) -> dict[str, object]:
+        """Return the row of a table, without asking TVM."""
+        ops = [self.graph.path(branch) for branch in self.branches]
+        shared = "" if self.producer is None else f"{self.graph.path([self.producer])} → "
+        why = "; ".join(reason.sentence for reason in (*self.hazards, *self.reasons))
+        return {
+            "branches": f"{shared}({' | '.join(ops)})",
+            "kind": self.headline,
+            "pass": self.passes,
+            "reason": why,
+        }
+
     @property
     def results(self) -> tuple[str, ...]:
         """The outcome, and the cost where TVM merges the branches; TVM runs the pass on first use."""

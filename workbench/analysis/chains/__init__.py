@@ -8,6 +8,8 @@ from workbench.analysis.chains.relay import ConstantChain as ConstantChain
 from workbench.analysis.chains.relay import RelayChains
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, HasGraph, graph_of
+from workbench.terminal import Listed
+from workbench.wording import counted
 
 
 def constant_chains(source: Graph | HasGraph) -> list[ConstantChain]:
@@ -45,4 +47,5 @@ def constant_chains(source: Graph | HasGraph) -> list[ConstantChain]:
     view = RelayChains(graph) if graph.dialect == "relay" else RelaxChains(graph)
     found = [chain for run in view.runs() if (chain := view.chain(run)) is not None]
     found += [chain for node in view.graph.ops if (chain := view.padded(node) or view.scaled(node)) is not None]
-    return sorted(found, key=lambda chain: not chain.folds)
+    found.sort(key=lambda chain: not chain.folds)
+    return Listed(found, f"{counted(len(found), 'chain')} of operators with constants", ConstantChain.line)

@@ -52,7 +52,7 @@ class RelaxChains(RelayChains):
             return self._stays(run, family) if len(run) > 1 and not self._is_clip_and_cast(run) else None
         left = self._operators_left(run, PASSES[family])
         if left is None:
-            said = f"it was not tried whether {PASSES[family]} shortens them: needs TVM"
+            said = f"it was not tried whether {PASSES[family]} shortens them: needs TVM and the module"
             return self._chain_of(
                 run, len(run), "", [Reason("not-tried", said, tuple(node.id for node in run))], PASSES[family]
             )

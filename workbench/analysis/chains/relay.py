@@ -76,6 +76,12 @@ class ConstantChain:
         said = [f"{ops}: {self.headline} {how}", *(f"{reason.code}: {reason.sentence}" for reason in self.reasons)]
         return visible("\n  ".join([*said, *results]))
 
+    def line(self) -> dict[str, object]:
+        """Return the row of a table, without asking TVM."""
+        why = "; ".join(reason.sentence for reason in self.reasons)
+        left = {"operators": len(self.nodes), "left": self.left}
+        return {"chain": self.graph.path(self.nodes), "passes": self.passes, "reason": why, **left}
+
     @property
     def results(self) -> tuple[str, ...]:
         """The outcome as sentences: one, or none where no pass could fold the chain. TVM runs the passes on first use."""

@@ -111,7 +111,7 @@ Trial = Callable[[Program, Matcher], list[Attempt]]
 "A function that tries the pattern of a matcher at every expression of a program."
 
 OWN = "shown is the workbench's own matcher"
-NEEDS_TVM = f"not tried: needs TVM; {OWN}"
+NEEDS_TVM = f"not tried in TVM: needs the module; give the workload, not its graph. {OWN[0].upper()}{OWN[1:]}"
 
 
 def report(
@@ -155,7 +155,8 @@ def _notes_before(pattern: Pattern, graph: Graph) -> list[str]:
     there = {node.op for node in graph.ops}
     for name in wanted:
         if name not in there:
-            near = get_close_matches(name, sorted(there), n=1, cutoff=0.6)
+            near = [each for each in sorted(there) if each.rpartition(".")[2] == name.rpartition(".")[2]]
+            near = near or get_close_matches(name, sorted(there), n=1, cutoff=0.6)
             notes.append(f"the graph has no {name} at all" + (f"; did you mean {near[0]}?" if near else ""))
     if pattern.nodes[pattern.root].kind == "function":
         notes.append(

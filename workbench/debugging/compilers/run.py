@@ -27,7 +27,7 @@ from workbench.debugging.compilers.turns import Runner, race_in_turn
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.inputs import Inputs, index_limits, plain_name, with_inputs
 from workbench.dialects.entries import Shapes
-from workbench.errors import LoadError, MeasureError, WorkbenchError
+from workbench.errors import LoadError, MeasureError, WorkbenchError, check_seconds
 from workbench.measurement.race import Race
 from workbench.measurement.row import OK
 from workbench.pipeline.elsewhere import Environment
@@ -185,6 +185,10 @@ class _Comparing:
     per_kernel: bool
     suggest: bool
     limits: JobOptions
+
+    def __post_init__(self) -> None:
+        if self.budget != 0:
+            check_seconds(budget=self.budget)
 
     def opened(self, compilers: Sequence[Compiler], folder: Path) -> list[Opened | WorkbenchError]:
         """Load the model in each compiler; two that have one Python run in two processes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -13,7 +14,7 @@ from workbench.errors import WorkbenchError
 from workbench.measurement.race import Race, race
 from workbench.pipeline.config import Config
 from workbench.target_text import TargetLike
-from workbench.terminal import html_table, visible
+from workbench.terminal import html_code, html_table, visible
 from workbench.wording import counted
 from workbench.worker.parent import Progress, never
 from workbench.worker.progress import showing_progress
@@ -149,12 +150,40 @@ class Lints(Sequence[Lint]):
         return frame.assign(faster=answers, ratio=pd.array(ratios, dtype="Float64"))
 
     @property
+    def _findings(self) -> list[Lint]:
+        """The lints; those that differ in their place only are one, with all places."""
+        found: dict[object, list[Lint]] = {}
+        for each in self.lints:
+            found.setdefault((each.name, _PLACE.sub("", each.message), each.fix, each.race), []).append(each)
+        return [_merged(*group) for group in found.values()]
+
+    @property
     def _title(self) -> str:
         return counted(len(self), "lint") + ("" if self.workload.trusted else f"; {UNTRUSTED}")
 
     def __str__(self) -> str:
-        return "\n".join([self._title, *(str(each) for each in self.lints)])
+        return "\n".join([self._title, *map(str, self._findings)])
 
     def _repr_html_(self) -> str:
-        rows = ({"lint": each.name, "": each.message, "bytes": each.bytes, "fix": each.fix} for each in self.lints)
-        return html_table(self._title, rows)
+        rows = (
+            {"lint": each.name, "finding": each.message, "bytes": each.bytes, "race": each.race and str(each.race)}
+            for each in self._findings
+        )
+        fixes = {each.fix: each.name for each in reversed(self.lints)}
+        code = (html_table(f"To try, for {name}:") + html_code(fix) for fix, name in reversed(fixes.items()))
+        return html_table(self._title, rows) + "".join(code)
+
+
+_PLACE = re.compile(r"\S+ \(node \d+\)")
+SHOWN = 8
+"places of a finding that are listed"
+
+
+def _merged(first: Lint, *others: Lint) -> Lint:
+    if not others:
+        return first
+    nodes = [node for each in others for node in each.nodes]
+    more = f" and {len(nodes) - SHOWN} more" if len(nodes) > SHOWN else ""
+    places = f"{counted(len(others), 'other place')}: node {', '.join(map(str, nodes[:SHOWN]))}{more}"
+    total = sum(each.bytes or 0 for each in (first, *others))
+    return replace(first, message=f"{first.message}; {places}", nodes=(*first.nodes, *nodes), bytes=total or None)

@@ -16,7 +16,7 @@ from workbench.debugging.reduce.values import free_each_parameter, free_paramete
 from workbench.debugging.symptoms import UNKNOWN, YES, Question, Symptom, limits_of, symptom_of
 from workbench.dialects.base import Workload, workload_of
 from workbench.dialects.registry import dialect_of
-from workbench.errors import Cancelled, WorkbenchError
+from workbench.errors import Cancelled, WorkbenchError, check_seconds
 from workbench.pipeline.config import Config, check_config
 from workbench.pipeline.spec import Pipeline
 from workbench.target_text import TargetLike
@@ -76,6 +76,7 @@ def reduce(
     >>> [node.op for node in small.workload.graph.ops]
     ['relax.nn.softmax']
     """
+    check_seconds(budget=budget)
     workload = workload_of(workload, "reduce")
     chosen, pipeline = Config.of(config), _functions(config)
     check_config(workload, chosen)

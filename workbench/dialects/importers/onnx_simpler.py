@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from workbench.dialects.base import Workload
@@ -28,14 +28,29 @@ def workload(convert: Convert, model: Any, name: str, inputs: Inputs) -> Workloa
         return convert(model, name, inputs)
     except Unconverted as error:
         refused = str(error)
+    given = shapes(inputs, input_names(model))
+    if other := next(_contradictions(model, given), ""):
+        raise LoadError(f"{refused}; {other}")
     optimizer = _optimizer(refused)
     try:
-        made = convert(_simplified(optimizer, model, shapes(inputs, input_names(model))), name, inputs)
+        made = convert(_simplified(optimizer, model, given), name, inputs)
     except LoadError:
         raise LoadError(refused) from None
     what = refused.partition(": ")[0]
     made.notes.insert(0, f"{what} as exported, so onnxscript simplified the model first: constants are folded in it")
     return made
+
+
+def _contradictions(model: Any, given: dict[str, tuple[int, ...]]) -> Iterator[str]:
+    """Yield a sentence for each given shape that the model's own contradicts."""
+    for value in model.graph.input:
+        if value.name in given and value.type.tensor_type.HasField("shape"):
+            dims = value.type.tensor_type.shape.dim
+            own = [dim.dim_value or dim.dim_param or "?" for dim in dims]
+            sizes = given[value.name]
+            pairs = zip(own, sizes, strict=False)
+            if len(own) != len(sizes) or any(isinstance(size, int) and size != new for size, new in pairs):
+                yield f"inputs= gives {value.name} the shape {sizes}, and the model has ({', '.join(map(str, own))})"
 
 
 def _optimizer(refused: str) -> Any:

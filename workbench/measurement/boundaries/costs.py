@@ -161,7 +161,7 @@ class BoundaryCosts:
 
     @property
     def _title(self) -> str:
-        return f"{counted(len(self.rows), 'boundary')}, the dearest first"
+        return f"{counted(len(self.rows), 'boundary')}, the most costly first"
 
     def _repr_html_(self) -> str:
         rows = ([*map(" + ".join, row.boundary.operators), *cells(row)] for row in self.dearest())

@@ -13,7 +13,7 @@ from workbench.analysis import legality
 from workbench.analysis.fusion import explain_fusion
 from workbench.analysis.fusion.boundaries import Boundary
 from workbench.dialects.base import Workload
-from workbench.errors import MeasureError
+from workbench.errors import MeasureError, check_seconds
 from workbench.graph.model import Graph
 from workbench.measurement.race import Race, race
 from workbench.measurement.verdict import RACED, UNKNOWN
@@ -38,6 +38,9 @@ class Limits:
     budget: float = BUDGET
     progress: Progress = silent
     cancelled: Callable[[], bool] = never
+
+    def __post_init__(self) -> None:
+        check_seconds(budget=self.budget)
 
 
 @dataclass(frozen=True)

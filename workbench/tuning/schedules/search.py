@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.errors import NoDevice, StoreError, WorkbenchError
+from workbench.errors import NoDevice, StoreError, WorkbenchError, check_seconds
 from workbench.measurement.build_and_time import MeasureOptions, no_device
 from workbench.measurement.machine import conditions
 from workbench.measurement.row import CANCELLED, status_of
@@ -65,6 +65,9 @@ class ScheduleRequest:
     seed: int = 0
     limits: dict[str, Any] = field(default_factory=dict)
     "timeout, memory and cancelled of each job"
+
+    def __post_init__(self) -> None:
+        check_seconds(budget=self.budget)
 
 
 class ScheduleSearch:

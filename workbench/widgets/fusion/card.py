@@ -185,7 +185,7 @@ def region_card(fused: Fused, node: int, outward: int) -> list[Block]:
     made = [
         heading("The region"),
         words(
-            f"From {named(fused.graph, region.entry)} to {named(fused.graph, region.exit)}: all that leaves the first passes through the second.",
+            f"From {named(fused.graph, region.entry)} to {named(fused.graph, region.exit)}: every path from the first one leads to the second.",
             "strong",
             "region",
         ),

@@ -106,7 +106,11 @@ def blocks(fused: Fused, costs: BoundaryCosts | None, selection: Sequence[int]) 
     if not listed:
         return [*made, words("No kernel reads a value of another one.", name="costs")]
     apart = sum(not each.boundary.joined for each in costs)
-    shown = f"The dearest of {counted(apart, 'boundary')}" if apart > len(listed) else counted(apart, "boundary")
+    shown = (
+        f"The {len(listed)} most costly of {counted(apart, 'boundary')}"
+        if apart > len(listed)
+        else counted(apart, "boundary")
+    )
     made += [heading(shown), rows((_line(each, place) for place, each in enumerate(listed)), "costs")]
     if not any(each.predicted for each in costs):
         made.append(

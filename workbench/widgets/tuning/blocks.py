@@ -12,7 +12,7 @@ from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.tuning.result import Result
 from workbench.tuning.run import Run
 from workbench.tuning.space import Space
-from workbench.tuning.trial import OBJECTIVES, Trial
+from workbench.tuning.trial import OBJECTIVES, PRUNED, Trial
 from workbench.widgets.blocks import Block, action, entry, row, rows, table, words
 from workbench.widgets.tuning.search_thread import AT_WORK, OVER
 from workbench.wording import counted
@@ -95,15 +95,24 @@ def remark(trial: Trial) -> str:
 def progress(run: Run) -> str:
     """Return the progress of a search, in words."""
     trials = run.trials
-    said = [f"{len(trials)} candidate{'s' * (len(trials) != 1)} tried"]
-    if run.resumed:
-        said.append(f"{run.resumed} of them from the log")
+    said = [f"{counted(len(trials), 'candidate')} tried"]
     likes = sum(trial.like is not None for trial in trials)
-    if likes:
-        said.append(f"{likes} like another and not measured again")
+    pruned = sum(trial.status == PRUNED for trial in trials)
+    failed = sum(not trial.ok for trial in trials) - pruned
+    built = len(trials) - likes - pruned - failed
+    parts = [
+        (built, "built" if "time" not in run.objectives else "measured"),
+        (likes, "the same program as another"),
+        (pruned, "not built, because their counts are far worse"),
+        (failed, "failed or refused"),
+    ]
+    if likes or pruned or failed:
+        said.append(": " + ", ".join(f"{count:,} {what}" for count, what in parts if count))
+    if run.resumed:
+        said.append(f"; {run.resumed:,} of them from the log")
     if run.status == "running" and run.left is not None:
-        said.append(f"at most {seconds(run.left)} left")
-    return ", ".join(said)
+        said.append(f"; {seconds(run.left)} left or less")
+    return "".join(said)
 
 
 def counts(run: Run, target: str) -> str:
@@ -148,7 +157,7 @@ def best_line(found: Result, target: str, space: Space) -> Block:
 def _best(found: Result, target: str, space: Space) -> str:
     won = found.pareto_for(target)
     if not won:
-        return "No candidate may win so far."
+        return "No candidate can win so far: each failed, was refused or was not built."
     default = next((trial for trial in found.trials if trial.target == target and not trial.chosen), None)
     told = [_beside(name, won[0], default) for name in found.objectives]
     others = f" {counted(len(won) - 1, 'candidate')} better in another objective." if len(won) > 1 else ""
@@ -219,7 +228,8 @@ def _lines(listed: Sequence[Trial], objectives: Sequence[str], space: Space) -> 
 def state(run: Run) -> str:
     """Return the state of a search, in a word or two."""
     said = {"ready": "Not begun", "running": run.doing or "Searching", "paused": "Paused", "stopped": "Stopped"}
-    return {**said, "done": "Done", "failed": f"Failed: {run.error}"}[run.status]
+    before = " The results before that are below." if run.trials else ""
+    return {**said, "done": "Done", "failed": f"The search ended with an error: {run.error}.{before}"}[run.status]
 
 
 Objective = str | Sequence[str]
@@ -256,7 +266,7 @@ def controls(run: Run | None, wish: Wish, busy: str, *, applies: bool) -> list[B
     if status in AT_WORK:
         return [
             *_begin_or_pause(run, busy),
-            action("Stop", "tune-stop", title="Give up the candidate in flight, and end"),
+            action("Stop", "tune-stop", title="Cancel the candidate that is running, and end the search"),
         ]
     hint = "Make the workload with the winner's passes: panel.applied"
     return [
@@ -271,7 +281,7 @@ def controls(run: Run | None, wish: Wish, busy: str, *, applies: bool) -> list[B
 
 def _begin_or_pause(run: Run | None, busy: str) -> list[Block]:
     if run is not None and run.status == "running":
-        return [action("Pause", "tune-pause", title="Finish the candidate in flight, and begin no other")]
+        return [action("Pause", "tune-pause", title="Finish the candidate that is running, and begin no other")]
     return [
         action(
             _begin(run),
@@ -295,7 +305,7 @@ def _begin(run: Run | None) -> str:
 
 MOST_ROWS = 50
 "rows in the saved picture, which is stored at every save of the notebook"
-NOT_BEGUN = "A search that was not begun. Run the cell to go on."
+NOT_BEGUN = "The search was not started. Run the cell to start it."
 
 
 def still(run: Run | None, target: str, listed: Sequence[Trial]) -> str:

@@ -16,6 +16,7 @@ from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.step import Step
 from workbench.widgets.background import Background, Busy, Task
 from workbench.widgets.page_types import BuildState
+from workbench.worker.parent import unasked
 
 
 class CompilerBuild:
@@ -59,7 +60,7 @@ class CompilerBuild:
             self._work.cancel()
             self._tell(known)
         else:
-            self._work.submit(lambda task: self._count(opt_level, task))
+            self._work.submit(lambda task: self._count_unasked(opt_level, task))
 
     def explain(self, pipeline: Pipeline, opt_level: int) -> None:
         """Show the passes that change something in the build and are not in the pipeline, and the reverse."""
@@ -80,6 +81,10 @@ class CompilerBuild:
     def wait(self, timeout: float) -> bool:
         """Wait until everything that was requested is done; return whether that was in time."""
         return self._work.wait(timeout)
+
+    def _count_unasked(self, opt_level: int, task: Task) -> None:
+        with unasked():
+            self._count(opt_level, task)
 
     def _count(self, opt_level: int, task: Task) -> None:
         try:

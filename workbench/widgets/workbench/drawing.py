@@ -9,7 +9,7 @@ import threading
 from dataclasses import dataclass
 
 from workbench.dialects.base import Workload
-from workbench.errors import WorkbenchError
+from workbench.errors import WorkbenchError, check_seconds
 from workbench.graph.diff import diff
 from workbench.pipeline.apply import binds
 from workbench.pipeline.build import trace_build
@@ -42,6 +42,11 @@ class Setup:
     "runs passes in this process, because those of two functions must not run at the same time"
     budget: float
     "seconds to time a configuration"
+    source: str = "w"
+    "Python for the workload, in the code of the choice"
+
+    def __post_init__(self) -> None:
+        check_seconds(budget=self.budget)
 
 
 class Drawing:

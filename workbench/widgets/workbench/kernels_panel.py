@@ -49,6 +49,7 @@ class KernelsPanel(Panel):
     """One row for each kernel; a click selects its nodes, and selected nodes mark their kernel."""
 
     name, trait = "kernels", "kernels_tab"
+    doing = "Counting kernels"
 
     def __init__(self, session: Session, page: Page) -> None:
         super().__init__(session, page)
@@ -67,7 +68,7 @@ class KernelsPanel(Panel):
 
     def _look(self, config: Config, program: Workload | None, task: Task) -> None:
         if program is None:
-            return
+            raise WorkbenchError("the passes gave no module to compile")
         if config not in self._counts:
             self._counts[config] = self._counted(program, config, task)
         if not task.wanted:
@@ -82,15 +83,14 @@ class KernelsPanel(Panel):
             program,
             config,
             self.session.target,
-            progress=task.report_as("Counting kernels"),
+            progress=task.report_as(self.doing),
             cancelled=task.cancelled,
         )
 
     def _time(self, task: Task) -> None:
         config, program = self.session.chosen()
         self._look(config, program, task)
-        if program is None:
-            return
+        assert program is not None
         row = measure_one(
             program,
             config,
@@ -133,7 +133,7 @@ class KernelsPanel(Panel):
                 return
             column = columns[place]
             # numbers are sorted from the largest
-            self.down = not self.down if column == self.sort else column not in ("index", "name", "op")
+            self.down = not self.down if column == self.sort else column not in ("index", "function", "op")
             self.sort = column
             self.show()
         elif what == "kernels-row":
@@ -163,7 +163,9 @@ class KernelsPanel(Panel):
         wanted = self.filter.strip().lower()
         if wanted:
             rows = rows.loc[
-                (rows["name"].astype(str) + " " + rows["op"].astype(str)).str.lower().str.contains(wanted, regex=False)
+                (rows["function"].astype(str) + " " + rows["op"].astype(str))
+                .str.lower()
+                .str.contains(wanted, regex=False)
             ]
         if self.sort in rows:
             rows = rows.sort_values(by=self.sort, ascending=not self.down, kind="stable", na_position="last")
@@ -172,7 +174,7 @@ class KernelsPanel(Panel):
     def blocks(self) -> list[Block]:
         found = self._current_counts()
         if found is None:
-            return [words("The kernels of the present configuration are counted when its picture is there.", "small")]
+            return []
         timed = self._config in self._times
         label = "Time each kernel again" if timed else "Time each kernel"
         controls = [

@@ -15,6 +15,7 @@ from workbench.measurement.race import Race, race
 from workbench.measurement.row import CANCELLED, FAILED, OK, PENDING, RUNNING, UNDER_WAY, Row
 from workbench.pipeline.config import Config
 from workbench.widgets.background import Background, Busy, Task, wait_all
+from workbench.worker.parent import unasked
 
 
 class Measurements:
@@ -73,7 +74,7 @@ class Measurements:
                 self._rows[config] = replace(known or self._empty(config), status=PENDING, message="")
         self._changed()
         if wanted:
-            self._work.submit(lambda task: self._measure(config, module, task))
+            self._work.submit(lambda task: self._ask(config, module, again, task))
 
     def forget_pending(self) -> None:
         """Put back the row of a request that a newer one replaces, or that is cancelled."""
@@ -137,6 +138,10 @@ class Measurements:
         """Return a copy of the rows."""
         with self._lock:
             return dict(self._rows)
+
+    def _ask(self, config: Config, module: Callable[[], Workload | None], asked: bool, task: Task) -> None:
+        with unasked(not asked):
+            self._measure(config, module, task)
 
     def _measure(self, config: Config, module: Callable[[], Workload | None], task: Task) -> None:
         workload = module()

@@ -27,6 +27,7 @@ class MemoryPanel(Panel):
     """The plan of the current choice; a block selects its nodes on the graph."""
 
     name, trait = "memory", "memory_tab"
+    doing = "Planning memory"
 
     def __init__(self, session: Session, page: Page) -> None:
         super().__init__(session, page)
@@ -64,7 +65,7 @@ class MemoryPanel(Panel):
                 self.session.workload,
                 config,
                 self.session.target,
-                progress=task.report_as("Planning memory"),
+                progress=task.report_as(self.doing),
                 cancelled=task.cancelled,
             )
 
@@ -130,7 +131,7 @@ class MemoryPanel(Panel):
     def blocks(self) -> list[Block]:
         shown = self._shown()
         if not shown:
-            return [words("The memory of the present configuration is planned when its picture is there.", "small")]
+            return []
         plans = list(shown.values())
         rivals = [["", "this configuration alone"], *([each, f"beside {each}"] for each in self._rivals() if each)]
         said = compared(plans, list(shown)) if len(plans) > 1 else finding(plans[0])

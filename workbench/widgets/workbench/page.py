@@ -149,6 +149,7 @@ class Reports:
         self._page = page
         self._lock = threading.Lock()
         self._progress: dict[str, Busy] = {}
+        self._open_tab = ""
         self.error = ""
         "the sentence on the page"
 
@@ -165,12 +166,23 @@ class Reports:
         """Show an exception that no part expected."""
         self.fail("The workbench itself failed", f"{type(error).__name__}: {error}")
 
+    def open_tab(self, name: str) -> None:
+        """Show the progress of that tab before that of other parts, except the passes, which all tabs wait for."""
+        with self._lock:
+            self._open_tab = name
+            self._push()
+
     def _show(self, part: str, progress: Busy | None) -> None:
         with self._lock:
             self._progress.pop(part, None)
             if progress is not None:
                 self._progress[part] = progress
-            self._page.push(busy=next(reversed(self._progress.values()), None))
+            self._push()
+
+    def _push(self) -> None:
+        first = next((part for part in ("passes", self._open_tab) if part in self._progress), None)
+        newest = next(reversed(self._progress), None)
+        self._page.push(busy=self._progress.get(first or newest or ""))
 
 
 def catalog(infos: Mapping[str, PassInfo], settings: Mapping[str, str]) -> page_types.Catalog:
@@ -260,9 +272,10 @@ def _options(step: PassStep, info: PassInfo | None) -> dict[str, str]:
     return {name: value_text(types.get(name, "any"), value) for name, value in step.options.items()}
 
 
-def code(choice: Choice, presets: Sequence[Preset], target: str) -> str:
-    """Return Python for the current choice."""
-    start = "import workbench as wb\n\nw = wb.load(module, params)\n"
+def code(choice: Choice, presets: Sequence[Preset], target: str, source: str) -> str:
+    """Return Python for the current choice; `source` is the expression of the workload."""
+    made = "# w is the workload of this Workbench" if source == "w" else f"w = {source}"
+    start = f"import workbench as wb\n\n{made}\n"
     if choice.mode == "context":
         context = (
             f"opt_level={choice.opt_level}, disabled={list(choice.disabled)!r}, required={list(choice.required)!r}"

@@ -8,7 +8,7 @@ from typing import ClassVar
 from workbench.errors import WorkbenchError
 from workbench.pipeline.config import Config
 from workbench.widgets.background import Background, Task
-from workbench.widgets.blocks import Block, sendable, words
+from workbench.widgets.blocks import Block, action, sendable, words
 from workbench.widgets.workbench.page import Page
 from workbench.widgets.workbench.session import Session
 
@@ -20,18 +20,19 @@ class Panel:
     "of the tab; the names of its buttons and fields begin with it and a dash"
     trait: ClassVar[str]
     "the widget's trait that holds the blocks"
+    doing: ClassVar[str]
+    "the work that fills the tab, as its progress names it"
 
     def __init__(self, session: Session, page: Page) -> None:
         self.session, self.page = session, page
         self.open = False
         self.trouble = ""
+        self._cancelled, self._empty = False, True
         self._work = Background(f"workbench-{self.name}", self._failed, session.reports.busy(self.name))
 
     def set_open(self, is_open: bool) -> None:
         """Open or close the tab."""
         self.open = is_open
-        if is_open:
-            self.show()  # an empty tab has a sentence too
         self.refresh()
 
     def refresh(self) -> None:
@@ -40,27 +41,40 @@ class Panel:
             self.start(self.make)
 
     def cancel(self) -> None:
-        """Stop the work; the content stays."""
+        """Stop the work; the content stays, and an empty tab offers the work again."""
         self._work.cancel()
+        self._cancelled = True
+        if self.open:
+            self.show()
 
     def wait(self, timeout: float) -> bool:
         """Wait until all requests are done; return whether that happened in time."""
         return self._work.wait(timeout)
 
     def start(self, work: Callable[[Task], None]) -> None:
-        """Run work in the background; the newest request wins."""
-        self._work.submit(lambda task: self._run(task, work))
+        """Run work in the background; the newest request wins. An empty tab shows from now on what it waits for."""
+        self.trouble, self._cancelled = "", False
+        self._work.submit(lambda task: self._run(task, work), self.doing if self._empty else "")
+        if self._empty:
+            self.show()
 
     def make(self, task: Task) -> None:
         """Compute the content of the tab, and show it."""
         raise NotImplementedError
 
     def blocks(self) -> list[Block]:
-        """Return the content of the tab."""
+        """Return the content of the tab; nothing before the first work is done."""
         raise NotImplementedError
 
-    def act(self, what: str, arg: str) -> None:
+    def click(self, what: str, arg: str) -> None:
         """Handle a click on a button or a line of that name."""
+        if what == f"{self.name}-again":
+            self.refresh()
+        else:
+            self.act(what, arg)
+
+    def act(self, what: str, arg: str) -> None:
+        """Handle a click on a button or a line of the content."""
 
     def enter(self, name: str, value: str) -> None:
         """Take the value of a field, by its name."""
@@ -71,17 +85,26 @@ class Panel:
     def show(self) -> None:
         """Show the content below the error of the last request, if it failed."""
         said = [words(self.trouble, "bad", f"{self.name}-trouble")] if self.trouble else []
-        self.page.show(**{self.trait: sendable([*said, *self.blocks()])})
+        content = self.blocks()
+        self._empty = not content
+        self.page.show(**{self.trait: sendable([*said, *(content or self._waiting())])})
+
+    def _waiting(self) -> list[Block]:
+        """Return the content of a tab that is empty yet."""
+        if self.trouble or self._cancelled:
+            said = [] if self.trouble else [words(f"{self.doing} was cancelled.", "small")]
+            return [*said, action("Try again", f"{self.name}-again")]
+        return [words(f"{self.doing} …", "small", f"{self.name}-waits")]
 
     def _run(self, task: Task, work: Callable[[Task], None]) -> None:
         if not task.wanted:
             return
         try:
-            self.trouble = ""
             work(task)
         except WorkbenchError as error:
-            self.trouble = "" if task.cancelled() else str(error)
-        if task.wanted or not task.cancelled():
+            if task.wanted:
+                self.trouble = str(error)
+        if task.wanted:
             self.show()
 
     def _failed(self, error: Exception) -> None:

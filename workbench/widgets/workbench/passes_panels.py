@@ -86,8 +86,9 @@ class WaterfallPanel(PassesPanel):
     """The kernels, bytes and time after each pass."""
 
     name, trait = "waterfall", "waterfall_tab"
+    doing = "Counting kernels after each pass"
     press = "Time each stage"
-    hint = "Build what each pass leaves, and time it, in the background"
+    hint = "Build the program after each pass, and time it, in the background"
 
     def __init__(self, session: Session, page: Page) -> None:
         super().__init__(session, page)
@@ -123,7 +124,7 @@ class WaterfallPanel(PassesPanel):
 
     def blocks(self) -> list[Block]:
         if not self.rows:
-            return [words("The stages are counted when the passes have run.", "small")]
+            return []
         data = pd.DataFrame(self.rows)
         chooser = entry("select", "waterfall-what", "", self.what, options=[list(pair) for pair in WHAT.items()])
         lines = [
@@ -139,8 +140,8 @@ class WaterfallPanel(PassesPanel):
         return [
             self._pressed(),
             chooser,
-            words("What would be built if the pipeline stopped there.", "small"),
             *self._beside(),
+            words("Each row is the program after that pass, built as it is then.", "small"),
             table(["After", *HEADINGS, "Time", ""], lines, "waterfall-table"),
             picture(
                 plots.waterfall,
@@ -180,6 +181,7 @@ class AblationPanel(PassesPanel):
     """The kernels, bytes and time without each pass."""
 
     name, trait = "ablation", "ablation_tab"
+    doing = "Counting kernels without each pass"
     press = "Race without each pass"
     hint = "Build without each pass in turn, and run it against the whole pipeline, in the background"
 
@@ -226,10 +228,12 @@ class AblationPanel(PassesPanel):
 
     def blocks(self) -> list[Block]:
         if not self.rows:
-            return [words("Each pass that changes something is left out in turn, when the passes have run.", "small")]
+            return []
         lines = [
             [
-                "all passes, twice" if row["direction"] == "control" else f"{row['direction']} {row['pass']}",
+                "all passes, against themselves"
+                if row["direction"] == "control"
+                else f"{row['direction']} {row['pass']}",
                 *(column.cell(row) for column in COUNTED_COLUMNS),
                 *self._raced(row),
             ]
@@ -237,9 +241,9 @@ class AblationPanel(PassesPanel):
         ]
         return [
             self._pressed(),
-            words(headline(self.rows, finished=self.finished, again=""), "strong", "ablation-headline"),
+            words(headline(self.rows, finished=self.finished), "strong", "ablation-headline"),
             words(
-                "Times are those of two programs run in turn; an interval that holds 1 can't tell them apart.", "small"
+                "Each row ran in turn with all passes. If its interval holds 1, neither is shown to be faster.", "small"
             ),
             table(["", *HEADINGS, "Time / all", ""], lines, "ablation-table"),
             picture(
@@ -262,7 +266,8 @@ class AblationPanel(PassesPanel):
             return "", again or failure(row.get("status"), row.get("message"))
         found = judge_row(row, self.rows[0])
         if found.reason != RACED:
-            return "", found.sentence
+            # the headline has the figures of the noise
+            return "", found.reason
         return f"{row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f})", VERDICT[found.answer]
 
 

@@ -38,6 +38,8 @@ class Session:
     def __init__(self, setup: Setup, page: Page) -> None:
         self._history, self._page = setup.history, page
         self.workload, self.target, self.catalog = setup.workload, setup.target, setup.catalog
+        entry = f", entry={setup.workload.entry!r}" if setup.workload.entry else ""
+        self._source = f"wb.load({setup.source}{entry})" if entry else setup.source
         self.reports = reports = Reports(page)
         self.presets = Presets(setup.catalog, page)
         self.drawing = Drawing(setup, page, reports)
@@ -197,7 +199,7 @@ class Session:
             "context": context_state(choice, catalog.infos, catalog.dialect.passes.toggles(), catalog.settings),
             "presets": self.presets.states(choice),
             "pipeline_text": str(choice.pipeline),
-            "code": code(choice, catalog.presets, self.target),
+            "code": code(choice, catalog.presets, self.target, self._source),
             "error": None,
             "refused": None,
         }

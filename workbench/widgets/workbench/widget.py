@@ -6,9 +6,11 @@ a widget; its panels are the tabs that Python fills.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import traitlets
 
@@ -20,6 +22,7 @@ from workbench.measurement.row import UNDER_WAY
 from workbench.pipeline.apply import default_pipeline
 from workbench.pipeline.config import Config
 from workbench.pipeline.load import load
+from workbench.pipeline.sample_text import parsed
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.trace import Trace
 from workbench.target_text import TargetLike, target_text
@@ -48,6 +51,10 @@ from workbench.widgets.workbench.session import Session
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+SHORT = 200
+"characters of a path or a text that the code of a choice repeats"
 
 
 class Workbench(View):
@@ -118,7 +125,8 @@ class Workbench(View):
             lambda error: self.session.reports.report(error),
             lambda progress: self.session.reports.busy("passes")(progress),
         )
-        self._open(Setup(program, target_text(target), catalog, History(choice), passes, budget))
+        source = _source(workload, program)
+        self._open(Setup(program, target_text(target), catalog, History(choice), passes, budget, source))
         self._texts = Background("workbench-texts", lambda error: self.session.reports.report(error))
         self.on_msg(self._receive)
         self.session.start()
@@ -253,11 +261,12 @@ class Workbench(View):
         self._open(replace(self._setup, workload=workload))
         self._live_page.picture = picture
         for panel in self.panels.values():
-            panel.open = panel.name in was_open
             self.set_trait(panel.trait, [])
         self.overlay()
         self.exploration, self.plots, self.plans = {}, [], []
         self.session.start()
+        for panel in self.panels.values():
+            panel.set_open(panel.name in was_open)
 
     def measure(self) -> None:
         """Build and time the chosen configuration, in a background thread."""
@@ -355,7 +364,7 @@ class Workbench(View):
             .on(messages.Preview, lambda m: session.preview(m.name))
             .on(messages.Cancel, lambda _: self.cancel())
             .on(messages.Tab, lambda m: self._show_tab(m.name))
-            .on(messages.Act, lambda m: self._panel_of(m.what).act(m.what, m.arg))
+            .on(messages.Act, lambda m: self._panel_of(m.what).click(m.what, m.arg))
             .on(messages.Set, lambda m: self._panel_of(m.name).enter(m.name, m.value))
         )
 
@@ -366,6 +375,7 @@ class Workbench(View):
             self.session.reports.fail("That cannot be done", str(error))
 
     def _show_tab(self, name: str) -> None:
+        self.session.reports.open_tab(name)
         for panel in self.panels.values():
             panel.set_open(panel.name == name)
 
@@ -429,6 +439,19 @@ class Workbench(View):
         picture = self._live_page.picture
         states = () if picture is None else (picture.first, picture.last)
         return {**super()._traits_to_save(), "texts": [printed(state) for state in states]}
+
+
+def _source(given: object, program: Workload) -> str:
+    """Return Python for a workload: by the notebook's own name for it, if it has one; `w` for an unknown one."""
+    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    names: dict[str, object] = {} if shell is None else dict(shell.user_ns)
+    name = next((name for name, value in names.items() if value is given and not name.startswith("_")), "")
+    if name:
+        return name if isinstance(given, Workload) else f"wb.load({name})"
+    if program.sample:
+        sample, options = parsed(program.sample)
+        return f"wb.samples.load({', '.join([repr(sample), *(f'{key}={value!r}' for key, value in options.items())])})"
+    return f"wb.load({given!r})" if isinstance(given, (str, Path)) and len(str(given)) <= SHORT else "w"
 
 
 def _with_main(workload: Workload) -> Workload:
