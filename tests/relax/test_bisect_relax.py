@@ -66,3 +66,19 @@ def test_wrong_python_function_is_found() -> None:
     step = found.trace.steps[found.step]
     assert step.name == "<wrong>"
     assert {step.after.nodes[id].op.rpartition(".")[2] for id in found.selection["after"]} >= {"negative"}
+
+
+def unbound(module: tvm.IRModule) -> tvm.IRModule:
+    """Leave out the first binding, whose variable is then used and not bound."""
+    main = module["main"]
+    blocks = main.body.blocks
+    body = relax.SeqExpr([relax.DataflowBlock(list(blocks[0].bindings)[1:]), *blocks[1:]], main.body.body)
+    return tvm.IRModule({"main": relax.Function(main.params, body, main.ret_ty, attrs=main.attrs)})
+
+
+def test_pass_that_breaks_the_module_is_named_with_the_reason() -> None:
+    pipeline = wb.Pipeline(["CanonicalizeBindings", unbound, "DeadCodeElimination"])
+    found = wb.bisect(wb.samples.load("parallel_cast"), "crash", pipeline)
+    assert found.passes == ("<unbound>",)
+    assert "the result of <unbound> is not well-formed: " in str(found)
+    assert "is not defined" in found.broken

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from workbench.debugging.bisect.changes import Change, Changes
 from workbench.debugging.bisect.fused_edges import FUSION, Cuttable, cuttable
 from workbench.debugging.bisect.probing import Probe
-from workbench.debugging.bisect.variants import variant_of
+from workbench.debugging.bisect.variants import Variant, variant_of
 from workbench.debugging.symptoms import UNKNOWN
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
@@ -104,7 +104,7 @@ class Culprit:
         """
         if self.config is None:
             raise WorkbenchError(f"there is nothing to trace: {self._sentence()}")
-        variant = variant_of(self.workload, self.changes, self._made)
+        variant = self._variant
         if variant.pipeline is not None:
             runner = Runner(self.workload, None if variant.has_functions else SECONDS)
             return runner.run(variant.pipeline, variant.config.opt_level)
@@ -138,6 +138,18 @@ class Culprit:
                 return {"before": [checked.first.before], "after": [checked.first.after]}
         return _changed(self.trace.steps[self.step])
 
+    @cached_property
+    def broken(self) -> str:
+        """The pass whose result is not well-formed, with TVM's reason; empty if there is none, and for other symptoms than a crash."""
+        pipeline = None if self.symptom != "crash" or self.config is None else self._variant.pipeline
+        if pipeline is None:
+            return ""
+        try:
+            steps = Runner(self.workload, SECONDS).run(pipeline, self._variant.config.opt_level).steps
+        except WorkbenchError:  # only this process has the pass
+            return ""
+        return next((f"the result of {step.name} is not well-formed: {step.flaw}" for step in steps if step.flaw), "")
+
     def show(self) -> PassStepper:
         """Open the stepper at the guilty step, with the guilty nodes selected."""
         # the public name, which is imported on first use: this layer knows no widget
@@ -147,7 +159,7 @@ class Culprit:
 
     def __str__(self) -> str:
         """Return the sentences of the result."""
-        return visible("; ".join((self._sentence(), *self.notes)))
+        return visible("; ".join(filter(None, (self._sentence(), self.broken, *self.notes))))
 
     def _repr_html_(self) -> str:
         return html_table(str(self), [probe.to_data() for probe in self.probes])
@@ -156,8 +168,12 @@ class Culprit:
     def _made(self) -> tuple[int, ...]:
         return tuple(self.changes.items.index(change) for change in self.guilty)
 
+    @cached_property
+    def _variant(self) -> Variant:
+        return variant_of(self.workload, self.changes, self._made)
+
     def _cuttable(self) -> Cuttable | None:
-        return cuttable(variant_of(self.workload, self.changes, self._made), SECONDS)
+        return cuttable(self._variant, SECONDS)
 
     def _sentence(self) -> str:
         spent = f"{counted(len(self.probes), 'probe')} of {counted(len(self.changes.items), 'change')}"
