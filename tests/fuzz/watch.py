@@ -79,15 +79,17 @@ def _read_all(format: Any, seeds: list[bytes], first: int, last: int, out: int) 
     silent = os.open(os.devnull, os.O_RDWR)
     os.dup2(silent, 1)
     os.dup2(silent, 2)
+    # without TVM all work is in this process, and its processor time does not depend on what else runs
+    clock = time.process_time if any(isinstance(finder, NoTVM) for finder in sys.meta_path) else time.monotonic
     ran = _listen()
     if any(_outcome(format, seed) != "accepted" for seed in seeds):
         os._exit(BAD_SEED)
     for number in range(first, last):
         data = made(format, seeds, number)
         ran.clear()
-        before, began = _peak_mb(), time.monotonic()
+        before, began = _peak_mb(), clock()
         outcome = _outcome(format, data)
-        report = {"seconds": time.monotonic() - began, "mb": _peak_mb() - before, "ran": ran[:3], "outcome": outcome}
+        report = {"seconds": clock() - began, "mb": _peak_mb() - before, "ran": ran[:3], "outcome": outcome}
         os.write(out, json.dumps(report).encode() + b"\n")
     os._exit(0)
 
