@@ -7,6 +7,7 @@ names, spans, attributes, groups and shapes are.
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,17 +16,121 @@ from random import Random
 from typing import Any
 
 HOSTILE = [
-    *("", " ", "%s%s%n", "{0.__class__}", "{{x}}", "$(touch PWNED)", "`touch PWNED`", "a;touch PWNED;b", "-rf", "../../etc/passwd"),
-    *("<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", '"><b>', "&lt;", "]]>", "=1+1", "@SUM(A1)", "+1", "|x|"),
-    *("\x1b[2J", "\x1b]0;x\x07", "\0", "\r\n", "\n# x", "\u202e", "\u200b", "\ufeff", "\u2028", "é", "\U0001f600", "\U000e0041", "a\\"),
-    *("'", '"', "\\n", '"""', "*/", "/*", "#[version", "%0", "@main", "main", "meta[relay.Constant][0]", "__proto__", "constructor"),
-    *("a" * 5000, "/a" * 3000, "a." * 3000, "é" * 3000, "0" * 3000, "(" * 1000, "-" * 3000, "/".join("ab" for _ in range(100))),
+    *(
+        "",
+        " ",
+        "%s%s%n",
+        "{0.__class__}",
+        "{{x}}",
+        "$(touch PWNED)",
+        "`touch PWNED`",
+        "a;touch PWNED;b",
+        "-rf",
+        "../../etc/passwd",
+    ),
+    *(
+        "<img src=x onerror=alert(1)>",
+        "</script><script>alert(1)</script>",
+        '"><b>',
+        "&lt;",
+        "]]>",
+        "=1+1",
+        "@SUM(A1)",
+        "+1",
+        "|x|",
+    ),
+    *(
+        "\x1b[2J",
+        "\x1b]0;x\x07",
+        "\0",
+        "\r\n",
+        "\n# x",
+        "\u202e",
+        "\u200b",
+        "\ufeff",
+        "\u2028",
+        "é",
+        "\U0001f600",
+        "\U000e0041",
+        "a\\",
+    ),
+    *(
+        "'",
+        '"',
+        "\\n",
+        '"""',
+        "*/",
+        "/*",
+        "#[version",
+        "%0",
+        "@main",
+        "main",
+        "meta[relay.Constant][0]",
+        "__proto__",
+        "constructor",
+    ),
+    *(
+        "a" * 5000,
+        "/a" * 3000,
+        "a." * 3000,
+        "é" * 3000,
+        "0" * 3000,
+        "(" * 1000,
+        "-" * 3000,
+        "/".join("ab" for _ in range(100)),
+    ),
 ]
-PLAIN = ["x", "data", "if", "let", "fn", "a.b", "a.0", "_", "x" * 5000, "B9", "True", "Tensor", "a/b", "main", "relay.Constant"]
-IDENTIFIERS = ["x", "cls", "R_", "T1", "main", "é", "ﬁ", "x" * 5000, "_", "__class__", "self", "dtype", "Module_", "lv", "gv"]
+PLAIN = [
+    "x",
+    "data",
+    "if",
+    "let",
+    "fn",
+    "a.b",
+    "a.0",
+    "_",
+    "x" * 5000,
+    "B9",
+    "True",
+    "Tensor",
+    "a/b",
+    "main",
+    "relay.Constant",
+]
+IDENTIFIERS = [
+    "x",
+    "cls",
+    "R_",
+    "T1",
+    "main",
+    "é",
+    "ﬁ",
+    "x" * 5000,
+    "_",
+    "__class__",
+    "self",
+    "dtype",
+    "Module_",
+    "lv",
+    "gv",
+]
 UNARY, BINARY = ("exp", "tanh", "sqrt", "negative", "sigmoid"), ("add", "multiply", "subtract", "maximum")
 SHAPES = [(), (1,), (4,), (2, 3), (0, 3), (1,) * 32, (2**31 - 1,), (2**20, 2**20), (2**40,)]
-AXES = ("sharing", "bodies", "depth", "width", "tuples", "branches", "tokens", "names", "spans", "attributes", "shapes", "calls", "lets")
+AXES = (
+    "sharing",
+    "bodies",
+    "depth",
+    "width",
+    "tuples",
+    "branches",
+    "tokens",
+    "names",
+    "spans",
+    "attributes",
+    "shapes",
+    "calls",
+    "lets",
+)
 
 
 @dataclass
@@ -105,6 +210,11 @@ def bodies(random: Random, made: Program, last: int, count: int, calls: int) -> 
     return made.add("call", (len(made.functions) - 1, [last]))
 
 
+def operands(kind: str, what: Any) -> list[int]:
+    """Return the values that a step takes."""
+    return [what[0]] if kind == "item" else what[1] if kind == "call" else [*what]
+
+
 def drawn_axes(random: Random) -> tuple[str, ...]:
     return tuple(random.sample(AXES, random.choice((1, 1, 2))))
 
@@ -113,7 +223,9 @@ def attributes(random: Random, axes: tuple[str, ...]) -> dict[str, Any]:
     """Attributes as JSON has them."""
     if "attributes" not in axes and random.random() < 0.9:
         return {}
-    value = random.choice((0, -1, 2**62, 0.5, True, None, random.choice(HOSTILE), [1] * size(random, 3000), {"a": {"b": [[]]}}))
+    value = random.choice(
+        (0, -1, 2**62, 0.5, True, None, random.choice(HOSTILE), [1] * size(random, 3000), {"a": {"b": [[]]}})
+    )
     return {random.choice(("axis", "digest ", "drawn", "hash", "kernel_layout", random.choice(HOSTILE))): value}
 
 
@@ -166,9 +278,7 @@ class Relay:
 
     def function(self, head: str, made: Program, named: list[str], before: list[str] | None = None) -> str:
         plain = "names" in self.axes and not named
-        values = [
-            f"%p{at}_{self.random.choice(PLAIN) if plain else ''}" for at in range(made.params)
-        ]
+        values = [f"%p{at}_{self.random.choice(PLAIN) if plain else ''}" for at in range(made.params)]
         params = [f"{each}: {self.type}" for each in values]
         attrs = [f"{key}={json.dumps(value)}" for key, value in self.attributes(made).items()]
         result = f" -> {self.type}" if head.startswith("def") else ""
@@ -176,14 +286,18 @@ class Relay:
         for kind, what in made.steps:
             self.values += 1
             values.append(f"%v{self.values}" if lets else f"%{self.values}")
-            lines.append(f"{'let ' if lets else ''}{values[-1]} = {self.value(kind, what, values, named)}{self.note()};")
+            lines.append(
+                f"{'let ' if lets else ''}{values[-1]} = {self.value(kind, what, values, named)}{self.note()};"
+            )
         body = "\n  ".join([*(before or []), *lines, values[-1]])
         return f"{head}({', '.join([*params, *attrs])}){result} {{\n  {body}\n}}"
 
     def attributes(self, made: Program) -> dict[str, Any]:
         attrs: dict[str, Any] = {"Primitive": 1} if made.kind == "Primitive" else {}
         if made.kind == "Composite":
-            attrs["Composite"] = self.random.choice(("a.b", self.random.choice(HOSTILE))) if "names" in self.axes else "a.b"
+            attrs["Composite"] = (
+                self.random.choice(("a.b", self.random.choice(HOSTILE))) if "names" in self.axes else "a.b"
+            )
         if "attributes" in self.axes:
             attrs["note"] = self.random.choice((1, "x" * size(self.random, 20000), [1] * size(self.random, 3000)))
         return attrs
@@ -217,7 +331,11 @@ class Relay:
 def relax(random: Random) -> bytes:
     axes = drawn_axes(random)
     made = program(random, axes, 500)
-    dims = random.choice([*map(str, SHAPES), '("n", 3)', '("n", "n + 1")', '("n * 1000000", "m")']) if "shapes" in axes else "(2, 3)"
+    dims = (
+        random.choice([*map(str, SHAPES), '("n", 3)', '("n", "n + 1")', '("n * 1000000", "m")'])
+        if "shapes" in axes
+        else "(2, 3)"
+    )
     return Relax(random, axes, f'R.Tensor({dims}, "float32")').module(made).encode()
 
 
@@ -236,7 +354,10 @@ class Relax:
         return "@I.ir_module\nclass Module:\n" + indented("\n".join(texts)) + "\n"
 
     def function(self, called: str, made: Program, named: list[str], before: list[str] | None = None) -> str:
-        params = [f"{called}_{'' if 'names' not in self.axes else self.random.choice(IDENTIFIERS)}p{at}" for at in range(made.params)]
+        params = [
+            f"{called}_{'' if 'names' not in self.axes else self.random.choice(IDENTIFIERS)}p{at}"
+            for at in range(made.params)
+        ]
         values, lines = [*params], [f"R.func_attr({attrs!r})"] if (attrs := self.attributes(made)) else []
         if any(each.startswith("cls") for each in named):
             lines.append("cls = Module")
@@ -263,7 +384,7 @@ class Relax:
     def bound(self, target: str, kind: str, what: Any, values: list[str], named: list[str]) -> list[str]:
         if kind == "if":
             arms = [f"    {target} = R.exp({values[each]})" for each in what]
-            return [f"if R.const(True):", arms[0], "else:", arms[1]]
+            return ["if R.const(True):", arms[0], "else:", arms[1]]
         if kind == "tuple":
             return [f"{target} = ({', '.join(values[each] for each in what)},)"]
         if kind == "item":
@@ -290,11 +411,13 @@ def module_json(random: Random, dialect: str) -> bytes:
         program = relay(random, typed=True, names=False).decode().removeprefix('#[version = "0.0.5"]\n')
         module = tvm.relay.parse('#[version = "0.0.5"]\n' + program)
     else:
-        known = {"I": tvm.script.ir, "R": tvm.script.relax, "T": tvm.script.tir}
+        known = {"I": importlib.import_module("tvm.script.ir"), "R": importlib.import_module("tvm.script.relax")}
         module = tvm.script.from_source(relax(random).decode(), extra_vars=known)
     text = tvm.ir.save_json(module)
     for at in range(random.choice((0, 1, 3))):  # a name that holds a placeholder
-        text = text.replace(f'"{random.choice(("p", "v", "main_p", "main_v"))}{at}', '"' + json.dumps(random.choice(HOSTILE))[1:-1])
+        text = text.replace(
+            f'"{random.choice(("p", "v", "main_p", "main_v"))}{at}', '"' + json.dumps(random.choice(HOSTILE))[1:-1]
+        )
     return text.encode()
 
 
@@ -313,15 +436,15 @@ def graph_data(random: Random) -> dict[str, Any]:
     for at in range(1, count):
         parent = at - 1 if chained else random.choice((0, at - 1, random.randrange(at), None))
         groups.append({"id": at, "kind": random.choice(GROUP_KINDS), "name": name(random, axes, at), "parent": parent})
-    nodes: list[dict[str, Any]] = []
+    kinds = ("param", "constant")
+    nodes: list[dict[str, Any]] = [
+        {"kind": random.choice(kinds), "op": name(random, axes, at), "group": 0} for at in range(made.params)
+    ]
     edges: list[list[int]] = []
-    for at in range(made.params):
-        nodes.append({"kind": random.choice(("param", "constant")), "op": name(random, axes, at), "group": 0})
     for kind, what in made.steps:
-        flat = [each for part in (what if isinstance(what, (list, tuple)) else [what]) for each in (part if isinstance(part, list) else [part])]
-        inputs = [flat[0]] if kind == "item" else flat[1:] if kind == "call" else flat
-        kinds = {"tuple": "tuple", "item": "get_item", "call": "call", "if": "if"}
-        node: dict[str, Any] = {"kind": kinds.get(kind, "op"), "op": kind if kind in BINARY else f"nn.{kind}"}
+        inputs = operands(kind, what)
+        called = {"tuple": "tuple", "item": "get_item", "call": "call", "if": "if"}
+        node: dict[str, Any] = {"kind": called.get(kind, "op"), "op": kind if kind in BINARY else f"nn.{kind}"}
         if random.random() < 0.05:
             node["kind"] = random.choice(KINDS)
         node["type"] = graph_type(random, axes)
@@ -330,7 +453,10 @@ def graph_data(random: Random) -> dict[str, Any]:
         if "names" in axes:
             node |= {"name": random.choice(HOSTILE), "op": random.choice((node["op"], random.choice(HOSTILE)))}
         if "spans" in axes:
-            node |= {"span": random.choice(("/a" * size(random, 3000) + ":0:0", "l.0.q:0:0", random.choice(HOSTILE))), "line": size(random, 10**9)}
+            node |= {
+                "span": random.choice(("/a" * size(random, 3000) + ":0:0", "l.0.q:0:0", random.choice(HOSTILE))),
+                "line": size(random, 10**9),
+            }
             node["scope"] = random.choice(("", "a/b", "a/" * size(random, 3000), random.choice(HOSTILE)))
         node["pattern"] = random.choice((None, 0, 1, 2, 4, 8))
         node["source"] = [random.choice(HOSTILE)] if "names" in axes else []
@@ -347,8 +473,16 @@ def graph_type(random: Random, axes: tuple[str, ...]) -> str:
     if "shapes" not in axes:
         return "Tensor[(2, 3), float32]"
     tensor = f"Tensor[{random.choice(SHAPES)}, float32]"
-    odd = ("", "Tensor[(-1, ?), int4]", f"({', '.join([tensor] * size(random, 300))})", "(" * size(random, 3000), f"Tensor[({'9' * 400}), float32]")
-    return random.choice((tensor, *odd, 'R.Tensor(("n", 4), dtype="float32")', "fn (int8) -> int8", random.choice(HOSTILE)))
+    odd = (
+        "",
+        "Tensor[(-1, ?), int4]",
+        f"({', '.join([tensor] * size(random, 300))})",
+        "(" * size(random, 3000),
+        f"Tensor[({'9' * 400}), float32]",
+    )
+    return random.choice(
+        (tensor, *odd, 'R.Tensor(("n", 4), dtype="float32")', "fn (int8) -> int8", random.choice(HOSTILE))
+    )
 
 
 def saved_graph(random: Random) -> bytes:
@@ -362,14 +496,18 @@ def trace(random: Random, folder: Any) -> bytes:
 
     def state() -> State:
         graph = Graph.from_data({**graph_data(random), "dialect": "relay"})
-        text = random.choice(("", "def @main() {}", "\n" * size(random, 20000), "a " * size(random, 20000), random.choice(HOSTILE)))
+        text = random.choice(
+            ("", "def @main() {}", "\n" * size(random, 20000), "a " * size(random, 20000), random.choice(HOSTILE))
+        )
         return State(None, lambda: graph, lambda: text)
 
     states = [state() for _ in range(random.choice((2, 2, 3)))]
     steps = []
     for at in range(random.choice((1, 3, size(random, 100)))):
         before, after = random.choice(states), random.choice(states)
-        called = random.choice(("FuseOps", "<mine>", "FuseOps{fuse_opt_level=%d}" % size(random, 10**18), f"<{random.choice(HOSTILE)}>"))
+        called = random.choice(
+            ("FuseOps", "<mine>", f"FuseOps{{fuse_opt_level={size(random, 10**18)}}}", f"<{random.choice(HOSTILE)}>")
+        )
         status = random.choice(("changed", "same", "error", "skipped", "off"))
         error = random.choice(HOSTILE) if status == "error" else ""
         steps.append(Step(called, before, after, status, random.random(), error, error, random.choice((0, at % 50))))
@@ -380,10 +518,11 @@ def trace(random: Random, folder: Any) -> bytes:
 def executor(random: Random) -> bytes:
     axes = drawn_axes(random)
     made = program(random, axes, 2000)
-    nodes: list[dict[str, Any]] = [{"op": "null", "name": name(random, axes, at), "inputs": []} for at in range(made.params)]
-    for _, what in made.steps:
-        flat = [each for part in (what if isinstance(what, (list, tuple)) else [what]) for each in (part if isinstance(part, list) else [part])]
-        inputs = [[min(each, len(nodes) - 1), 0, 0] for each in flat] * (size(random, 50) if "width" in axes else 1)
+    nodes: list[dict[str, Any]] = [
+        {"op": "null", "name": name(random, axes, at), "inputs": []} for at in range(made.params)
+    ]
+    for kind, what in made.steps:
+        inputs = [[each, 0, 0] for each in operands(kind, what)] * (size(random, 50) if "width" in axes else 1)
         called = name(random, axes, len(nodes))
         function = random.choice((f"tvmgen_default_fused_{called}", "__nop", "__copy"))
         attrs = {"num_outputs": "1", "num_inputs": str(len(inputs)), "flatten_data": "0", "func_name": function}
@@ -425,7 +564,9 @@ def onnx_model(random: Random) -> bytes:
             if kind == "call":
                 called, arguments, domain = f"F{what[0]}", what[1], "own"
             labelled = f"{scope}/{name(random, axes, len(values))}"
-            nodes.append(helper.make_node(called, [values[each] for each in arguments], [values[-1]], labelled, domain=domain))
+            nodes.append(
+                helper.make_node(called, [values[each] for each in arguments], [values[-1]], labelled, domain=domain)
+            )
         return nodes, values[-1]
 
     params = [f"{name(random, axes, at)}_{at}" for at in range(made.params)]
@@ -434,7 +575,9 @@ def onnx_model(random: Random) -> bytes:
     if "shapes" in axes and random.random() < 0.3:
         shape = ["n", 3]
     values = [helper.make_tensor_value_info(each, TensorProto.FLOAT, shape) for each in params]
-    graph = helper.make_graph(nodes, name(random, axes, 0), values, [helper.make_tensor_value_info(last, TensorProto.FLOAT, None)])
+    graph = helper.make_graph(
+        nodes, name(random, axes, 0), values, [helper.make_tensor_value_info(last, TensorProto.FLOAT, None)]
+    )
     functions = []
     for at, each in enumerate(made.functions):
         inner, end = body(each, ["p"], "i")

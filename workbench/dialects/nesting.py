@@ -17,9 +17,9 @@ from workbench.wording import counted
 FIELDS = 100_000
 "that all types of a program may have when printed"
 MOST_COPIES = 50_000
-"""Values of repeated bodies that are drawn at their calls. Relax shares equal kernels among layers, so a fused model repeats nearly all of
-its nodes: BERT of 12 layers repeats 672."""
-DRAWN_ONCE = {"drawn": f"once: at each call, it and others would make more than {MOST_COPIES:,} nodes"}
+"""Values of repeated bodies that are drawn at their calls, each counted once for every repeated body around it. Relax shares equal
+kernels among layers, so a fused model repeats nearly all of its nodes: BERT of 12 layers repeats 672."""
+DRAWN_ONCE = {"drawn": "once: the calls of functions, drawn in place, would repeat too many nodes"}
 "an attribute of the box of a function that is drawn by itself, though others like it are drawn where they are called"
 FIELDS_PER_EXPRESSION = 100
 "that they may have beyond that, on average over the expressions whose type has parts"
@@ -77,15 +77,15 @@ class Copies:
     def __init__(self) -> None:
         self.left = MOST_COPIES
 
-    def add(self) -> None:
-        """Count one value that is drawn again.
+    def add(self, around: int) -> None:
+        """Count one value with so many repeated bodies around it.
 
         Raises
         ------
         TooManyCopies
             There are more than MOST_COPIES.
         """
-        self.left -= 1
+        self.left -= around
         if self.left < 0:
             raise TooManyCopies
 
@@ -96,7 +96,7 @@ def drawn_once(graph: Graph) -> list[str]:
     if not names:
         return []
     shown = f"{counted(len(names), 'function')}, the first {visible(names[0][:40])}"
-    return [f"drawn once and not at each call, which draws more than {MOST_COPIES:,} nodes: {shown}"]
+    return [f"drawn once and not at each call, which would repeat too many nodes: {shown}"]
 
 
 def drive(start: Iterator[Any]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from workbench.analysis.tensors import tensor, tensors
 from workbench.dialects import arrays
 from workbench.dialects.base import Workload
+from workbench.dialects.nesting import drive
 from workbench.graph.model import Graph, Node
 
 FILLED = 1
@@ -74,13 +75,14 @@ def _operators(graph: Graph) -> int:
             calls.setdefault(home, []).append(functions[node.op])
     total: dict[int, int] = {}
 
-    def count(group: int) -> int:
+    def count(group: int) -> Iterator[Any]:
         if group not in total:
             total[group] = own[group]
-            total[group] += sum(count(each) for each in calls.get(group, ()))
+            for each in calls.get(group, ()):
+                total[group] += yield count(each)
         return total[group]
 
-    return count(next(iter(functions.values())))
+    return drive(count(next(iter(functions.values()))))
 
 
 def has_empty(graph: Graph) -> bool:

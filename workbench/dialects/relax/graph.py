@@ -103,8 +103,9 @@ class _Env:
         self.outer = outer
         self.shared = outer is not None and outer.shared
         "inside a function that every call of its kind shares: its variables have the names of one of them"
-        self.repeated = repeated or (outer is not None and outer.repeated)
-        "inside a function that was drawn at another call"
+        above = 0 if outer is None else outer.repeated
+        self.repeated = above + (repeated or above > 0)
+        "bodies around it that were drawn at another call"
         self.values: dict[int, int] = {}
         self.functions: dict[int, relax.Function] = {}
 
@@ -238,8 +239,7 @@ class _Walk:
             number = self.blocks if isinstance(block, relax.DataflowBlock) else -self.blocks
             for binding in block.bindings:
                 variable, value = binding.var, binding.value
-                if env.repeated:
-                    self.copies.add()
+                self.copies.add(env.repeated)
                 if self.is_in_place(value):
                     env.functions[identity(variable)] = value
                     continue
@@ -278,8 +278,7 @@ class _Walk:
                     stack.extend(reversed(waiting))
                     continue
                 made = self.leaf(current, inputs, env, bound)
-            if env.repeated:
-                self.copies.add()
+            self.copies.add(env.repeated)
             env.values[identity(current)] = made
             self.show(current, made)
             stack.pop()

@@ -110,8 +110,9 @@ class _Env:
         self.group = group
         self.block = block
         self.outer = outer
-        self.repeated = repeated or (outer is not None and outer.repeated)
-        "inside a function that was drawn at another call"
+        above = 0 if outer is None else outer.repeated
+        self.repeated = above + (repeated or above > 0)
+        "bodies around it that were drawn at another call"
         self.values: dict[Expr, int] = {}
 
     def find(self, expr: Expr) -> int | None:
@@ -235,8 +236,7 @@ class _Walk:
                     stack.extend((arg, self.home(arg, here)) for arg in reversed(waiting))
                     continue
                 node = self.leaf(current, here)
-            if here.repeated:
-                self.copies.add()
+            self.copies.add(here.repeated)
             here.values[current] = node
             stack.pop()
         found = env.find(expr)
@@ -281,8 +281,7 @@ class _Walk:
         while expr.kind == "let":
             variable, value, body = expr.args
             node = yield self.value(value, env)
-            if env.repeated:
-                self.copies.add()
+            self.copies.add(env.repeated)
             env.values[variable] = node
             self.hold(node, "let", self.shown(variable))
             expr = body
