@@ -28,7 +28,7 @@ LARGEST = 1 << 31
 "bytes of a file, the limit of protobuf; weights may be in other files"
 LONGEST = 10_000
 "characters of an entry of metadata_props that is read; Python's parser reads it recursively"
-_FEW_NODES, _NODES_PER_NODE = 10_000, 20
+_FEW_NODES, _NODES_PER_NODE = 2_000, 20
 "most nodes of a model whose functions are inlined, beyond those that its nodes justify: each function can call others many times"
 _VERSION = re.compile(r"_impl_v(\d+)")
 _SETTINGS = {"Resize", "Upsample", "Clip", "Pad", "Dropout", "QuantizeLinear", "DequantizeLinear", "Range", "OneHot"}
