@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_graphs import graphs, json_values
 
+import workbench as wb
 from workbench.errors import LoadError
 from workbench.graph.json import DEEPEST
 from workbench.graph.model import Graph, GraphBuilder
@@ -18,6 +19,12 @@ from workbench.widgets.payload import encode_graph
 @given(graphs())
 def test_reads_back_equal(graph):
     assert Graph.from_json(graph.to_json()) == graph
+
+
+def test_load_all_reads_a_saved_graph():
+    builder = GraphBuilder("g", "relay")
+    builder.node("op", "exp")
+    assert [each.graph for each in wb.load_all(builder.build().to_json())] == [builder.build()]
 
 
 @given(graphs())

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from workbench.debugging.reduce.size import count_operators
 from workbench.graph.diff import diff
 from workbench.graph.layers import layered_pair
 from workbench.graph.model import Graph, GraphBuilder
@@ -115,3 +116,12 @@ def test_a_dot_of_layers_holds_kernels_with_lower_ids() -> None:
     builder.group("scope", "layer", None)
     builder.node("op", "relax.nn.relu", [], group=kernel)
     assert builder.build().to_graphviz().source.index("cluster_1") < builder.build().to_graphviz().source.index("relu")
+
+
+def test_a_long_chain_of_functions_is_counted_without_recursion() -> None:
+    builder = GraphBuilder("calls", "relay")
+    for at in range(2000):
+        group = builder.group("function", f"f{at}", None)
+        builder.node("call", f"@f{at + 1}", group=group)
+    builder.node("op", "exp", group=group)
+    assert count_operators(builder.build()) == 1

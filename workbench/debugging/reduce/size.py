@@ -54,13 +54,13 @@ def size_of(workload: Workload) -> Size:
         own = node.op in given if node.kind == "param" else node.kind == "constant" and not is_filled(node)
         values += count if own else 0
     functions = sum(group.kind in _FUNCTIONS for group in graph.groups) - 1
-    return Size(_operators(graph), max(0, functions), elements, values, types, len(workload.text()))
+    return Size(count_operators(graph), max(0, functions), elements, values, types, len(workload.text()))
 
 
 _FUNCTIONS = ("function", "primitive", "composite", "external")
 
 
-def _operators(graph: Graph) -> int:
+def count_operators(graph: Graph) -> int:
     """Return the number of operators those of a function at each of its calls; a call within itself counts once."""
     if not any(node.kind == "call" for node in graph.nodes):
         return len(graph.ops)
