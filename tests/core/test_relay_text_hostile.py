@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+from doubling import LEVELS, PROGRAMS, check
 
 from workbench.dialects.relay.parser import parse
 from workbench.dialects.relay.parser.metadata import constants
-from workbench.dialects.relay.paste.reading import read_all
+from workbench.dialects.relay.paste.reading import read_all, text_only
 from workbench.errors import LoadError, ParseError
 
 MANY = 20_000
@@ -58,3 +61,8 @@ def test_damaged_metadata(metadata: str) -> None:
 def test_an_index_of_a_constant_is_text() -> None:
     module = parse(f"def @main() {{ meta[relay.Constant][{'9' * 6000}] }}")
     assert len(module.constants) == 1
+
+
+@pytest.mark.parametrize("make", PROGRAMS["relay"])
+def test_bodies_that_double_are_drawn_once(make: Callable[[int], str]) -> None:
+    check(text_only(read_all(make(LEVELS))[0], "text", "a test"))
