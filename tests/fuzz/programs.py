@@ -7,7 +7,6 @@ names, spans, attributes, groups and shapes are.
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -411,7 +410,7 @@ def module_json(random: Random, dialect: str) -> bytes:
         program = relay(random, typed=True, names=False).decode().removeprefix('#[version = "0.0.5"]\n')
         module = tvm.relay.parse('#[version = "0.0.5"]\n' + program)
     else:
-        known = {"I": importlib.import_module("tvm.script.ir"), "R": importlib.import_module("tvm.script.relax")}
+        known = {"I": tvm.script.ir, "R": tvm.script.relax}
         module = tvm.script.from_source(relax(random).decode(), extra_vars=known)
     text = tvm.ir.save_json(module)
     for at in range(random.choice((0, 1, 3))):  # a name that holds a placeholder
