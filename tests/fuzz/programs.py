@@ -331,7 +331,7 @@ def relax(random: Random) -> bytes:
     axes = drawn_axes(random)
     made = program(random, axes, 500)
     dims = (
-        random.choice([*map(str, SHAPES), '("n", 3)', '("n", "n + 1")', '("n * 1000000", "m")'])
+        random.choice([*map(str, SHAPES), '("n", 3)', '("n", "n + 1")', '("n", "n * 1000000")'])
         if "shapes" in axes
         else "(2, 3)"
     )
