@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { column, decode, text } from "./payload.ts";
-import { payload } from "./testing.ts";
+import { type GroupSpec, payload } from "./testing.ts";
 
 test("a column is read from a view that is not aligned", () => {
   const bytes = new Uint8Array(13);
@@ -48,4 +48,17 @@ test("columns of different length and ids outside the graph are refused in words
   astray.edge.source = [7];
   assert.throws(() => decode(astray), /not in it/);
   assert.throws(() => decode({ ...payload([]), version: 9 }), /version 1/);
+});
+
+test("boxes inside themselves or inside too many others are refused in words, and at once", () => {
+  const tower = (count: number) =>
+    payload(
+      [{ label: "x", group: count - 1 }],
+      Array.from({ length: count }, (_, at): GroupSpec => ({ kind: "function", name: "f", parent: at - 1 })),
+    );
+  assert.equal(decode(tower(100)).groupCount, 100);
+  assert.throws(() => decode(tower(2000)), /inside 100 others/);
+  const ring = tower(2);
+  ring.group.parent = [1, 0];
+  assert.throws(() => decode(ring), /inside itself/);
 });

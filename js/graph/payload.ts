@@ -127,6 +127,10 @@ function check(graph: Graph): void {
     below(graph.group, g) &&
     below(graph.groupParent, g);
   if (!inside) throw new Error("The graph refers to a node or group that is not in it.");
+  // Python leaves out deeper boxes
+  for (let box = 0; box < g; box++)
+    for (let at = box, depth = 0; at >= 0; at = graph.groupParent[at] ?? -1)
+      if (depth++ > 99) throw new Error("A box of the graph is inside itself, or inside 100 others.");
 }
 
 /** A string of the table; "" where there is none. */

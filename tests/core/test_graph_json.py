@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_graphs import graphs, json_values
 
+import workbench as wb
 from workbench.errors import LoadError
+from workbench.graph.json import DEEPEST
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.widgets.payload import encode_graph
 
@@ -17,6 +19,12 @@ from workbench.widgets.payload import encode_graph
 @given(graphs())
 def test_reads_back_equal(graph):
     assert Graph.from_json(graph.to_json()) == graph
+
+
+def test_load_all_reads_a_saved_graph():
+    builder = GraphBuilder("g", "relay")
+    builder.node("op", "exp")
+    assert [each.graph for each in wb.load_all(builder.build().to_json())] == [builder.build()]
 
 
 @given(graphs())
@@ -41,6 +49,15 @@ def test_other_text_is_a_load_error(text):
 def test_deeply_nested_json_is_a_load_error(depth):
     with pytest.raises(LoadError):
         Graph.from_json("[" * depth + "]" * depth)
+
+
+@pytest.mark.parametrize("parent", [lambda at: at - 1 if at else None, lambda at: (at + 1) % DEEPEST])
+def test_groups_too_deep_or_in_a_ring_are_a_load_error(parent):
+    data = GraphBuilder("g", "relay").build().to_data()
+    data["groups"] = [{"id": at, "kind": "function", "name": "f", "parent": parent(at)} for at in range(DEEPEST)]
+    deeper = {"id": DEEPEST, "kind": "function", "name": "f", "parent": DEEPEST - 1}
+    with pytest.raises(LoadError, match=r"damaged|2,200 others"):
+        Graph.from_data({**data, "groups": [*data["groups"], deeper]})
 
 
 @pytest.mark.parametrize("version", [0, 2, "1", None, 1.5])

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from workbench.debugging.reduce.size import count_operators
 from workbench.graph.diff import diff
 from workbench.graph.layers import layered_pair
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.graph.scopes import DEPTH, path_of
+from workbench.widgets.payload import DEEPEST, encode_graph
 
 
 def lines(run: Callable[[], object]) -> int:
@@ -82,6 +84,8 @@ WORK: dict[str, tuple[Callable[[int], Graph], Callable[[Graph], object]]] = {
     "layers of two nested graphs": (nested, layer_both),
     "layers of many functions": (many, lambda graph: graph.layered),
     "layers of deep scopes": (scoped, lambda graph: graph.layered),
+    "dot of nested groups": (nested, lambda graph: graph.to_graphviz().source),
+    "payload of nested groups": (nested, encode_graph),
     "diff of wide operators": (wide, lambda graph: diff(graph, wide(len(graph.edges), "relax.multiply"))),
     "diff of a lost operand": (wide, lambda graph: diff(graph, wide(len(graph.edges) - 1))),
 }
@@ -96,3 +100,28 @@ def test_work_is_in_proportion_to_size(name: str) -> None:
 
 def test_inner_scopes_are_left_out_of_a_deep_path() -> None:
     assert path_of(scoped(200).nodes[-1]) == ("a",) * DEPTH
+
+
+def test_the_page_gets_boxes_of_bounded_depth() -> None:
+    sent = encode_graph(nested(2000))
+    assert "group" in sent
+    assert "node" in sent
+    assert len(sent["group"]["id"]) == 4 * DEEPEST
+    assert sent["node"]["group"][4:] == (DEEPEST - 1).to_bytes(4, "little")
+
+
+def test_a_dot_of_layers_holds_kernels_with_lower_ids() -> None:
+    builder = GraphBuilder("layered", "relax")
+    kernel = builder.group("primitive", "fused", 1)
+    builder.group("scope", "layer", None)
+    builder.node("op", "relax.nn.relu", [], group=kernel)
+    assert builder.build().to_graphviz().source.index("cluster_1") < builder.build().to_graphviz().source.index("relu")
+
+
+def test_a_long_chain_of_functions_is_counted_without_recursion() -> None:
+    builder = GraphBuilder("calls", "relay")
+    for at in range(2000):
+        group = builder.group("function", f"f{at}", None)
+        builder.node("call", f"@f{at + 1}", group=group)
+    builder.node("op", "exp", group=1999)
+    assert count_operators(builder.build()) == 1

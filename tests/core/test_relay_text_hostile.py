@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+from doubling import LEVELS, PROGRAMS, check
 
 from workbench.dialects.relay.parser import parse
 from workbench.dialects.relay.parser.metadata import constants
-from workbench.dialects.relay.paste.reading import read_all
+from workbench.dialects.relay.paste.reading import read_all, text_only
 from workbench.errors import LoadError, ParseError
 
 MANY = 20_000
@@ -23,6 +26,7 @@ def nested(begin: str, end: str, count: int, inside: str = "%x") -> str:
         ("fn (%y: int32) { ", " }(%x)"),
         ("if (%x) { ", " } else { %x }"),
         ("if (%x) { %x } else { ", " }"),
+        ("if (%x) { %x } else ", ""),
         ("let %a = ", "; %a"),
         ("(let %a = %x; ", ")"),
         ("match (%x) { A => { ", " } }"),
@@ -30,13 +34,10 @@ def nested(begin: str, end: str, count: int, inside: str = "%x") -> str:
 )
 def test_nested_blocks_are_read_or_refused(begin: str, end: str) -> None:
     for read in (parse, read_all):
-        assert read(nested(begin, end, 1500))
+        inside = "%x" if end else "{ %x }"
+        assert read(nested(begin, end, 1500, inside))
         with pytest.raises(ParseError, match="at most 2,000 functions and branches"):
-            read(nested(begin, end, 4000))
-
-
-def test_a_chain_of_else_if_ends_without_recursion() -> None:
-    assert parse(nested("if (%x) { %x } else ", "", MANY, "if (%x) { %x } else { %x }"))
+            read(nested(begin, end, 4000, inside))
 
 
 @pytest.mark.parametrize("place", ["def @main(%x: int32, A={}) {{ %x }}", "def @main(%x: int32) {{ f(%x, a={}) }}"])
@@ -60,3 +61,8 @@ def test_damaged_metadata(metadata: str) -> None:
 def test_an_index_of_a_constant_is_text() -> None:
     module = parse(f"def @main() {{ meta[relay.Constant][{'9' * 6000}] }}")
     assert len(module.constants) == 1
+
+
+@pytest.mark.parametrize("make", PROGRAMS["relay"])
+def test_bodies_that_double_are_drawn_once(make: Callable[[int], str]) -> None:
+    check(text_only(read_all(make(LEVELS))[0], "text", "a test"))

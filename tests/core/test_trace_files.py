@@ -43,6 +43,21 @@ def trace() -> Trace:
     return Trace("t", "relay", steps, first, 2)
 
 
+def test_a_trace_ends_with_the_pass_that_ends_last() -> None:
+    first, second = state("exp"), state("log")
+    steps = (Step("Outer", first, second, "changed"), Step("Inner", first, first, "same", depth=1))
+    trace = Trace("t", "relay", steps, first, 2)
+    assert trace.end is second
+    assert trace.diff.edits
+
+
+def test_two_states_are_compared_once() -> None:
+    first, second = state("exp"), state("log")
+    steps = [Step("A", first, second, "changed"), Step("B", second, first, "changed")] * 2
+    trace = Trace("t", "relay", tuple(replace(step) for step in steps), first, 2)
+    assert trace.steps[0].diff is trace.steps[2].diff is trace.transitions[2].diff
+
+
 def test_what_is_saved_opens_equal(trace: Trace, tmp_path: Path) -> None:
     opened = Trace.open(trace.save(tmp_path / "t.wbtrace"))
     assert (opened.name, opened.dialect, opened.opt_level) == ("t", "relay", 2)

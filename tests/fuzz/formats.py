@@ -12,12 +12,13 @@ import struct
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
+import programs
 from mutations import mutate_bytes, mutate_json, mutate_text
 
 import workbench as wb
@@ -81,6 +82,21 @@ def use_graph(read: Graph) -> None:
 
 def read_graph(data: bytes) -> None:
     use_graph(wb.load(text_of(data)).graph)
+
+
+def use_program(graph: Graph) -> None:
+    """Do what a user does with a graph: look at it, export it, ask for fusion, branches, chains and regions."""
+    bare = replace(graph, ask_after=None)  # no build, no pass of TVM
+    use_graph(bare)
+    wb.GraphView(bare).save(FOLDER / "program.html")
+    for ask in (wb.explain_fusion, wb.regions, wb.parallel_branches, wb.constant_chains):
+        str(ask(bare))
+
+
+def read_program(data: bytes) -> None:
+    for workload in wb.load_all(text_of(data)):
+        use_program(workload.graph)
+        repr(workload)
 
 
 def traces() -> list[bytes]:
@@ -416,6 +432,10 @@ def _other(random: Random, value: Any) -> Any:
     return changed.decode(errors="replace") if isinstance(value, str) else mutate_bytes(random, [value or b"\0"])
 
 
+def read_onnx_program(data: bytes) -> None:
+    use_program(wb.load(written(data, "m.onnx")).graph)
+
+
 def read_onnx(data: bytes) -> None:
     assert wb.load(written(data, "m.onnx")).graph.nodes is not None
 
@@ -460,3 +480,21 @@ FORMATS = {
     "ONNX": Format(onnx_models, mutate_onnx, read_onnx),
 }
 "name -> how it is fuzzed; text and module JSON are those of the dialect that is installed"
+
+
+def hostile(name: str, seeds: Callable[[], list[bytes]], read: Callable[[bytes], None] = read_program) -> Format:
+    """A format of programs made anew; the seeds are read first, so that what is read later finds all imported."""
+    return Format(seeds, lambda random, _: programs.MAKERS[name](random), read)
+
+
+FORMATS |= {
+    "hostile pasted Relay text": hostile("pasted Relay text", pastes),
+    "hostile relay text": hostile("relay text", texts),
+    "hostile relax text": hostile("relax text", texts),
+    "hostile relay module JSON": hostile("relay module JSON", modules),
+    "hostile relax module JSON": hostile("relax module JSON", modules),
+    "hostile graph JSON": hostile("graph JSON", FORMATS["graph JSON"].seeds),
+    "hostile executor JSON": hostile("executor JSON", FORMATS["executor JSON"].seeds),
+    "hostile ONNX": hostile("ONNX", onnx_models, read_onnx_program),
+    "hostile trace": Format(traces, lambda random, _: programs.trace(random, FOLDER), read_trace),
+}

@@ -18,15 +18,19 @@ import pytest
 from breadth import seeds
 
 HERE = Path(__file__).parent
-INPUTS = 1000
-MODELS = 120
+INPUTS = 500
+MODELS = 80
 "inputs of ONNX: a converter of TVM reads each, most of a second long"
+PROGRAMS = 150
+BUILT = 25
+"hostile programs of a format, and of one that TVM reads"
 SECONDS = 1500
 WITHOUT_TVM = (
     *("graph JSON", "trace", "executor JSON", "parameters", "trial log", "store", "remarks", "tracker's answers"),
     # a function in 3,000 others ends in a RecursionError; strike the mark out when the reader of Relay text bounds its depth
     "pasted Relay text",
 )
+HOSTILE_WITHOUT_TVM = ("graph JSON", "trace", "executor JSON", "pasted Relay text")
 pytestmark = pytest.mark.long
 
 
@@ -77,3 +81,21 @@ def test_mutated_programs_are_read_or_refused(
     name: str, dialect: str, tmp_path: Path, tell: Callable[[object], None]
 ) -> None:
     check(fuzzed(name, tmp_path, tell, dialect))
+
+
+def check_hostile(found: dict[str, Any]) -> None:
+    assert 2 * found["accepted"] > found["inputs"], "programs that are refused show little"
+    check({**found, "refused": 1})
+
+
+@pytest.mark.parametrize("name", HOSTILE_WITHOUT_TVM)
+def test_hostile_programs_are_shown(name: str, tmp_path: Path, tell: Callable[[object], None]) -> None:
+    check_hostile(fuzzed(f"hostile {name}", tmp_path, tell, inputs=PROGRAMS))
+
+
+@pytest.mark.parametrize("name", ["text", "module JSON", "ONNX"])
+def test_hostile_programs_are_shown_with_tvm(
+    name: str, dialect: str, tmp_path: Path, tell: Callable[[object], None]
+) -> None:
+    called = name if name == "ONNX" else f"{dialect} {name}"
+    check_hostile(fuzzed(f"hostile {called}", tmp_path, tell, dialect, BUILT))

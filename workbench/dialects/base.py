@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.dialects import registry
+from workbench.dialects.nesting import drawn_once
 from workbench.errors import LoadError, WorkbenchError, instead
 from workbench.graph.after import After
 from workbench.graph.model import Graph
@@ -112,6 +113,7 @@ class Workload:
         """The neutral graph of the module; built once."""
         if self._graph is None:
             self._graph = runnable(registry.dialect_of(self).frontend.graph(self.module, self.name), self)
+            self.notes += drawn_once(self._graph)
         return self._graph
 
     @property

@@ -1,6 +1,7 @@
-"""Programs that nest deeply: recursion without the interpreter's stack, and a bound on the types of nested tuples.
+"""Programs that nest deeply: recursion without the interpreter's stack, and bounds on what a few lines can repeat.
 
-A few lines of nested tuples make types that TVM prints with millions of fields.
+A few lines of nested tuples make types that TVM prints with millions of fields, and 24 functions that each call the one before
+twice make 2^24 bodies where each body is drawn at its call.
 """
 
 from __future__ import annotations
@@ -9,9 +10,17 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 from workbench.errors import LoadError
+from workbench.graph.model import Graph
+from workbench.terminal import visible
+from workbench.wording import counted
 
 FIELDS = 100_000
 "that all types of a program may have when printed"
+MOST_COPIES = 50_000
+"""Values of repeated bodies that are drawn at their calls, each counted once for every repeated body around it. Relax shares equal
+kernels among layers, so a fused model repeats nearly all of its nodes: BERT of 12 layers repeats 672."""
+DRAWN_ONCE = {"drawn": "once: the calls of functions, drawn in place, would repeat too many nodes"}
+"an attribute of the box of a function that is drawn by itself, though others like it are drawn where they are called"
 FIELDS_PER_EXPRESSION = 100
 "that they may have beyond that, on average over the expressions whose type has parts"
 
@@ -56,6 +65,38 @@ def _too_large() -> LoadError:
         "the types of this program have too many fields to be printed, because tuples in it hold one another many times; "
         "give the tensors one by one"
     )
+
+
+class TooManyCopies(Exception):
+    """Functions that are called more than once would be drawn too often."""
+
+
+class Copies:
+    """A count of what is drawn again, of functions that were drawn at another call."""
+
+    def __init__(self) -> None:
+        self.left = MOST_COPIES
+
+    def add(self, around: int) -> None:
+        """Count one value with so many repeated bodies around it.
+
+        Raises
+        ------
+        TooManyCopies
+            There are more than MOST_COPIES.
+        """
+        self.left -= around
+        if self.left < 0:
+            raise TooManyCopies
+
+
+def drawn_once(graph: Graph) -> list[str]:
+    """Return a note that names the functions drawn by themselves, none where every one is drawn at its calls."""
+    names = [group.name for group in graph.groups if group.attrs.get("drawn") == DRAWN_ONCE["drawn"]]
+    if not names:
+        return []
+    shown = f"{counted(len(names), 'function')}, the first {visible(names[0][:40])}"
+    return [f"drawn once and not at each call, which would repeat too many nodes: {shown}"]
 
 
 def drive(start: Iterator[Any]) -> Any:

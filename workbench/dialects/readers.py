@@ -173,7 +173,7 @@ def load_all(
     path = as_path(source)
     if path is not None and path.suffix in PASTES:
         loaded = _read(path, file_text(path), params, name or path.stem, converter)
-    elif path is None and isinstance(source, str):
+    elif path is None and isinstance(source, str) and not source.lstrip().startswith("{"):
         loaded = _read(None, source, params, name or "text", converter)
     else:
         loaded = [load(source, params, name=name, converter=converter)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
@@ -94,11 +94,25 @@ def _fill(dot: graphviz.Digraph, graph: Graph, prefix: str, marks: Mapping[int, 
             look["style"] = "rounded,filled,dashed"
         sign = "" if mark is None else MARKS[mark]["sign"]
         place.node(f"{prefix}{node.id}", graphviz.escape(sign + _label(node)), **look)
-    # parents come before their children, so a backward walk closes the innermost first
-    for group in reversed(graph.groups):
-        (dot if group.parent is None else clusters[group.parent]).subgraph(clusters[group.id])
+    dot.body.extend(_nested(graph, clusters))
     for edge in graph.edges:
         dot.edge(f"{prefix}{edge.source}", f"{prefix}{edge.target}")
+
+
+def _nested(graph: Graph, clusters: Mapping[int, graphviz.Digraph]) -> Iterator[str]:
+    """Yield the lines of each cluster inside those around it; `Digraph.subgraph` copies and indents them at each level."""
+    inner: dict[int | None, list[int]] = {}
+    for group in graph.groups:
+        inner.setdefault(group.parent, []).append(group.id)
+    waiting: list[int | str] = [*reversed(inner.get(None, ()))]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+            continue
+        yield f"\tsubgraph {clusters[one].name} {{\n"
+        yield from clusters[one].body
+        waiting += ["\t}\n", *reversed(inner.get(one, ()))]
 
 
 def _marks(diff: GraphDiff) -> tuple[dict[int, str], dict[int, str]]:

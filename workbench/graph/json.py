@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 FORMAT = "tvm-workbench graph"
 VERSION = 1
+DEEPEST = 2200
+"groups in groups: what the reader of Relay text takes, and layers around them"
 
 
 def dumps(graph: Graph) -> str:
@@ -192,15 +194,24 @@ def _sound_group(group: Group, place: int, nodes: int, groups: int) -> bool:
 
 
 def _nest(groups: tuple[Group, ...]) -> bool:
-    """Return whether no group is inside itself. A layer comes after its kernels, so a parent may come later."""
-    sound: set[int | None] = {None}
+    """Return whether no group is inside itself. A layer comes after its kernels, so a parent may come later.
+
+    Raises
+    ------
+    LoadError
+        Groups are nested deeper than DEEPEST.
+    """
+    depth: dict[int | None, int] = {None: 0}
     for group in groups:
-        above: dict[int | None, None] = {}
+        above: dict[int, None] = {}
         at: int | None = group.id
-        while at not in sound:
-            if at in above:
+        while at not in depth:
+            if at is None or at in above:
                 return False
             above[at] = None
-            at = groups[at].parent if at is not None else None
-        sound.update(above)
+            at = groups[at].parent
+        for inner in reversed(above):
+            depth[inner] = depth[groups[inner].parent] + 1
+    if max(depth.values()) > DEEPEST:
+        raise LoadError(f"this saved graph has a group in more than {DEEPEST:,} others; save it with fewer")
     return True

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from workbench.errors import WorkbenchError
 from workbench.graph.changes import GraphDiff
-from workbench.graph.diff import diff
 from workbench.graph.model import Graph
 from workbench.terminal import visible
 
@@ -48,10 +47,10 @@ class Transition:
     before: State
     after: State
 
-    @cached_property
+    @property
     def diff(self) -> GraphDiff:
         """The changes."""
-        return diff(self.before.graph, self.after.graph)
+        return self.before.diff(self.after)
 
     @cached_property
     def forward(self) -> Images:

@@ -38,6 +38,7 @@ class State:
         self._graph = graph
         self._text = text
         self._flaw = flaw
+        self._diffs: dict[State, GraphDiff] = {}
 
     @cached_property
     def graph(self) -> Graph:
@@ -55,6 +56,12 @@ class State:
     def flaw(self) -> str:
         """The reason why TVM's own check finds the module not well-formed; "" if it is, or the module is not here."""
         return self._flaw()
+
+    def diff(self, after: State) -> GraphDiff:
+        """Return the changes from this state to another, made once: a short file can have many steps between two states."""
+        if after not in self._diffs:
+            self._diffs[after] = diff(self.graph, after.graph)
+        return self._diffs[after]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,10 +109,10 @@ class Step:
     def text_after(self) -> str:
         return self.state_after.text
 
-    @cached_property
+    @property
     def diff(self) -> GraphDiff:
         """The pass's changes to the graph; those of the passes that it ran, one after the other."""
-        return diff(self.before, self.after)
+        return self.state_before.diff(self.state_after)
 
     def __repr__(self) -> str:
         wrong = f", not well-formed: {self.flaw}" if self.flaw else ""

@@ -59,7 +59,9 @@ class Trace:
 
     @property
     def end(self) -> State:
-        return self.steps[-1].state_after if self.steps else self.start
+        # a pass ends after the passes that it runs
+        last = min(reversed(self.steps), key=lambda step: step.depth, default=None)
+        return self.start if last is None else last.state_after
 
     @property
     def result(self) -> IRModule:

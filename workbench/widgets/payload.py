@@ -18,6 +18,8 @@ VERSION = 1
 _NO_PATTERN = -1
 _LOWERED = len(MARKS)
 "the mark of nodes that js/graph/read_diff.ts shows as kept, or with `show_lowering` as changed, removed or added"
+DEEPEST = 64
+"boxes in boxes that the page draws; it walks from a node to each box around it"
 
 
 class NodeColumns(TypedDict):
@@ -145,11 +147,21 @@ def _plain(value: object) -> object:
 
 
 def _shown_groups(graph: Graph) -> tuple[list[Group], dict[int | None, int]]:
-    """Return the groups to draw, without a lone function around everything."""
+    """Return the groups to draw, without a lone function around everything and those inside DEEPEST others.
+
+    The second value is the place of each group among them; that of one left out is the place of the one around it.
+    """
     roots = [g for g in graph.groups if g.parent is None]
     hidden = roots[0].id if len(roots) == 1 and roots[0].kind == "function" else None
-    shown = [g for g in graph.groups if g.id != hidden]
-    return shown, {g.id: place for place, g in enumerate(shown)}
+    depth: dict[int | None, int] = {None: 0, hidden: 0}
+    for group in graph.outside_in:
+        depth.setdefault(group.id, depth[group.parent] + 1)
+    shown = [g for g in graph.groups if 0 < depth[g.id] <= DEEPEST]
+    places: dict[int | None, int] = {g.id: place for place, g in enumerate(shown)}
+    for group in graph.outside_in:
+        if depth[group.id] > DEEPEST:
+            places[group.id] = places[group.parent]
+    return shown, places
 
 
 def encode_diff(diff: GraphDiff, before: Graph, after: Graph) -> DiffPayload:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from workbench.analysis.tensors import tensor, tensors
 from workbench.dialects import arrays
 from workbench.dialects.base import Workload
+from workbench.dialects.nesting import drive
 from workbench.graph.model import Graph, Node
 
 FILLED = 1
@@ -53,13 +54,13 @@ def size_of(workload: Workload) -> Size:
         own = node.op in given if node.kind == "param" else node.kind == "constant" and not is_filled(node)
         values += count if own else 0
     functions = sum(group.kind in _FUNCTIONS for group in graph.groups) - 1
-    return Size(_operators(graph), max(0, functions), elements, values, types, len(workload.text()))
+    return Size(count_operators(graph), max(0, functions), elements, values, types, len(workload.text()))
 
 
 _FUNCTIONS = ("function", "primitive", "composite", "external")
 
 
-def _operators(graph: Graph) -> int:
+def count_operators(graph: Graph) -> int:
     """Return the number of operators those of a function at each of its calls; a call within itself counts once."""
     if not any(node.kind == "call" for node in graph.nodes):
         return len(graph.ops)
@@ -74,13 +75,14 @@ def _operators(graph: Graph) -> int:
             calls.setdefault(home, []).append(functions[node.op])
     total: dict[int, int] = {}
 
-    def count(group: int) -> int:
+    def count(group: int) -> Iterator[Any]:
         if group not in total:
             total[group] = own[group]
-            total[group] += sum(count(each) for each in calls.get(group, ()))
+            for each in calls.get(group, ()):
+                total[group] += yield count(each)
         return total[group]
 
-    return count(next(iter(functions.values())))
+    return drive(count(next(iter(functions.values()))))
 
 
 def has_empty(graph: Graph) -> bool:

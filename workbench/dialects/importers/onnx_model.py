@@ -28,8 +28,8 @@ LARGEST = 1 << 31
 "bytes of a file, the limit of protobuf; weights may be in other files"
 LONGEST = 10_000
 "characters of an entry of metadata_props that is read; Python's parser reads it recursively"
-_MOST_NODES = 1_000_000
-"of a model whose functions are inlined; each can call others many times"
+_FEW_NODES, _NODES_PER_NODE = 2_000, 20
+"most nodes of a model whose functions are inlined, beyond those that its nodes justify: each function can call others many times"
 _VERSION = re.compile(r"_impl_v(\d+)")
 _SETTINGS = {"Resize", "Upsample", "Clip", "Pad", "Dropout", "QuantizeLinear", "DequantizeLinear", "Range", "OneHot"}
 "operators that take settings as inputs; TVM needs their values when it converts"
@@ -129,10 +129,10 @@ def _inlined(model: Any) -> Any:
             sizes[key] = sum(sizes[called] for called in calls[key]) if key in calls else 1
     except CycleError:
         raise LoadError("a function of the ONNX model calls itself, so the model is damaged; export it again") from None
-    if sum(sizes.get((node.domain, node.op_type), 1) for node in nodes(model.graph)) > _MOST_NODES:
-        raise LoadError(
-            f"the functions of the ONNX model expand to more than {_MOST_NODES} nodes; export it without them"
-        )
+    own = [(node.domain, node.op_type) for node in nodes(model.graph)]
+    most = _FEW_NODES + _NODES_PER_NODE * (len(own) + sum(map(len, bodies.values())))
+    if sum(sizes.get(each, 1) for each in own) > most:
+        raise LoadError(f"the functions of the ONNX model expand to more than {most:,} nodes; export it without them")
     return needed("onnx.inliner", "onnx", "reading an ONNX model with functions").inline_local_functions(model)
 
 

@@ -8,14 +8,15 @@ a chain of 20,000 operators must not end the process.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import tvm
 from tvm import relax
 
 from workbench.dialects.importers.names import node_of, scope_of
-from workbench.dialects.nesting import drive
+from workbench.dialects.nesting import DRAWN_ONCE, Copies, TooManyCopies, drive
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.answers import Drawn
 from workbench.dialects.relax.attributes import call_attributes, checksum, constant_text, function_attributes, plain
@@ -48,8 +49,36 @@ def build_graph(
     drawn
         Filled with the nodes of each parameter and each binding, by the identity of its variable.
     """
-    builder = GraphBuilder(name, "relax")
-    return _Walk(module, builder, {} if bindings is None else bindings, shown, {} if drawn is None else drawn).run()
+    kept = {} if bindings is None else bindings, shown, {} if drawn is None else drawn
+    try:
+        return _Walk(module, name, *kept).run()
+    except TooManyCopies:
+        for each in kept:
+            if each is not None:
+                each.clear()
+        return _Walk(module, name, *kept, once=_called_often(module)).run()
+
+
+def _called_often(module: tvm.IRModule) -> set[int]:
+    """Return the identities of the functions that more than one call mentions."""
+    named = {str(var.name_hint): function for var, function in module.functions_items()}
+    local: dict[int, int] = {}
+    calls: Counter[int] = Counter()
+
+    def count(expr: Any) -> None:
+        sort = sort_of(expr)
+        if sort == "sequence":
+            bindings = [binding for block in expr.blocks for binding in block.bindings]
+            local.update((identity(each.var), identity(each.value)) for each in bindings)
+        elif sort == "call":
+            callee = named.get(expr.op.name_hint) if sort_of(expr.op) == "global" else expr.op
+            calls[identity(callee)] += 1
+
+    for function in named.values():
+        if isinstance(function, relax.Function):
+            relax.analysis.post_order_visit(function, count)
+    often = {key for key, uses in calls.items() if uses > 1}
+    return often | {local[key] for key in often if key in local}
 
 
 def group_kind(attrs: Mapping[str, Any]) -> str:
@@ -65,15 +94,18 @@ def group_kind(attrs: Mapping[str, Any]) -> str:
 class _Env:
     """The nodes of expressions, inside one instance of a function body."""
 
-    __slots__ = ("block", "functions", "group", "outer", "shared", "values")
+    __slots__ = ("block", "functions", "group", "outer", "repeated", "shared", "values")
 
-    def __init__(self, group: int | None, outer: _Env | None = None) -> None:
+    def __init__(self, group: int | None, outer: _Env | None = None, repeated: bool = False) -> None:
         self.block = 0
         "the binding block that is drawn, as in Node.block"
         self.group = group
         self.outer = outer
         self.shared = outer is not None and outer.shared
         "inside a function that every call of its kind shares: its variables have the names of one of them"
+        above = 0 if outer is None else outer.repeated
+        self.repeated = above + (repeated or above > 0)
+        "bodies around it that were drawn at another call"
         self.values: dict[int, int] = {}
         self.functions: dict[int, relax.Function] = {}
 
@@ -100,10 +132,11 @@ class _Walk:
     def __init__(
         self,
         module: tvm.IRModule,
-        builder: GraphBuilder,
+        name: str,
         bindings: dict[int, Any],
         shown: dict[int, list[int]] | None,
         drawn: dict[int, list[Drawn]],
+        once: Collection[int] = (),
     ) -> None:
         # TVM returns the functions in the order of a hash map
         named = sorted(
@@ -115,10 +148,14 @@ class _Walk:
             for name, function in named
             if not isinstance(function, relax.Function)
         }
-        self.builder = builder
+        self.builder = GraphBuilder(name, "relax")
         self.bindings = bindings
         self.shown = shown
         self.drawn = drawn
+        self.once = once
+        "identities of functions that are drawn by themselves, and not where they are called"
+        self.in_place_drawn: set[int] = set()
+        self.copies = Copies()
         self.open: list[relax.Function] = []
         self.blocks = 0
 
@@ -136,13 +173,18 @@ class _Walk:
     # -- functions
 
     def is_in_place(self, function: Any) -> bool:
-        if sort_of(function) != "function" or function.attrs is None:
+        if sort_of(function) != "function" or function.attrs is None or identity(function) in self.once:
             return False
         # an attribute may be one of TVM's expressions, which have no truth value
         return any(plain(function.attrs.get(key)) for key in IN_PLACE)
 
-    def global_function(self, name: str, function: relax.Function) -> Iterator[Any]:
+    def attributes(self, function: relax.Function) -> Mapping[str, Any]:
+        """Return the attributes of the box of a function that is not drawn in place."""
         attrs = function_attributes(function)
+        return {**attrs, **DRAWN_ONCE} if identity(function) in self.once and group_kind(attrs) != "function" else attrs
+
+    def global_function(self, name: str, function: relax.Function) -> Iterator[Any]:
+        attrs = self.attributes(function)
         group = self.builder.group(group_kind(attrs), name, None, attrs)
         return (yield self.with_parameters(function, _Env(group)))
 
@@ -167,7 +209,8 @@ class _Walk:
         attrs = function_attributes(function)
         group = self.builder.group(group_kind(attrs), name, env.group, attrs)
         self.builder.takes(group, arguments)
-        inner = _Env(group, env)
+        inner = _Env(group, env, identity(function) in self.in_place_drawn)
+        self.in_place_drawn.add(identity(function))
         inner.shared = True
         inner.values.update(zip(map(identity, function.params), arguments, strict=False))
         for param, argument in zip(function.params, arguments, strict=False):
@@ -181,7 +224,7 @@ class _Walk:
 
     def closure(self, function: relax.Function, env: _Env, name: str) -> Iterator[Any]:
         """Draw a function that is a value: a node for the value, and a box for its body."""
-        attrs = function_attributes(function)
+        attrs = self.attributes(function)
         group = self.builder.group(group_kind(attrs), name or "fn", env.group, attrs)
         output = yield self.with_parameters(function, _Env(group, env))
         return self.add(env, "function", "fn", (output,), type_of(function), name=name)
@@ -196,6 +239,7 @@ class _Walk:
             number = self.blocks if isinstance(block, relax.DataflowBlock) else -self.blocks
             for binding in block.bindings:
                 variable, value = binding.var, binding.value
+                self.copies.add(env.repeated)
                 if self.is_in_place(value):
                     env.functions[identity(variable)] = value
                     continue
@@ -234,6 +278,7 @@ class _Walk:
                     stack.extend(reversed(waiting))
                     continue
                 made = self.leaf(current, inputs, env, bound)
+            self.copies.add(env.repeated)
             env.values[identity(current)] = made
             self.show(current, made)
             stack.pop()

@@ -22,9 +22,10 @@ from workbench.dialects.relay.entries import entries as entries
 from workbench.dialects.relay.entries import with_entry as with_entry
 from workbench.dialects.relay.entries import with_shapes
 from workbench.dialects.relay.graph import build_graph
-from workbench.dialects.relay.objects import lacks_types, module_of, operands_first
+from workbench.dialects.relay.objects import lacks_types, module_of
 from workbench.dialects.relay.operators import registered_pattern
 from workbench.dialects.relay.parser import parse
+from workbench.dialects.relay.parser.ast import operands_first
 from workbench.dialects.relay.paste.reading import METADATA, Reading, read_all, text_only
 from workbench.dialects.relay.printer import (
     constant_digests,

@@ -7,13 +7,14 @@ process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from workbench.dialects.importers.names import node_of_span
-from workbench.dialects.nesting import drive
+from workbench.dialects.nesting import DRAWN_ONCE, Copies, TooManyCopies, drive
 from workbench.dialects.relay.blocks import Key, homes
-from workbench.dialects.relay.parser.ast import Expr, Module, field_type, result_type
+from workbench.dialects.relay.parser.ast import Expr, Module, field_type, operands_first, result_type
 from workbench.graph.model import Graph, GraphBuilder
 
 IN_PLACE = ("Primitive", "Composite", "Compiler")
@@ -47,8 +48,13 @@ def build_graph(
     origins
         If given, it is filled with the expression of each node, in node order.
     """
-    walk = _Walk(module, GraphBuilder(name, "relay"), pattern_of, digests or {}, names or {})
-    graph = walk.run()
+    given = module, name, pattern_of, digests or {}, names or {}
+    walk = _Walk(*given)
+    try:
+        graph = walk.run()
+    except TooManyCopies:
+        walk = _Walk(*given, once=_called_often(module))
+        graph = walk.run()
     if origins is not None:
         origins.extend(walk.origins)
     return graph
@@ -66,6 +72,25 @@ def _plain_value(value: Any) -> Any:
     return value if base in (None, type(value)) else base(value)
 
 
+def _called_often(module: Module) -> set[Expr]:
+    """Return the functions that more than one call draws in place."""
+    exprs = operands_first(module.functions.values())
+    calls = Counter(found[0] for expr in exprs if expr.kind == "call" and (found := callee_in_place(module, expr)))
+    return {function for function, count in calls.items() if count > 1}
+
+
+def callee_in_place(module: Module, call: Expr) -> tuple[Expr, str] | None:
+    """Return the function that is drawn where it is called, and its name; None for another call."""
+    callee = call.args[0]
+    if callee.kind == "function":
+        return callee, str(callee.attrs.get("Composite") or callee.attrs.get("global_symbol") or "")
+    if callee.kind == "global":
+        function = module.functions.get(callee.text)
+        if function is not None and any(function.attrs.get(key) for key in IN_PLACE):
+            return function, callee.text
+    return None
+
+
 def group_kind(attrs: Mapping[str, Any]) -> str:
     """Return the kind of box for a function with these attributes."""
     # TVM takes a null attribute for one that is not there
@@ -79,12 +104,15 @@ def group_kind(attrs: Mapping[str, Any]) -> str:
 class _Env:
     """The nodes of expressions, inside one instance of a function body."""
 
-    __slots__ = ("block", "group", "outer", "values")
+    __slots__ = ("block", "group", "outer", "repeated", "values")
 
-    def __init__(self, group: int | None, block: Key, outer: _Env | None = None) -> None:
+    def __init__(self, group: int | None, block: Key, outer: _Env | None = None, repeated: bool = False) -> None:
         self.group = group
         self.block = block
         self.outer = outer
+        above = 0 if outer is None else outer.repeated
+        self.repeated = above + (repeated or above > 0)
+        "bodies around it that were drawn at another call"
         self.values: dict[Expr, int] = {}
 
     def find(self, expr: Expr) -> int | None:
@@ -108,17 +136,21 @@ class _Walk:
     def __init__(
         self,
         module: Module,
-        builder: GraphBuilder,
+        name: str,
         pattern_of: Callable[[str, bool], int | None],
         digests: Mapping[str, str],
         names: Mapping[str, str],
+        once: Collection[Expr] = (),
     ) -> None:
         self.module = module
-        self.builder = builder
+        self.builder = GraphBuilder(name, "relay")
         self.pattern_of = pattern_of
         self.digests = digests
         self.names = names
-        self.drawn_in_place: set[str] = set()
+        self.once = once
+        "functions that are drawn by themselves, and not where they are called"
+        self.in_place_drawn: set[Expr] = set()
+        self.copies = Copies()
         self.derived = 0
         self.origins: list[Expr] = []
         self.homes = {expr: block for function in module.crossed for expr, block in homes(function).items()}
@@ -128,7 +160,8 @@ class _Walk:
         ordered = sorted(self.module.functions, key=lambda name: name != entry)
         for name in ordered:
             function = self.module.functions[name]
-            if name in self.drawn_in_place or (name != entry and any(function.attrs.get(key) for key in IN_PLACE)):
+            in_place = name != entry and any(function.attrs.get(key) for key in IN_PLACE)
+            if function in self.in_place_drawn or (in_place and function not in self.once):
                 continue
             output = drive(self.global_function(name, function))
             if name == entry and output is not None:
@@ -138,7 +171,7 @@ class _Walk:
     # -- functions
 
     def global_function(self, name: str, function: Expr) -> Iterator[Any]:
-        group = self.builder.group(group_kind(function.attrs), name, None, plain(function.attrs))
+        group = self.builder.group(group_kind(function.attrs), name, None, self.attributes(function))
         env = _Env(group, (function, 0))
         for param in function.params:
             env.values[param] = self.add(env, "param", self.shown(param), (), param, attrs=plain(param.attrs))
@@ -151,7 +184,8 @@ class _Walk:
         group = self.builder.group(group_kind(function.attrs), name, env.group, plain(function.attrs))
         first = len(self.builder.nodes)
         self.builder.takes(group, arguments)
-        inner = _Env(group, (function, 0), env)
+        inner = _Env(group, (function, 0), env, function in self.in_place_drawn)
+        self.in_place_drawn.add(function)
         inner.values.update(zip(function.params, arguments, strict=False))
         output = yield self.value(function.args[0], inner)
         self.builder.returns(group, output)
@@ -167,13 +201,17 @@ class _Walk:
 
     def closure(self, function: Expr, env: _Env) -> Iterator[Any]:
         """Draw a function that is a value: a node for the value, and a box for its body."""
-        group = self.builder.group(group_kind(function.attrs), "fn", env.group, plain(function.attrs))
+        group = self.builder.group(group_kind(function.attrs), "fn", env.group, self.attributes(function))
         inner = _Env(group, (function, 0), env)
         for param in function.params:
             inner.values[param] = self.add(inner, "param", self.shown(param), (), param)
         output = yield self.value(function.args[0], inner)
         self.builder.returns(group, output)
         return self.add(env, "function", "fn", (output,), function)
+
+    def attributes(self, function: Expr) -> dict[str, Any]:
+        """Return the attributes of the box of a function that is not drawn in place."""
+        return {**plain(function.attrs), **(DRAWN_ONCE if function in self.once else {})}
 
     # -- values
 
@@ -198,6 +236,7 @@ class _Walk:
                     stack.extend((arg, self.home(arg, here)) for arg in reversed(waiting))
                     continue
                 node = self.leaf(current, here)
+            self.copies.add(here.repeated)
             here.values[current] = node
             stack.pop()
         found = env.find(expr)
@@ -218,32 +257,21 @@ class _Walk:
             return expr.args[1:]
         return expr.args
 
-    def callee_in_place(self, expr: Expr) -> tuple[Expr, str] | None:
-        callee = expr.args[0]
-        if callee.kind == "function":
-            return callee, str(callee.attrs.get("Composite") or callee.attrs.get("global_symbol") or "")
-        if callee.kind == "global":
-            function = self.module.functions.get(callee.text)
-            if function is not None and any(function.attrs.get(key) for key in IN_PLACE):
-                return function, callee.text
-        return None
-
     def is_in_place_call(self, expr: Expr, env: _Env) -> bool:
         if expr.kind != "call":
             return False
-        found = self.callee_in_place(expr)
+        found = callee_in_place(self.module, expr)
         # drawing a function inside itself would never end
-        return found is not None and not env.is_inside(found[0])
+        return found is not None and found[0] not in self.once and not env.is_inside(found[0])
 
     def visit_call(self, expr: Expr, env: _Env) -> Iterator[Any]:
-        found = self.callee_in_place(expr)
+        found = callee_in_place(self.module, expr)
         assert found is not None
         function, name = found
         arguments: list[int] = []
         for argument in expr.args[1:]:
             node = yield self.value(argument, env)
             arguments.append(node)
-        self.drawn_in_place.add(expr.args[0].text)
         return (yield self.in_place(function, name, arguments, env))
 
     def visit_function(self, expr: Expr, env: _Env) -> Iterator[Any]:
@@ -253,6 +281,7 @@ class _Walk:
         while expr.kind == "let":
             variable, value, body = expr.args
             node = yield self.value(value, env)
+            self.copies.add(env.repeated)
             env.values[variable] = node
             self.hold(node, "let", self.shown(variable))
             expr = body

@@ -15,7 +15,7 @@ import tvm
 from tvm import relay
 
 from workbench.dialects.relay.object_types import SEED, UNREGISTERED, attribute_type, random_values, relay_type, type_of
-from workbench.dialects.relay.parser.ast import Expr, Module
+from workbench.dialects.relay.parser.ast import Expr, Module, operands_first
 from workbench.dialects.relay.parser.attributes import ANY, ObjectText, TypedFloat, literal
 from workbench.dialects.relay.parser.tokens import Token
 from workbench.dialects.relay.paste.assumed import assumed_types
@@ -268,22 +268,6 @@ def _leaves(value: Any) -> Iterable[Any]:
             waiting += one
         else:
             yield one
-
-
-def operands_first(starts: Iterable[Expr]) -> list[Expr]:
-    """Return every expression after all its operands; a function after its parameters."""
-    order: list[Expr] = []
-    seen: set[Expr] = set()
-    stack = [(start, False) for start in starts]
-    while stack:
-        expr, finished = stack.pop()
-        if finished:
-            order.append(expr)
-        elif expr not in seen:
-            seen.add(expr)
-            stack.append((expr, True))
-            stack += [(part, False) for part in (*expr.args, *expr.params)]
-    return order
 
 
 def _callees_first(parsed: Module) -> list[str]:

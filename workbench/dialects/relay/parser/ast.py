@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,6 +47,22 @@ class Module:
     "functions in which a value is used outside the block that binds it"
     constants: list[Expr] = field(default_factory=list)
     "constants whose values are stored outside the text, each once"
+
+
+def operands_first(starts: Iterable[Expr]) -> list[Expr]:
+    """Return every expression after all its operands; a function after its parameters."""
+    order: list[Expr] = []
+    seen: set[Expr] = set()
+    stack = [(start, False) for start in starts]
+    while stack:
+        expr, finished = stack.pop()
+        if finished:
+            order.append(expr)
+        elif expr not in seen:
+            seen.add(expr)
+            stack.append((expr, True))
+            stack += [(part, False) for part in (*expr.args, *expr.params)]
+    return order
 
 
 def split_top(text: str) -> list[str]:

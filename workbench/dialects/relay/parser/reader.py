@@ -252,17 +252,12 @@ class Reader(Expressions):
                 type, span = self.annotation()
                 done(Expr("if", args=(condition, then, other), type=type or then.type, span=span, line=line))
 
+            def chained_done(nested: Expr) -> None:
+                done(Expr("if", args=(condition, then, nested), type=then.type, line=line))
+
             if self.token.text == "if":
-                # `else if`: the arm is the nested if itself, without braces
-                self.at += 1
-                self.open_if(
-                    frame,
-                    stack,
-                    lambda nested: self.finished.append(
-                        (done, Expr("if", args=(condition, then, nested), type=then.type, line=line))
-                    ),
-                    line,
-                )
+                # the arm is the nested if itself, without braces
+                stack.append(Frame(chained_done, Scope()))
                 return
             self.expect("{")
             stack.append(Frame(else_done, Scope()))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from workbench.dialects.base import GraphOnly
+from workbench.dialects.nesting import drawn_once
 from workbench.dialects.relay import operators
 from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.parser import parse
@@ -127,7 +128,7 @@ def text_only(reading: Reading, name: str, reason: str) -> GraphOnly:
     return GraphOnly(
         graph,
         f"{name!r} has a graph and no module: {reason.rstrip('.')}. GraphView, CompareView and FusionInspector show it as it is",
-        [*reading.repairs, *lacking(reading, graph)],
+        [*reading.repairs, *lacking(reading, graph), *drawn_once(graph)],
         reading.text,
         reading.metadata,
     )
