@@ -91,7 +91,7 @@ class Repair(ast.NodeTransformer):
         self.elided = False
         "it has `...` in place of statements"
         self.partial = False
-        "it is a part of a program, so a name that nothing binds is no mistake"
+        "it is a part of a program, so names that nothing binds are expected"
         self.inside = False
         "a function is being visited; those inside may use its names"
         self.unbound: list[str] = []
