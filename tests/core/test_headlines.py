@@ -136,7 +136,7 @@ def _shown(blocks: list[dict[str, Any]]) -> str:
 def _new(kind: Any) -> Any:
     """Return a panel of which only `blocks` is asked."""
     page = SimpleNamespace()
-    return kind(SimpleNamespace(reports=Reports(page)), page)
+    return kind(SimpleNamespace(reports=Reports(page), drawing=SimpleNamespace(current=None)), page)
 
 
 def _panel(kind: Any, rows: list[dict[str, Any]], **traits: Any) -> str:

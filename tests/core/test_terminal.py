@@ -105,7 +105,7 @@ def test_a_suggested_command_quotes_the_key(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(Tracker, "keys", lambda self: [])
     with pytest.raises(NoServer) as caught:
         Tracker("host", 9190, f"k; rm -rf ~ #{EVIL}").check()
-    assert "--key 'k; rm -rf ~ #" in str(caught.value)
+    assert "--key $'k; rm -rf ~ #" in str(caught.value)
     assert not CONTROL.search(str(caught.value))
 
 

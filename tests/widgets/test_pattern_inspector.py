@@ -200,5 +200,5 @@ def test_notebook_shows_a_pattern_error_as_one_sentence(capsys: pytest.CaptureFi
     shell.run_cell("show()")
     InteractiveShell.clear_instance()
     shown = capsys.readouterr().out
-    assert 'is_op("add")' in shown
+    assert "is_op('add')" in shown
     assert "Traceback" not in shown

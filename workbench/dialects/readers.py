@@ -5,6 +5,7 @@ A reader decides by the object or the file, without importing TVM.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -239,7 +240,7 @@ def file_text(path: Path) -> str:
             f"{path.name:.80} is a saved trace, not a program; wb.Trace.open reads it, `tvm-workbench show` draws it"
         )
     if path.suffix not in SUFFIXES:
-        kind = "is a folder" if path.is_dir() else "is not a file that can be loaded"
+        kind = "is a folder" if os.path.isdir(path) else "is not a file that can be loaded"  # noqa: PTH112  it takes a name of any length
         raise LoadError(f"{str(path)[-80:]} {kind}; give a file ending in {', '.join(SUFFIXES)}")
     try:
         text = contents(path, LONGEST).decode()

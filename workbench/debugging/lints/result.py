@@ -174,7 +174,7 @@ class Lints(Sequence[Lint]):
         return html_table(self._title, rows) + "".join(code)
 
 
-_PLACE = re.compile(r"\S+ \(node \d+\)")
+_PLACE = re.compile(r"(?<!\S)\S+ \(node \d+\)")
 SHOWN = 8
 "places of a finding that are listed"
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import tvm
 
-from_dlpack: Callable[[np.ndarray], Any] = (tvm.runtime if hasattr(tvm.runtime, "from_dlpack") else tvm.nd).from_dlpack
 Made = tuple[int, int]
 "a value of a run: the call that made it, numbered from 0, and its place among the outputs of the call"
 
@@ -20,6 +18,13 @@ _ALIGNED = 64
 "bytes: what a kernel relies on"
 _MOST_BESIDE = 1 << 24
 "bytes"
+
+
+def from_dlpack(value: np.ndarray) -> Any:
+    """Return a tensor of TVM on the memory of an array."""
+    import tvm
+
+    return (tvm.runtime if hasattr(tvm.runtime, "from_dlpack") else tvm.nd).from_dlpack(value)
 
 
 def _surrounded(value: np.ndarray, beside: float) -> np.ndarray:
