@@ -87,6 +87,18 @@ def test_a_composed_name_is_recognized() -> None:
     assert not composes_a_name(ast.parse("getattr(self, name)", mode="eval").body)
 
 
+def test_no_workload_is_trusted_by_default() -> None:
+    """A Workload that a user makes of an own module is trusted; one that the package makes says whether it is."""
+    made = [
+        f"{path}:{node.lineno}"
+        for path, tree in sources("workbench")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Workload", "base.Workload")
+        if "trusted" not in {keyword.arg for keyword in node.keywords}
+    ]
+    assert made == []
+
+
 STARTS = ("subprocess.run", "subprocess.Popen")
 TEMPORARY = ("tempfile.mkdtemp", "tempfile.TemporaryDirectory")
 

@@ -87,9 +87,9 @@ class Workload:
     "assumptions and repairs made while loading"
     edits: str = ""
     "the cuts, kernels and regions requested since it was loaded, as the text of a Pipeline that repeats them"
-    trusted: bool = False
+    trusted: bool = True
     """Whether its kernels may be compiled and run (`trust.py`). True for the user's own objects and for programs of operators alone,
-    whose kernels TVM writes. Set it if you trust the author of the others."""
+    whose kernels TVM writes. Set it if you trust the author of the others. No call in the package leaves it to the default."""
     entry: str = ""
     "the name that `main` had in the module it was chosen from; empty where nothing was chosen"
     shapes: Mapping[str, int | Sequence[int]] = field(default_factory=dict)

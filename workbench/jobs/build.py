@@ -171,7 +171,7 @@ def write_final(
     module = here.frontend.infer_types(module)
     names = {node.op for node in here.frontend.graph(module, workload.name).nodes if node.kind == "param"}
     left = {name: value for name, value in workload.params.items() if name in names}
-    here.frontend.dump(Workload(module, left, workload.name, workload.dialect), Path(folder))
+    here.frontend.dump(Workload(module, left, workload.name, workload.dialect, trusted=False), Path(folder))
     return {}
 
 

@@ -34,7 +34,7 @@ def apply(
     progress("Running a pass")
     found = applied(dialect, run, workload.module, opt_level, trusted=workload.trusted)
     if found.status == "changed":
-        dialect.frontend.dump(Workload(found.module, {}, workload.name, workload.dialect), Path(folder))
+        dialect.frontend.dump(Workload(found.module, {}, workload.name, workload.dialect, trusted=False), Path(folder))
     return {"status": found.status, "seconds": found.seconds, "error": found.error, "detail": found.detail}
 
 

@@ -89,7 +89,7 @@ def restore(folder: Path) -> Workload:
     compat.warn_of_unknown()
     thin = tvm.ir.load_json((folder / "module.json").read_text())
     module = bound(thin, arrays.read(folder / "constants", _tensor))
-    return Workload(module, arrays.read(folder, _tensor), folder.name, "relax")
+    return Workload(module, arrays.read(folder, _tensor), folder.name, "relax", trusted=False)
 
 
 def _tensor(numbers: np.ndarray, shape: list[int], dtype: str) -> tvm.runtime.Tensor:

@@ -92,7 +92,7 @@ def from_reading(reading: Reading, params: Mapping[str, Any], name: str, refused
         module, assumed = module_of_reading(reading, params)
     except LoadError as error:
         return _without_module(reading, name, error)
-    workload = Workload(module, _arrays(params), name, NAME, [*reading.repairs, *assumed])
+    workload = Workload(module, _arrays(params), name, NAME, [*reading.repairs, *assumed], trusted=False)
     judge(workload, relay.Function, relay.analysis.post_order_visit, _is_code)
     workload.notes += _contradictions(reading.graph(name), workload.graph)
     return workload
@@ -219,6 +219,10 @@ def _without_module(reading: Reading, name: str, error: LoadError) -> Workload:
     return without
 
 
+_OF_ANOTHER_TVM = re.compile(r"expected .{1,80} found|Cannot find required field")
+"the reasons of TVM's parser where the text has another grammar or other attributes than it knows"
+
+
 def module_of_reading(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.IRModule, list[str]]:
     """Return the typed module of a reading and its assumptions; TVM's own parser reads complete text."""
     try:
@@ -246,6 +250,8 @@ def _module_of_reading(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm
         try:
             module, assumed = module_of(reading.module, _values(reading.metadata), params)
         except LoadError as error:
+            if not _OF_ANOTHER_TVM.search(str(refused)):
+                raise refused from None
             # TVM's parser refuses each bare function, so its reason is of no use
             raise Unread(str(error if program.lstrip().startswith("fn") else refused)) from None
         try:

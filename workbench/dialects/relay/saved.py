@@ -82,7 +82,7 @@ def restore(folder: Path) -> Workload:
     thin = held if isinstance(held, tvm.IRModule) else held[0]
     numbers = arrays.read(folder / "constants", _tensor)
     module = bound(thin, numbers, json.loads((folder / "constants" / "counts.json").read_text()))
-    return Workload(infer_types(module), arrays.read(folder, _tensor), folder.name, "relay")
+    return Workload(infer_types(module), arrays.read(folder, _tensor), folder.name, "relay", trusted=False)
 
 
 def _json(module: tvm.IRModule) -> str:
