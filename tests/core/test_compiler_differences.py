@@ -208,7 +208,8 @@ def test_the_cause_is_what_was_compared(
 
     monkeypatch.setattr(outputs_module, "_node_values", lambda runner: of(runner, nodes, "block.Relu"))
     monkeypatch.setattr(outputs_module, "_values", lambda runner, wanted: of(runner, outputs, "output0"))
-    assert f"the imported programs {said}" in outputs_module.where_they_part([0, 1])
+    runners: Any = [0, 1]
+    assert f"the imported programs {said}" in outputs_module.where_they_part(runners)
 
 
 def test_values_of_two_types_are_compared_in_full():
