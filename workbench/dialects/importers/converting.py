@@ -6,13 +6,16 @@ import contextlib
 import importlib
 import io
 import logging
+import re
 import threading
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+from workbench.analysis.tensors import tensors
 from workbench.errors import LoadError, Unconverted, WorkbenchError, last_line
+from workbench.graph.model import Graph, Node
 from workbench.wording import counted
 
 
@@ -141,6 +144,8 @@ def _places(nodes: list[str]) -> str:
     return f"{count}: {', '.join(named)}{', ...' if len(nodes) > len(named) else ''}"
 
 
+_SHAPELESS = re.compile(r"R\.Tensor\((?!\()")
+"a tensor of Relax without a shape"
 Inputs = Mapping[str, Any] | Sequence[Any] | None
 
 
@@ -168,6 +173,23 @@ def _shape(key: Any, value: Any) -> tuple[int, ...]:
     if any(size < 1 for size in sizes):
         raise LoadError(f"{sizes} is not a shape for the input {key!r}: each dimension has to be at least 1")
     return sizes
+
+
+def unknown_shapes(graph: Graph) -> list[Node]:
+    """Return the operators whose result has an unknown shape though the shape of each input is known.
+
+    >>> from workbench.graph.model import GraphBuilder
+    >>> b = GraphBuilder("one", "relay")
+    >>> node = b.node("op", "argwhere", (b.node("param", "x", type="Tensor[(3), float32]"),), type="Tensor[(?, 1), int32]")
+    >>> [node.op for node in unknown_shapes(b.build())]
+    ['argwhere']
+    """
+    unknown = [
+        node
+        for node in graph.nodes
+        if _SHAPELESS.search(node.type) or not all(each.known for each in tensors(node.type))
+    ]
+    return [] if any(node.kind == "param" for node in unknown) else [node for node in unknown if node.kind == "op"]
 
 
 def needed(package: str, extra: str, purpose: str) -> Any:
