@@ -18,12 +18,11 @@ from workbench.dialects.importers.onnx_model import (
     input_names,
     newest_version,
     nodes,
+    notes,
     one_convert_map,
     onnx_package,
     opset,
     prepared,
-    too_new,
-    unknown_dimensions,
     visible_names,
 )
 from workbench.dialects.relay.frontend import load
@@ -48,9 +47,8 @@ def workload(model: Any, name: str, inputs: Inputs) -> Workload:
     Where a shape that the inputs fix is known only if weights are constants, they are: TVM's `from_onnx` has them so by default.
     """
     model = visible_names(model)
-    version = opset(model)
     given = shapes(inputs, input_names(model))
-    model = prepared(model, supported(version), given)
+    model = prepared(model, supported(opset(model)), given)
     axes_as_attributes(model)
     _with_mapping(onnx_package())
     made = _converted(model, name, given, frozen=False)
@@ -62,18 +60,16 @@ def workload(model: Any, name: str, inputs: Inputs) -> Workload:
 
 
 def _converted(model: Any, name: str, given: Mapping[str, tuple[int, ...]], *, frozen: bool) -> Workload:
-    version = opset(model)
     importer = _Importer(given, "float32", frozen, {})
-    importer.converting.contradicted = other = contradicted(model, given)
+    importer.converting.contradicted = contradicted(model, given)
     with one_convert_map(onnx_frontend), linear_folding(onnx_frontend), importer.converting, importer:
-        module, params = importer.from_onnx(model.graph, version)
+        module, params = importer.from_onnx(model.graph, opset(model))
         if _has_dynamic_operators(module):
             # as from_onnx does: shapes that follow from those of the inputs are folded only here
             module = relay.transform.DynamicToStatic()(module)
     made = load(module, params, name)
     assert made is not None, "it is an IRModule"
-    made.notes += [other] if other else []
-    made.notes += too_new(version, _newest()) + unknown_dimensions(model, given) + importer.converting.warnings
+    made.notes += notes(model, given, _newest(), made.graph) + importer.converting.warnings
     return made
 
 
