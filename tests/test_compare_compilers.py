@@ -24,7 +24,6 @@ from workbench.debugging.compilers.compiler import NAMES
 from workbench.debugging.compilers.result import CompilerComparison, CompilerPair
 from workbench.debugging.compilers.side import CompilerSide
 from workbench.dialects import arrays
-from workbench.dialects.compiler.inputs import random_values
 from workbench.environments import SetupError
 from workbench.environments import find as finding
 from workbench.errors import LoadError, UnknownName
@@ -188,11 +187,11 @@ def test_the_reference_of_a_quantised_model(opset: int, tmp_path: Path, dialect:
     )
     model.opset_import[0].version = opset
     onnx.save(model, tmp_path / "model.onnx")
-    found = tmp_path / "found.npz"
-    turns.onnx_outputs(
-        path=str(tmp_path / "model.onnx"), inputs=[], limits={}, seed=0, outputs=str(found), progress=Mock()
-    )
-    x = random_values("x", (2, 3), "float32", 0)
+    given, found = (str(tmp_path / f"{name}.npz") for name in ("given", "found"))
+    x = np.linspace(-3, 3, 6, dtype="float32").reshape(2, 3)
+    arrays.save(given, {"x": x})
+    path = str(tmp_path / "model.onnx")
+    turns.onnx_outputs(path=path, inputs=[], limits={}, given=given, seed=0, outputs=found, progress=Mock())
     expected = (np.clip(np.rint(x / 0.5) + 3, 0, 255) - 3) * 0.5
     np.testing.assert_array_equal(arrays.load(found)["output0"], expected)
 

@@ -25,18 +25,17 @@ def workload(convert: Convert, model: Any, name: str, inputs: Inputs) -> Workloa
     LoadError
         The converter refuses both the original and the simplified model; the message is about the original.
     """
-    given = shapes(inputs, input_names(model))
     try:
         made = convert(model, name, inputs)
     except Unconverted as error:
-        return _instead_of_refused(str(error), convert, model, name, given)
+        return _instead_of_refused(str(error), convert, model, name, inputs)
     unknown = unknown_shapes(made.graph)
     if not unknown:
         return made
     first = next(iter(unknown[0].source), unknown[0].op)
     said = f"the inputs have known shapes, and TVM cannot tell {counted(len(unknown), 'shape')}, the first at {first[:LONGEST]}"
     try:
-        simple = convert(_simplified(_optimizer(), model, given), name, given)
+        simple = convert(_simplified(_optimizer(), model, inputs), name, inputs)
     except LoadError as error:
         made.notes.append(f"{said}; the simplified model may have them: {error}")
         return made
@@ -46,17 +45,15 @@ def workload(convert: Convert, model: Any, name: str, inputs: Inputs) -> Workloa
     return made
 
 
-def _instead_of_refused(
-    refused: str, convert: Convert, model: Any, name: str, given: dict[str, tuple[int, ...]]
-) -> Workload:
-    if other := contradicted(model, given):
+def _instead_of_refused(refused: str, convert: Convert, model: Any, name: str, inputs: Inputs) -> Workload:
+    if other := contradicted(model, shapes(inputs, input_names(model))):
         raise LoadError(refused if other in refused else f"{refused}; {other}")
     try:
         optimizer = _optimizer()
     except LoadError as missing:
         raise LoadError(f"{refused}; the simplified model may convert, and {missing}") from None
     try:
-        made = convert(_simplified(optimizer, model, given), name, given)
+        made = convert(_simplified(optimizer, model, inputs), name, inputs)
     except LoadError:
         raise LoadError(refused) from None
     return _noted(made, refused.partition(": ")[0])
@@ -71,10 +68,11 @@ def _optimizer() -> Any:
     return needed("onnxscript.optimizer", "simplify", "simplifying an ONNX model")
 
 
-def _simplified(optimizer: Any, model: Any, given: dict[str, tuple[int, ...]]) -> Any:
+def _simplified(optimizer: Any, model: Any, inputs: Inputs) -> Any:
     """Return a copy with constants folded and the shapes of inputs written in; raises LoadError if that fails."""
     copy = onnx_package().ModelProto()
     copy.CopyFrom(model)
+    given = shapes(inputs, input_names(model))
     for value in copy.graph.input:
         for dimension, size in zip(value.type.tensor_type.shape.dim, given.get(value.name, ()), strict=False):
             dimension.dim_value = size
