@@ -40,7 +40,7 @@ def workload(convert: Convert, model: Any, name: str, inputs: Inputs) -> Workloa
         made.notes.append(f"{said}; the simplified model may have them: {error}")
         return made
     if len(unknown_shapes(simple.graph)) < len(unknown):
-        return _noted(simple, said)
+        return _noted(simple, f"{said}, in the model")
     made.notes.append(f"{said}: only a run decides them")
     return made
 
