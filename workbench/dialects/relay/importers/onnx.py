@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-import tvm
 from tvm import relay
 from tvm.relay.frontend import onnx as onnx_frontend
 
@@ -64,24 +63,13 @@ def _converted(model: Any, name: str, given: Mapping[str, tuple[int, ...]], *, f
     importer.converting.contradicted = contradicted(model, given)
     with one_convert_map(onnx_frontend), linear_folding(onnx_frontend), importer.converting, importer:
         module, params = importer.from_onnx(model.graph, opset(model))
-        if _has_dynamic_operators(module):
+        made = load(module, params, name)
+        if made and any(node.op.startswith("dyn.") for node in made.graph.ops):
             # as from_onnx does: shapes that follow from those of the inputs are folded only here
-            module = relay.transform.DynamicToStatic()(module)
-    made = load(module, params, name)
+            made = load(relay.transform.DynamicToStatic()(made.module), params, name)
     assert made is not None, "it is an IRModule"
     made.notes += notes(model, given, _newest(), made.graph) + importer.converting.warnings
     return made
-
-
-def _has_dynamic_operators(module: tvm.IRModule) -> bool:
-    found = False
-
-    def look(expression: Any) -> None:
-        nonlocal found
-        found = found or (isinstance(expression, tvm.ir.Op) and expression.name.startswith("dyn."))
-
-    relay.analysis.post_order_visit(module["main"], look)
-    return found
 
 
 class _Importer(onnx_frontend.GraphProto):
