@@ -207,6 +207,35 @@ def reshaped(batch: Any = 2) -> Any:
     return m.model({"x": (FLOAT, [batch, 3, 4, 4])}, m.op("Relu", m.op("Reshape", "x", wanted)))
 
 
+def halved(batch: Any = 2) -> Any:
+    """Slices to half of an axis, as PyTorch's older exporter writes `chunk`."""
+    m = Onnx()
+    half = m.op(
+        "Div", m.op("Add", m.op("Gather", m.op("Shape", "x"), m.constant([1])), m.constant([1])), m.constant([2])
+    )
+    first = m.op("Slice", "x", m.constant([0]), half, m.constant([1]))
+    second = m.op("Slice", "x", half, m.constant([3]), m.constant([1]))
+    return m.model({"x": (FLOAT, [batch, 3, 4, 4])}, m.op("Concat", second, first, axis=1))
+
+
+def counted(batch: Any = 2) -> Any:
+    """A slice that has as many elements as the input."""
+    m = Onnx()
+    size = m.op("Unsqueeze", m.op("Size", "x"), m.constant([0]))
+    part = m.op("Slice", m.op("Reshape", m.op("Concat", "x", "x", axis=0), m.constant([-1])), m.constant([0]), size)
+    return m.model({"x": (FLOAT, [batch, 3, 4, 4])}, m.op("Relu", part))
+
+
+def upsampled(batch: Any = 2) -> Any:
+    """A Resize whose sizes are the input's times a weight, as PyTorch exports `interpolate`."""
+    m = Onnx()
+    shape = m.op("Shape", "x")
+    sizes = m.op("Cast", m.op("Slice", shape, m.constant([2]), m.constant([4])), to=FLOAT)
+    sizes = m.op("Cast", m.op("Floor", m.op("Mul", sizes, m.constant(np.array([2, 2], "float32")))), to=INT)
+    sizes = m.op("Concat", m.op("Slice", shape, m.constant([0]), m.constant([2])), sizes, axis=0)
+    return m.model({"x": (FLOAT, [batch, 3, 4, 4])}, m.op("Relu", m.op("Resize", "x", "", "", sizes, mode="nearest")))
+
+
 def reference(model: Any, limits: Mapping[str, int], seed: int = 0) -> list[np.ndarray]:
     """Return the outputs of ONNX's own evaluator for the inputs that the workbench makes; `limits` are the workload's."""
     from onnx.reference import ReferenceEvaluator

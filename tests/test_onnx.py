@@ -110,6 +110,17 @@ def test_an_opset_newer_than_the_converters_is_noted(dialect: str) -> None:
     assert "the model is in opset 99" in note
 
 
+@pytest.mark.parametrize(
+    ("shape", "said"), [((2, 2), ""), (("n", 2), ""), ((2, 7), "2 x 7"), (("n", 2, 1), "? x 2 x 1")]
+)
+def test_an_output_of_another_shape_than_declared_is_noted(dialect: str, shape: tuple[Any, ...], said: str) -> None:
+    model = dense()
+    name = model.graph.output[0].name
+    model.graph.output[0].CopyFrom(onnx.helper.make_tensor_value_info(name, FLOAT, shape))
+    wrong = f"TVM imports the output {name} as 2 x 2, and in the model it is {said}: the outputs are not the model's"
+    assert readers.load(model).notes == ([wrong] if said else [])
+
+
 def test_open_dimensions_are_noted_and_fixed_by_inputs(dialect: str) -> None:
     model = dense("batch")
     (note,) = wb.load(model).notes

@@ -7,12 +7,12 @@ import warnings
 import numpy as np
 import onnx
 import pytest
-from onnx_models import convolutions, padded, reference, reshaped
+from onnx_models import FLOAT, Onnx, convolutions, counted, halved, padded, reference, reshaped, upsampled
 
 import workbench as wb
 from workbench.dialects import readers
 from workbench.dialects.importers import onnx_simpler
-from workbench.dialects.importers.converting import Converting
+from workbench.dialects.importers.converting import Converting, unknown_shapes
 from workbench.dialects.importers.files import importer
 from workbench.errors import LoadError, Unconverted
 from workbench.pipeline.outputs import run_once
@@ -23,12 +23,31 @@ def outputs_like(model, workload):
     return all(np.allclose(*pair, atol=1e-5) for pair in zip(found, expected, strict=True))
 
 
-@pytest.mark.parametrize("make", [padded, reshaped])
+@pytest.mark.parametrize(("make", "ops"), [(padded, 2), (reshaped, 2), (upsampled, 2), (halved, 3), (counted, 4)])
 @pytest.mark.parametrize("batch", [2, "n"])
-def test_computed_settings_load_and_give_the_models_outputs(dialect, make, batch):
+def test_computed_settings_load_and_give_the_models_outputs(dialect, make, ops, batch):
     loaded = wb.load(make(batch), inputs={"x": (2, 3, 4, 4)})
-    assert len(loaded.graph.ops) == 2
+    assert len(loaded.graph.ops) == ops, loaded.graph.ops
     assert outputs_like(make(), loaded)
+
+
+def test_shapes_that_only_a_run_decides_are_noted(dialect):
+    m = Onnx()
+    model = m.model({"x": (FLOAT, [3, 4])}, m.op("Cast", m.op("NonZero", m.op("Relu", "x")), to=FLOAT))
+    (note,) = wb.load(model).notes
+    assert note.startswith("the inputs have known shapes, and TVM cannot tell")
+    assert note.lower().endswith("nonzero: only a run decides them")
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "n"
+    (note,) = wb.load(model).notes
+    assert note.startswith("the input x leaves n open")
+
+
+def test_unknown_shapes_without_onnxscript_are_noted(dialect, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxscript.optimizer", None)
+    loaded = readers.load(halved())
+    # one dialect's importer knows these shapes by itself
+    noted = [note.endswith("pip install 'tvm-workbench[simplify]'") for note in loaded.notes]
+    assert noted == [True] * bool(unknown_shapes(loaded.graph))
 
 
 def refusing(dialect, operator):
@@ -69,7 +88,7 @@ def test_large_fillings_are_not_written_out(size, kept):
     model = padded()
     sizes = next(tensor for tensor in model.graph.initializer if tensor.name == model.graph.node[0].input[0])
     sizes.CopyFrom(onnx.numpy_helper.from_array(np.array([size]), sizes.name))
-    simple = onnx_simpler._simplified(onnx_simpler._optimizer(""), model, {})
+    simple = onnx_simpler._simplified(onnx_simpler._optimizer(), model, {})
     assert ("ConstantOfShape" in [node.op_type for node in simple.graph.node]) is kept
 
 

@@ -1,17 +1,22 @@
-"""The rows of `wb.compare_compilers` on graphs made here: relations, order, and the reasons in the words of the fusion reports."""
+"""`wb.compare_compilers` on graphs made here: the rows with the reasons in the words of the fusion reports, and the cause of a difference."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+import pytest
+
 from workbench.analysis.fusion import explain_fusion
 from workbench.analysis.fusion.kernel_graph import kernel_graph
 from workbench.analysis.units import units
+from workbench.debugging.compilers import outputs as outputs_module
 from workbench.debugging.compilers.compiler import Compiler, titles
 from workbench.debugging.compilers.differences import Difference, differences
 from workbench.debugging.compilers.result import CompilerComparison, CompilerPair
 from workbench.debugging.compilers.side import CompilerSide
+from workbench.errors import MeasureError
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.measurement.kernels import Kernels
 from workbench.pipeline.config import Config
@@ -155,3 +160,60 @@ def test_a_fact_of_both_sides_is_not_a_reason():
     assert row.why == ""
     (row,) = differences(side("relax", FUSED, fallbacks=fallbacks), side("relax", FUSED))
     assert row.why == "Relax compiles relax_0 without a schedule."
+
+
+@pytest.mark.parametrize(
+    ("nodes", "outputs", "said"),
+    [
+        ((1, 2), (1, 2), "part at the node block.Relu, before any pass"),
+        (
+            (1, 1),
+            (1, 2),
+            "agree at each of 1 node that both have, and their outputs differ before any pass: an importer is",
+        ),
+        (
+            (1, 1),
+            (1, 1),
+            "agree at each of 1 node that both have, and their outputs agree, so a pass of a build is the",
+        ),
+        (
+            (1, None),
+            (1, 2),
+            "have no node in common, and their outputs differ before any pass: an importer is the cause",
+        ),
+        (
+            (1, None),
+            (1, 1),
+            "have no node in common, and their outputs agree, so a pass of a build is the cause: wb.bis",
+        ),
+        (
+            (1, MeasureError("it is large")),
+            (1, 2),
+            "cannot be compared node by node (it is large), and their outputs differ",
+        ),
+        (
+            (1, None),
+            (1, MeasureError("it fails")),
+            "have no node in common, and their outputs were not compared: it fails",
+        ),
+    ],
+)
+def test_the_cause_is_what_was_compared(
+    nodes: tuple[Any, Any], outputs: tuple[Any, Any], said: str, monkeypatch: pytest.MonkeyPatch
+):
+    def of(runner: int, found: tuple[Any, Any], name: str) -> dict[str, np.ndarray]:
+        if isinstance(found[runner], Exception):
+            raise found[runner]
+        return {} if found[runner] is None else {name: np.array([found[runner]])}
+
+    monkeypatch.setattr(outputs_module, "_node_values", lambda runner: of(runner, nodes, "block.Relu"))
+    monkeypatch.setattr(outputs_module, "_values", lambda runner, wanted: of(runner, outputs, "output0"))
+    runners: Any = [0, 1]
+    assert f"the imported programs {said}" in outputs_module.where_they_part(runners)
+
+
+def test_values_of_two_types_are_compared_in_full():
+    same = outputs_module._same_value
+    assert not same(np.array([2**32 + 1]), np.array([1], "int32"))
+    assert same(np.array([1.0 + 1e-6]), np.array([1], "float32"))
+    assert same(np.array([True]), np.array([1], "int8"))

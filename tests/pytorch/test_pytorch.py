@@ -243,3 +243,40 @@ def test_a_program_that_cannot_be_exported_gives_a_sentence(
     monkeypatch.setitem(sys.modules, "onnxscript", None)
     with pytest.raises(LoadError, match=r"needs the package onnxscript; pip install"):
         wb.compare_compilers(program)
+
+
+class Sampled(torch.nn.Module):
+    def forward(self, x: torch.Tensor, grid: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.grid_sample(x, grid, align_corners=False).relu()
+
+
+class Noisy(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + torch.randn(2, 3)
+
+
+class Chunked(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        first, second = x.chunk(2, dim=1)
+        return torch.cat([second, first.relu()], 1)
+
+
+def test_a_shape_that_the_importer_has_wrong_is_noted(dialect: str) -> None:
+    loaded = wb.load(Sampled().eval(), inputs=[(1, 2, 5, 6), (1, 3, 4, 2)])
+    wrong = "TVM imports the node grid_sampler_2d as 1 x 2 x 4 x 2, and in the model it is 1 x 2 x 3 x 4 (and 1 more)"
+    # Relay's importer transposes the grid
+    assert [note.partition(":")[0] for note in loaded.notes] == [wrong] * (dialect == "relax")
+
+
+def test_random_numbers_of_the_import_are_noted(dialect: str) -> None:
+    # PyTorch warns of it too when it traces the module
+    notes = [
+        note for note in wb.load(Noisy().eval(), inputs=[(2, 3)]).notes if note.startswith("the model draws random")
+    ]
+    assert [("randn" in note, "the same ones in each run" in note) for note in notes] == [(True, True)]
+
+
+def test_chunks_of_the_older_exporter_have_shapes(dialect: str, tmp_path: Path) -> None:
+    example = torch.ones(1, 4, 3, 3)
+    path = onnx_of(Chunked().eval(), example, tmp_path / "m.onnx", dynamo=False, opset_version=17)
+    assert [node.op.removeprefix("relax.") for node in wb.load(path).graph.ops][:2] == ["strided_slice"] * 2

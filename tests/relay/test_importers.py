@@ -20,7 +20,7 @@ from workbench.dialects.relay.importers import folding
 from workbench.dialects.relay.importers import onnx as importer
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from onnx_models import bert, convolutions, dense
+from onnx_models import FLOAT, Onnx, bert, convolutions, dense
 
 
 @pytest.mark.parametrize("opt_level", breadth([0, 3], 3))
@@ -125,3 +125,12 @@ def test_the_importer_of_tvm_folds_by_itself_again_afterwards() -> None:
 def test_a_build_of_an_input_with_an_open_dimension_names_the_input() -> None:
     with pytest.raises(wb.WorkbenchError, match=r"the input x leaves a dimension open.*--input x=1"):
         wb.kernels(wb.load(dense("batch")))
+
+
+def test_random_numbers_that_the_importer_fixes_are_noted() -> None:
+    m = Onnx()
+    (note,) = wb.load(m.model({"x": (FLOAT, [2, 3])}, m.op("Add", "x", m.op("RandomNormalLike", "x")))).notes
+    assert note == (
+        "the model draws random numbers: RandomNormalLike (once: '/RandomNormalLike'); "
+        "the imported program has the same ones in each run"
+    )

@@ -184,6 +184,8 @@ def difference(ours: list[np.ndarray], theirs: list[np.ndarray]) -> OutputDiffer
 
 
 def _one(a: np.ndarray, b: np.ndarray) -> tuple[bool, float, float, int]:
+    if a.dtype.kind in "biu":
+        return _integers(a, b)
     tolerance = TOLERANCE.get(str(a.dtype), 0.0)
     wide_a, wide_b = a.astype("float64"), b.astype("float64")
     # a NaN or an infinity equals only itself
@@ -195,3 +197,12 @@ def _one(a: np.ndarray, b: np.ndarray) -> tuple[bool, float, float, int]:
     if odd_differ.any():
         return False, float("inf"), float("inf"), int(np.count_nonzero(odd_differ | (gap > 0)))
     return largest <= tolerance * scale, largest, largest / scale, int(np.count_nonzero(gap))
+
+
+def _integers(a: np.ndarray, b: np.ndarray) -> tuple[bool, float, float, int]:
+    """Compare integers exactly: in float64, 2**53 + 1 is 2**53."""
+    # the difference of two 64-bit integers has no 64-bit sign, and wraps around to its size in uint64
+    gap = np.maximum(a, b).astype("uint64") - np.minimum(a, b).astype("uint64")
+    scale = max(abs(int(a.max(initial=0))), abs(int(a.min(initial=0)))) or 1
+    largest = int(gap.max(initial=0))
+    return largest == 0, float(largest), largest / scale, int(np.count_nonzero(gap))

@@ -12,7 +12,7 @@ from workbench.dialects import arrays
 from workbench.dialects.compiler.inputs import plain_name
 from workbench.dialects.entries import Shapes
 from workbench.errors import MeasureError, WorkbenchError
-from workbench.pipeline.outputs import AS_IT_STANDS, OutputDifference, difference
+from workbench.pipeline.outputs import AS_IT_STANDS, OutputDifference, Wanted, difference
 from workbench.wording import counted
 
 if TYPE_CHECKING:
@@ -104,29 +104,52 @@ def _checked(first: str, second: str, found: Mapping[str, list[np.ndarray] | str
 
 
 def where_they_part(runners: Sequence[Runner]) -> str:
-    """Return one sentence: the first node of the model whose values differ between the imported programs."""
+    """Return a sentence: the first node of the model whose values differ between the imported programs, or what differs instead.
+
+    A pass of a build is the cause only if the outputs of the imported programs, which no pass has changed, agree.
+    """
     try:
-        ours, theirs = (_values(runner) for runner in runners)
+        ours, theirs = (_node_values(runner) for runner in runners)
     except WorkbenchError as error:
-        return f"the nodes were not compared: {error}"
-    common = [name for name in ours if name in theirs and ours[name].shape == theirs[name].shape]
-    for name in common:
-        if not difference([ours[name]], [theirs[name].astype(ours[name].dtype)]).same:
-            return f"the imported programs part at the node {name}, before any pass"
+        said = f"cannot be compared node by node ({error})"
+    else:
+        common = [name for name in ours if name in theirs and ours[name].shape == theirs[name].shape]
+        for name in common:
+            if not _same_value(ours[name], theirs[name]):
+                return f"the imported programs part at the node {name}, before any pass"
+        said = f"agree at each of {counted(len(common), 'node')} that both have" if common else "have no node in common"
+    try:
+        outputs = [list(_values(runner, "repeatable outputs").values()) for runner in runners]
+        same = difference(outputs[0], outputs[1]).same
+    except WorkbenchError as error:
+        return f"the imported programs {said}, and their outputs were not compared: {error}"
+    if not same:
+        return f"the imported programs {said}, and their outputs differ before any pass: an importer is the cause"
     return (
-        f"the imported programs agree at each of {counted(len(common), 'node')} that both have, so a pass of a build is the "
-        "cause: wb.bisect(wb.load(path), 'wrong') finds it"
+        f"the imported programs {said}, and their outputs agree, so a pass of a build is the cause: "
+        "wb.bisect(wb.load(path), 'wrong') finds it"
     )
 
 
-def _values(runner: Runner) -> dict[str, np.ndarray]:
+def _same_value(ours: np.ndarray, theirs: np.ndarray) -> bool:
+    """Compare values of types that may differ: integers in the wider type, others in the narrower one."""
+    kinds = sorted((ours.dtype, theirs.dtype), key=lambda dtype: dtype.itemsize)
+    dtype = kinds[-1 if all(kind.kind in "biu" for kind in kinds) else 0]
+    return difference([ours.astype(dtype)], [theirs.astype(dtype)]).same
+
+
+def _node_values(runner: Runner) -> dict[str, np.ndarray]:
     """Return the value of each node of the model in the imported program, in order."""
-    path = runner.folder / "nodes.npz"
-    asked = {"config": AS_IT_STANDS.to_data(), "seed": runner.seed, "path": str(path), "kept": None, "wanted": "nodes"}
-    runner.environment.worker().run("values", runner.workload, asked, **runner.limits)
     graph, found = runner.workload.graph, dict[str, "np.ndarray"]()
-    for name, value in arrays.load(path).items():
-        if name.startswith("node"):
-            # of several operators that a node became, the last one has its value
-            found |= dict.fromkeys(graph.nodes[int(name.removeprefix("node"))].source, value)
+    for name, value in _values(runner, "nodes").items():
+        # of several operators that a node became, the last one has its value
+        found |= dict.fromkeys(graph.nodes[int(name.removeprefix("node"))].source, value)
     return found
+
+
+def _values(runner: Runner, wanted: Wanted) -> dict[str, np.ndarray]:
+    """Run the imported program as it is, and return the values of its nodes, or its outputs."""
+    path = runner.folder / "values.npz"
+    asked = {"config": AS_IT_STANDS.to_data(), "seed": runner.seed, "path": str(path), "kept": None, "wanted": wanted}
+    runner.environment.worker().run("values", runner.workload, asked, **runner.limits)
+    return arrays.load(path)

@@ -6,13 +6,16 @@ import contextlib
 import importlib
 import io
 import logging
+import re
 import threading
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+from workbench.analysis.tensors import tensors
 from workbench.errors import LoadError, Unconverted, WorkbenchError, last_line
+from workbench.graph.model import Graph, Node
 from workbench.wording import counted
 
 
@@ -108,6 +111,8 @@ def _worth(warning: str) -> str:
     )
 
 
+_RANDOM = re.compile(r"(?:aten::)?(?:rand\w*|(?:normal|uniform|bernoulli|multinomial)_?)(?:\.\w+)?", re.IGNORECASE)
+"an operator of ONNX or PyTorch that draws random numbers"
 SHOWN = 3
 "nodes named for each operator"
 LONGEST = 200
@@ -122,15 +127,63 @@ def refuse(found: Iterable[tuple[str, str]], supported: Collection[str], what: s
     Unconverted
         Lists every unsupported operator, its number of nodes, and the first of them.
     """
-    missing: dict[str, list[str]] = {}
-    for op, node in found:
-        if op not in supported:
-            missing.setdefault(op, []).append(node)
+    missing = [(op, node) for op, node in found if op not in supported]
     if missing:
-        listed = "; ".join(f"{op[:LONGEST]} ({_places(nodes)})" for op, nodes in sorted(missing.items()))
+        many = len({op for op, _ in missing})
         raise Unconverted(
-            f"TVM here cannot convert {len(missing)} of the model's {what}: {listed}; replace them in the model, or export a part without them"
+            f"TVM here cannot convert {many} of the model's {what}: {_listed(missing)}; replace them in the model, or export a part without them"
         )
+
+
+def drawn_once(found: Iterable[tuple[str, str]]) -> list[str]:
+    """Return a note about the random operators among (operator, node) pairs: TVM's importers fix their values.
+
+    >>> drawn_once([("aten::randn", "noise"), ("LayerNormalization", "norm")])
+    ["the model draws random numbers: aten::randn (once: 'noise'); the imported program has the same ones in each run"]
+    """
+    random = [(op, node) for op, node in found if _RANDOM.fullmatch(op)]
+    said = f"the model draws random numbers: {_listed(random)}; the imported program has the same ones in each run"
+    return [said] if random else []
+
+
+def wrong_outputs(declared: Sequence[tuple[str, Sequence[int | None] | None]], graph: Graph) -> list[str]:
+    """Return a note about outputs that the import gives another shape than the model declares; None is unknown."""
+    imported = [each.shape for id in graph.outputs for each in tensors(graph.nodes[id].type)]
+    if len(imported) != len(declared):
+        return []
+    pairs = zip(declared, imported, strict=True)
+    return wrong_shapes((f"the output {name}", ours, theirs) for (name, theirs), ours in pairs if theirs is not None)
+
+
+def wrong_shapes(compared: Iterable[tuple[str, Sequence[int | str], Sequence[int | None]]]) -> list[str]:
+    """Return a note about the first value whose shape as imported is not that of the model.
+
+    >>> wrong_shapes([("the output y", (1, "?", 2), (1, 4, None)), ("the output z", (1, 2), (1, 3)), ("the output u", (), (1,))])
+    ["TVM imports the output z as 1 x 2, and in the model it is 1 x 3 (and 1 more): the outputs are not the model's"]
+    """
+    wrong = [each for each in compared if not _may_be_same(*each[1:])]
+    more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+    return [
+        f"TVM imports {name[:LONGEST]} as {_sizes(ours)}, and in the model it is {_sizes(theirs)}{more}: the outputs are not the model's"
+        for name, ours, theirs in wrong[:1]
+    ]
+
+
+def _may_be_same(ours: Sequence[int | str], theirs: Sequence[int | None]) -> bool:
+    return len(ours) == len(theirs) and all(
+        isinstance(a, str) or b is None or a == b for a, b in zip(ours, theirs, strict=True)
+    )
+
+
+def _sizes(shape: Sequence[int | str | None]) -> str:
+    return " x ".join("?" if size is None else str(size) for size in shape) or "a scalar"
+
+
+def _listed(found: Iterable[tuple[str, str]]) -> str:
+    places: dict[str, list[str]] = {}
+    for op, node in found:
+        places.setdefault(op, []).append(node)
+    return "; ".join(f"{op[:LONGEST]} ({_places(nodes)})" for op, nodes in sorted(places.items()))
 
 
 def _places(nodes: list[str]) -> str:
@@ -141,6 +194,8 @@ def _places(nodes: list[str]) -> str:
     return f"{count}: {', '.join(named)}{', ...' if len(nodes) > len(named) else ''}"
 
 
+_SHAPELESS = re.compile(r"R\.Tensor\((?!\()")
+"a tensor of Relax without a shape"
 Inputs = Mapping[str, Any] | Sequence[Any] | None
 
 
@@ -168,6 +223,23 @@ def _shape(key: Any, value: Any) -> tuple[int, ...]:
     if any(size < 1 for size in sizes):
         raise LoadError(f"{sizes} is not a shape for the input {key!r}: each dimension has to be at least 1")
     return sizes
+
+
+def unknown_shapes(graph: Graph) -> list[Node]:
+    """Return the operators whose result has an unknown shape though the shape of each input is known.
+
+    >>> from workbench.graph.model import GraphBuilder
+    >>> b = GraphBuilder("one", "relay")
+    >>> node = b.node("op", "argwhere", (b.node("param", "x", type="Tensor[(3), float32]"),), type="Tensor[(?, 1), int32]")
+    >>> [node.op for node in unknown_shapes(b.build())]
+    ['argwhere']
+    """
+    unknown = [
+        node
+        for node in graph.nodes
+        if _SHAPELESS.search(node.type) or not all(each.known for each in tensors(node.type))
+    ]
+    return [] if any(node.kind == "param" for node in unknown) else [node for node in unknown if node.kind == "op"]
 
 
 def needed(package: str, extra: str, purpose: str) -> Any:

@@ -16,9 +16,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from workbench.dialects.importers.converting import needed, refuse
+from workbench.dialects.importers.converting import drawn_once, needed, refuse, wrong_outputs
 from workbench.dialects.importers.names import Names, dotted
 from workbench.errors import LoadError, UnknownName, last_line, reason
+from workbench.graph.model import Graph
 from workbench.graph.received import Damaged, contents, literal
 from workbench.quoting import shell
 from workbench.terminal import visible
@@ -228,6 +229,29 @@ def _is_weight(onnx: Any, tensor: Any, settings: Collection[str]) -> bool:
     kind = onnx.TensorProto
     floating = tensor.data_type in (kind.FLOAT, kind.FLOAT16, kind.DOUBLE, kind.BFLOAT16)
     return floating and tensor.name not in settings and any(size != 1 for size in tensor.dims)
+
+
+def notes(model: Any, shapes: Mapping[str, Sequence[int]], newest: int, graph: Graph) -> list[str]:
+    """Return notes about a model and what TVM imported of it.
+
+    Parameters
+    ----------
+    newest
+        The highest opset of TVM's converters.
+    """
+    version, other = opset(model), contradicted(model, shapes)
+    found = [other] if other else wrong_outputs(_declared(model), graph)
+    found += drawn_once((node.op_type, node.name) for node in nodes(model.graph))
+    return found + too_new(version, newest) + unknown_dimensions(model, shapes)
+
+
+def _declared(model: Any) -> list[tuple[str, list[int | None] | None]]:
+    """Return the outputs with the shapes in the file, where it has them; None is an open dimension."""
+    kinds = [(value.name, value.type.tensor_type) for value in model.graph.output]
+    return [
+        (name, [each.dim_value or None for each in kind.shape.dim] if kind.HasField("shape") else None)
+        for name, kind in kinds
+    ]
 
 
 def unknown_dimensions(model: Any, shapes: Mapping[str, Any]) -> list[str]:

@@ -1,15 +1,16 @@
-"""ONNX models that TVM refuses as exported, retried after onnxscript simplifies them."""
+"""ONNX models that TVM refuses as exported, or imports with unknown shapes, retried after onnxscript simplifies them."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.importers.converting import Inputs, needed, shapes
-from workbench.dialects.importers.onnx_model import input_names, onnx_package
+from workbench.dialects.importers.converting import LONGEST, Inputs, needed, shapes, unknown_shapes
+from workbench.dialects.importers.onnx_model import contradicted, input_names, onnx_package
 from workbench.errors import LoadError, Unconverted
+from workbench.wording import counted
 
 Convert = Callable[[Any, str, Inputs], Workload]
 FILLED = 1 << 16
@@ -17,7 +18,7 @@ FILLED = 1 << 16
 
 
 def workload(convert: Convert, model: Any, name: str, inputs: Inputs) -> Workload:
-    """Convert a ModelProto; simplify it first if the converter refuses it as it is.
+    """Convert a ModelProto; simplify it first if the converter refuses it as it is, or does not know shapes that inputs decide.
 
     Raises
     ------
@@ -25,45 +26,53 @@ def workload(convert: Convert, model: Any, name: str, inputs: Inputs) -> Workloa
         The converter refuses both the original and the simplified model; the message is about the original.
     """
     try:
-        return convert(model, name, inputs)
+        made = convert(model, name, inputs)
     except Unconverted as error:
-        refused = str(error)
-    given = shapes(inputs, input_names(model))
-    if other := next(_contradictions(model, given), ""):
-        raise LoadError(f"{refused}; {other}")
-    optimizer = _optimizer(refused)
+        return _instead_of_refused(str(error), convert, model, name, inputs)
+    unknown = unknown_shapes(made.graph)
+    if not unknown:
+        return made
+    first = next(iter(unknown[0].source), unknown[0].op)
+    said = f"the inputs have known shapes, and TVM cannot tell {counted(len(unknown), 'shape')}, the first at {first[:LONGEST]}"
     try:
-        made = convert(_simplified(optimizer, model, given), name, inputs)
-    except LoadError:
-        raise LoadError(refused) from None
-    what = refused.partition(": ")[0]
-    made.notes.insert(0, f"{what} as exported, so onnxscript simplified the model first: constants are folded in it")
+        simple = convert(_simplified(_optimizer(), model, inputs), name, inputs)
+    except LoadError as error:
+        made.notes.append(f"{said}; the simplified model may have them: {error}")
+        return made
+    if len(unknown_shapes(simple.graph)) < len(unknown):
+        return _noted(simple, f"{said}, in the model")
+    made.notes.append(f"{said}: only a run decides them")
     return made
 
 
-def _contradictions(model: Any, given: dict[str, tuple[int, ...]]) -> Iterator[str]:
-    """Yield a sentence for each given shape that the model's own contradicts."""
-    for value in model.graph.input:
-        if value.name in given and value.type.tensor_type.HasField("shape"):
-            dims = value.type.tensor_type.shape.dim
-            own = [dim.dim_value or dim.dim_param or "?" for dim in dims]
-            sizes = given[value.name]
-            pairs = zip(own, sizes, strict=False)
-            if len(own) != len(sizes) or any(isinstance(size, int) and size != new for size, new in pairs):
-                yield f"inputs= gives {value.name} the shape {sizes}, and the model has ({', '.join(map(str, own))})"
-
-
-def _optimizer(refused: str) -> Any:
+def _instead_of_refused(refused: str, convert: Convert, model: Any, name: str, inputs: Inputs) -> Workload:
+    if other := contradicted(model, shapes(inputs, input_names(model))):
+        raise LoadError(refused if other in refused else f"{refused}; {other}")
     try:
-        return needed("onnxscript.optimizer", "simplify", "simplifying an ONNX model")
+        optimizer = _optimizer()
     except LoadError as missing:
         raise LoadError(f"{refused}; the simplified model may convert, and {missing}") from None
+    try:
+        made = convert(_simplified(optimizer, model, inputs), name, inputs)
+    except LoadError:
+        raise LoadError(refused) from None
+    return _noted(made, refused.partition(": ")[0])
 
 
-def _simplified(optimizer: Any, model: Any, given: dict[str, tuple[int, ...]]) -> Any:
+def _noted(made: Workload, why: str) -> Workload:
+    made.notes.insert(0, f"{why} as exported, so onnxscript simplified the model first: constants are folded in it")
+    return made
+
+
+def _optimizer() -> Any:
+    return needed("onnxscript.optimizer", "simplify", "simplifying an ONNX model")
+
+
+def _simplified(optimizer: Any, model: Any, inputs: Inputs) -> Any:
     """Return a copy with constants folded and the shapes of inputs written in; raises LoadError if that fails."""
     copy = onnx_package().ModelProto()
     copy.CopyFrom(model)
+    given = shapes(inputs, input_names(model))
     for value in copy.graph.input:
         for dimension, size in zip(value.type.tensor_type.shape.dim, given.get(value.name, ()), strict=False):
             dimension.dim_value = size

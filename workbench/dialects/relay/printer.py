@@ -45,7 +45,9 @@ def print_module(module: tvm.IRModule) -> Printed:
             variables = list(relay.analysis.all_vars(function))
             # each name takes three calls into TVM, so it is read once
             hints = [variable.name_hint for variable in variables]
-            functions[global_var] = _with_plain_names(function, variables, hints, names)
+            taken = set(hints)
+            odd = [variable for variable, hint in zip(variables, hints, strict=True) if _is_odd(hint, taken)]
+            functions[global_var] = with_plain_names(function, odd, names)
             # a function's own parameters come first
             parameters[global_var.name_hint] = hints[: len(function.params)]
     if names or len(functions) != len(module.functions):
@@ -53,11 +55,8 @@ def print_module(module: tvm.IRModule) -> Printed:
     return Printed(module.astext(show_meta_data=False), names, parameters)
 
 
-def _with_plain_names(
-    function: relay.Function, variables: list[relay.Var], hints: list[str], names: dict[str, str]
-) -> relay.Function:
-    taken = set(hints)
-    odd = [variable for variable, hint in zip(variables, hints, strict=True) if _is_odd(hint, taken)]
+def with_plain_names(function: relay.Function, odd: list[relay.Var], names: dict[str, str]) -> relay.Function:
+    """Return the function with other names for the odd variables; adds new name -> real name to `names`."""
     if not odd:
         return function
     plain = {v: relay.Var(f"odd_name_{len(names) + i}", v.type_annotation or v.checked_type) for i, v in enumerate(odd)}

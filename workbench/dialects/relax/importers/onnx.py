@@ -15,11 +15,10 @@ from workbench.dialects.importers.onnx_model import (
     contradicted,
     input_names,
     newest_version,
+    notes,
     one_convert_map,
     opset,
     prepared,
-    too_new,
-    unknown_dimensions,
     visible_names,
 )
 from workbench.dialects.relax.frontend import load
@@ -46,14 +45,13 @@ def workload(model: Any, name: str, inputs: Inputs) -> Workload:
     given = shapes(inputs, input_names(model))
     model = prepared(model, supported(), given)
     importer = _Importer(given)
-    importer.converting.contradicted = other = contradicted(model, given)
+    importer.converting.contradicted = contradicted(model, given)
     with one_convert_map(onnx_frontend), importer.converting:
         module = importer.from_onnx(model.graph, opset(model))
     module, params = relax.frontend.detach_params(importer.origins.named(module))
     made = load(module, params, name)
     assert made is not None, "it is an IRModule"
-    made.notes += [other] if other else []
-    made.notes += too_new(opset(model), _newest()) + unknown_dimensions(model, given) + importer.converting.warnings
+    made.notes += notes(model, given, _newest(), made.graph) + importer.converting.warnings
     return made
 
 

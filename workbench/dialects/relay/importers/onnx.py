@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
+from tvm import relay
 from tvm.relay.frontend import onnx as onnx_frontend
 
 from workbench.dialects.base import Workload
-from workbench.dialects.importers.converting import Converting, Inputs, shapes
+from workbench.dialects.importers.converting import Converting, Inputs, shapes, unknown_shapes
 from workbench.dialects.importers.onnx_model import (
     contradicted,
     input_names,
     newest_version,
     nodes,
+    notes,
     one_convert_map,
     onnx_package,
     opset,
     prepared,
-    too_new,
-    unknown_dimensions,
     visible_names,
 )
 from workbench.dialects.relay.frontend import load
@@ -40,21 +41,34 @@ def _newest() -> int:
 
 
 def workload(model: Any, name: str, inputs: Inputs) -> Workload:
-    """Return a Workload of a ModelProto; weights are its parameters."""
+    """Return a Workload of a ModelProto; weights are its parameters.
+
+    Where a shape that the inputs fix is known only if weights are constants, they are: TVM's `from_onnx` has them so by default.
+    """
     model = visible_names(model)
-    version = opset(model)
     given = shapes(inputs, input_names(model))
-    model = prepared(model, supported(version), given)
+    model = prepared(model, supported(opset(model)), given)
     axes_as_attributes(model)
     _with_mapping(onnx_package())
-    importer = _Importer(given, "float32", False, {})
-    importer.converting.contradicted = other = contradicted(model, given)
+    made = _converted(model, name, given, frozen=False)
+    unknown = unknown_shapes(made.graph)
+    if unknown:
+        frozen = _converted(model, name, given, frozen=True)
+        made = frozen if len(unknown_shapes(frozen.graph)) < len(unknown) else made
+    return made
+
+
+def _converted(model: Any, name: str, given: Mapping[str, tuple[int, ...]], *, frozen: bool) -> Workload:
+    importer = _Importer(given, "float32", frozen, {})
+    importer.converting.contradicted = contradicted(model, given)
     with one_convert_map(onnx_frontend), linear_folding(onnx_frontend), importer.converting, importer:
-        module, params = importer.from_onnx(model.graph, version)
-    made = load(module, params, name)
+        module, params = importer.from_onnx(model.graph, opset(model))
+        made = load(module, params, name)
+        if made and any(node.op.startswith("dyn.") for node in made.graph.ops):
+            # as from_onnx does: shapes that follow from those of the inputs are folded only here
+            made = load(relay.transform.DynamicToStatic()(made.module), params, name)
     assert made is not None, "it is an IRModule"
-    made.notes += [other] if other else []
-    made.notes += too_new(version, _newest()) + unknown_dimensions(model, given) + importer.converting.warnings
+    made.notes += notes(model, given, _newest(), made.graph) + importer.converting.warnings
     return made
 
 

@@ -13,7 +13,15 @@ from tvm.relay.frontend import pytorch
 from tvm.relay.prelude import Prelude
 
 from workbench.dialects.base import Workload
-from workbench.dialects.importers.converting import Converting, Inputs, needed, refuse, shapes
+from workbench.dialects.importers.converting import (
+    Converting,
+    Inputs,
+    drawn_once,
+    needed,
+    refuse,
+    shapes,
+    wrong_outputs,
+)
 from workbench.dialects.importers.torch_model import evaluating, examples, kind_of
 from workbench.dialects.relay.frontend import load
 from workbench.errors import LoadError
@@ -43,7 +51,9 @@ def workload(model: Any, name: str, inputs: Inputs) -> Workload:
             module, params = relay.frontend.from_pytorch(model, described, preserve_pytorch_scopes=True)
     made = load(_alone(module), params, name)
     assert made is not None, "it is an IRModule"
-    made.notes += converting.warnings
+    # a script that was traced has the shapes of that run
+    made.notes += [] if kind == "script" and inputs else wrong_outputs(_declared(model), made.graph)
+    made.notes += drawn_once(operators(model)) + converting.warnings
     return made
 
 
@@ -71,6 +81,11 @@ def _described(script: Any, inputs: Inputs) -> list[tuple[str, tuple[tuple[int, 
         dtype = value.type().dtype() if tensor else None
         described.append((name, (tuple(shape), str(dtype or torch.float32).removeprefix("torch."))))
     return described
+
+
+def _declared(script: Any) -> list[tuple[str, list[int | None] | None]]:
+    values = [(value.debugName(), value.type()) for value in script.graph.outputs()]
+    return [(name, type.sizes() if type.kind() == "TensorType" else None) for name, type in values]
 
 
 def _alone(module: tvm.IRModule) -> tvm.IRModule:
