@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { attributes, compactType, groupName } from "../graph/labels.ts";
-import { GROUP_KINDS, text } from "../graph/payload.ts";
+import { GROUP_KINDS, textOf } from "../graph/payload.ts";
 import { sideOf } from "../graph/picture.ts";
 import { type Size } from "../render/camera.ts";
 import { edgeText } from "../render/edge_labels.ts";
@@ -111,11 +111,11 @@ function nodeLines(frame: Frame, u: number): string[] {
   const s = sideOf(picture, u, frame.textSide);
   const graph = picture.sides[s];
   const v = picture.id[s][u] ?? 0;
-  const lines = [oneLine(text(graph, graph.label[v] ?? 0)), oneLine(compactType(text(graph, graph.type[v] ?? 0)))];
-  const attrs = attributes(text(graph, graph.attrs[v] ?? 0));
+  const lines = [oneLine(textOf(graph, "label", v)), oneLine(compactType(textOf(graph, "type", v)))];
+  const attrs = attributes(textOf(graph, "attrs", v));
   for (const [key, value] of attrs.slice(0, MOST_ATTRIBUTES)) lines.push(oneLine(`${key}: ${value}`, 160));
   if (attrs.length > MOST_ATTRIBUTES) lines.push(`and ${counted(attrs.length - MOST_ATTRIBUTES, "more attribute")}`);
-  const name = text(graph, graph.name[v] ?? 0);
+  const name = textOf(graph, "name", v);
   if (name && name !== lines[0]) lines.push(oneLine(name, 160));
   return lines.filter((line) => line !== "");
 }

@@ -7,7 +7,7 @@
  * matched value at the same argument and looks alike is the same node. Looks alone decide only where they are unique.
  */
 import { type Adjacency, adjacency } from "./csr.ts";
-import { type Graph, text } from "./payload.ts";
+import { type Graph, text, textOf } from "./payload.ts";
 import { type Picture, sideOf } from "./picture.ts";
 
 /** One step on, the result becomes the input; a toggle keeps the input; one step back, the input becomes the result. */
@@ -141,10 +141,7 @@ function looksOf(picture: Picture, names: Map<string, number>): Uint32Array {
     const s = sideOf(picture, u, 1);
     const graph = picture.sides[s];
     const v = picture.id[s][u];
-    keys[u] = number(
-      names,
-      `${graph.kind[v]}|${text(graph, graph.label[v])}|${text(graph, graph.type[v]).slice(0, 200)}`,
-    );
+    keys[u] = number(names, `${graph.kind[v]}|${textOf(graph, "label", v)}|${textOf(graph, "type", v).slice(0, 200)}`);
   }
   return keys;
 }
@@ -157,7 +154,7 @@ function inputKeys(graph: Graph, names: Map<string, number>): Uint32Array {
     let inputs = "";
     for (let i = into.offset[v]; i < into.offset[v + 1]; i++)
       inputs += `,${graph.index[into.list[i]]}:${keys[graph.source[into.list[i]]]}`;
-    keys[v] = number(names, `=${graph.kind[v]}|${text(graph, graph.label[v])}|${text(graph, graph.attrs[v])}${inputs}`);
+    keys[v] = number(names, `=${graph.kind[v]}|${textOf(graph, "label", v)}|${textOf(graph, "attrs", v)}${inputs}`);
   }
   return keys;
 }

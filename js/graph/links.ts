@@ -3,7 +3,7 @@
 import { Kind } from "../model/messages.ts";
 import { type Adjacency } from "./csr.ts";
 import { bytes } from "./labels.ts";
-import { text } from "./payload.ts";
+import { textOf } from "./payload.ts";
 import { type Picture, sideOf } from "./picture.ts";
 
 export interface Badge {
@@ -190,7 +190,7 @@ function producers(
     const graph = picture.sides[s];
     const v = picture.id[s][from];
     const get = graph.kind[v] === Kind.get_item;
-    const field = get ? text(graph, graph.label[v]) : "";
+    const field = get ? textOf(graph, "label", v) : "";
     const wanted = !get && at.fields.length > 0 ? Number(at.fields[at.fields.length - 1].slice(1)) : -1;
     for (let i = inEdges.offset[from + 1] - 1; i >= inEdges.offset[from]; i--) {
       const e = inEdges.list[i];

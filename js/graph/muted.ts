@@ -3,7 +3,7 @@
  * The names are those that Python's `muted` trait has: "nn.relu", "constant", "mark:kept".
  */
 import { Kind } from "../model/messages.ts";
-import { KINDS, text } from "./payload.ts";
+import { KINDS, textOf } from "./payload.ts";
 import { MARKS, type Picture, sideOf } from "./picture.ts";
 
 /** The row of the legend that a node is counted in. */
@@ -12,7 +12,7 @@ function typeName(picture: Picture, u: number): string {
   const graph = picture.sides[s];
   const v = picture.id[s][u];
   const kind = graph.kind[v];
-  return kind === Kind.op ? text(graph, graph.label[v]) : (KINDS[kind] ?? "op");
+  return kind === Kind.op ? textOf(graph, "label", v) : (KINDS[kind] ?? "op");
 }
 
 export interface Tally {

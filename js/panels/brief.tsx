@@ -3,7 +3,7 @@ import { Button } from "../components/button.tsx";
 import { press } from "../components/keys_card.tsx";
 import { stageSignals } from "../components/stage_signals.ts";
 import { chosenAttributes, compactType, groupName, opName } from "../graph/labels.ts";
-import { GROUP_KINDS, text } from "../graph/payload.ts";
+import { GROUP_KINDS, textOf } from "../graph/payload.ts";
 import { groupsOf, MARKS, type Picture, sideOf } from "../graph/picture.ts";
 import { GroupKind } from "../model/messages.ts";
 import { GRAPH_KEYS } from "../pane/graph_keys.ts";
@@ -71,13 +71,13 @@ export function describeSelection(
   const s = sideOf(picture, u, 1);
   const graph = picture.sides[s];
   const v = picture.id[s][u] ?? 0;
-  const type = compactType(text(graph, graph.type[v] ?? 0));
+  const type = compactType(textOf(graph, "type", v));
   const mark = Math.max(picture.mark[0][u] ?? 0, picture.mark[1][u] ?? 0);
   const [box] = groupsOf(picture, u);
   const parts = [
-    opName(text(graph, graph.label[v] ?? 0)) || "(no name)",
+    opName(textOf(graph, "label", v)) || "(no name)",
     type,
-    chosenAttributes(text(graph, graph.attrs[v] ?? 0), type),
+    chosenAttributes(textOf(graph, "attrs", v), type),
     inGroup(picture, box),
     picture.compares && mark > 0 ? (markNames[mark] ?? "") : "",
   ];

@@ -1,7 +1,7 @@
 /** What stands in each item's box, and how large the box is. Both sides of a picture share one size. */
 import { badgeText, chosenAttributes, compactType, groupName, opName } from "../graph/labels.ts";
 import { type Badge } from "../graph/links.ts";
-import { text } from "../graph/payload.ts";
+import { textOf } from "../graph/payload.ts";
 import { type Picture, sideOf } from "../graph/picture.ts";
 import { type Visible } from "../graph/visible.ts";
 import { Kind } from "../model/messages.ts";
@@ -45,18 +45,18 @@ export function contentOf(scene: Visible, item: number, preferred: 0 | 1): Conte
   const graph = picture.sides[s];
   const v = picture.id[s][u];
   const kind = graph.kind[v];
-  const label = oneLine(text(graph, graph.label[v]));
-  const type = oneLine(compactType(text(graph, graph.type[v])));
+  const label = oneLine(textOf(graph, "label", v));
+  const type = oneLine(compactType(textOf(graph, "type", v)));
   if (kind === Kind.constant) {
-    const full = text(graph, graph.type[v]);
+    const full = textOf(graph, "type", v);
     return {
-      label: badgeText("constant", label, oneLine(text(graph, graph.name[v])), full),
+      label: badgeText("constant", label, oneLine(textOf(graph, "name", v)), full),
       lines: [type],
       badges,
       shape: "pill",
     };
   }
-  const attrs = oneLine(chosenAttributes(text(graph, graph.attrs[v]), type));
+  const attrs = oneLine(chosenAttributes(textOf(graph, "attrs", v), type));
   const before = kind === Kind.op && picture.mark[s][u] === 0 ? opName(labelOn(picture, u, 0)) : "";
   // An operator of Relax that is kept has another name where a pass made it a call of a function.
   const lowered = s === 1 && before !== "" && before !== opName(label);
@@ -71,7 +71,7 @@ export function contentOf(scene: Visible, item: number, preferred: 0 | 1): Conte
 
 function labelOn(picture: Picture, u: number, s: 0 | 1): string {
   const v = picture.id[s][u];
-  return v < 0 ? "" : oneLine(text(picture.sides[s], picture.sides[s].label[v]));
+  return v < 0 ? "" : oneLine(textOf(picture.sides[s], "label", v));
 }
 
 function badgesOf(scene: Visible, item: number, preferred: 0 | 1): Content["badges"] {
@@ -84,9 +84,9 @@ function badgesOf(scene: Visible, item: number, preferred: 0 | 1): Content["badg
     const s = sideOf(picture, b.node, preferred);
     const graph = picture.sides[s];
     const v = picture.id[s][b.node];
-    const label = oneLine(text(graph, graph.label[v]), 60);
-    const name = oneLine(text(graph, graph.name[v]), 60);
-    const words = b.kind === "stub" ? `↑ ${opName(label)}` : badgeText(b.kind, label, name, text(graph, graph.type[v]));
+    const label = oneLine(textOf(graph, "label", v), 60);
+    const name = oneLine(textOf(graph, "name", v), 60);
+    const words = b.kind === "stub" ? `↑ ${opName(label)}` : badgeText(b.kind, label, name, textOf(graph, "type", v));
     const sign = picture.compares ? SIGNS[picture.mark[s][b.node]] : "";
     return { text: sign + words, kind: b.kind, node: b.node, side: b.side };
   });
@@ -154,7 +154,7 @@ function count(into: Map<number, Inside>, box: number, picture: Picture, s: 0 | 
   into.set(box, inside);
   inside.marks[picture.mark[s][u]]++;
   if (graph.kind[v] !== Kind.op) return;
-  const op = opName(oneLine(text(graph, graph.label[v]), 40));
+  const op = opName(oneLine(textOf(graph, "label", v), 40));
   inside.ops.set(op, (inside.ops.get(op) ?? 0) + 1);
 }
 
