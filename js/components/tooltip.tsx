@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { attributes, compactType, groupName } from "../graph/labels.ts";
 import { GROUP_KINDS, textOf } from "../graph/payload.ts";
-import { sideOf } from "../graph/picture.ts";
+import { placeOf } from "../graph/picture.ts";
 import { type Size } from "../render/camera.ts";
 import { edgeText } from "../render/edge_labels.ts";
 import { type Frame, markOf } from "../render/frame.ts";
@@ -108,9 +108,7 @@ function describe(frame: Frame, found: Hit): string[] {
 
 function nodeLines(frame: Frame, u: number): string[] {
   const { picture } = frame.scene.visible;
-  const s = sideOf(picture, u, frame.textSide);
-  const graph = picture.sides[s];
-  const v = picture.id[s][u] ?? 0;
+  const { graph, id: v } = placeOf(picture, u, frame.textSide);
   const lines = [oneLine(textOf(graph, "label", v)), oneLine(compactType(textOf(graph, "type", v)))];
   const attrs = attributes(textOf(graph, "attrs", v));
   for (const [key, value] of attrs.slice(0, MOST_ATTRIBUTES)) lines.push(oneLine(`${key}: ${value}`, 160));

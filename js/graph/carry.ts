@@ -8,7 +8,7 @@
  */
 import { type Adjacency, adjacency } from "./csr.ts";
 import { type Graph, text, textOf } from "./payload.ts";
-import { type Picture, sideOf } from "./picture.ts";
+import { type Picture, placeOf } from "./picture.ts";
 
 /** One step on, the result becomes the input; a toggle keeps the input; one step back, the input becomes the result. */
 const SIDES = [
@@ -138,9 +138,7 @@ function number(names: Map<string, number>, name: string): number {
 function looksOf(picture: Picture, names: Map<string, number>): Uint32Array {
   const keys = new Uint32Array(picture.nodeCount);
   for (let u = 0; u < keys.length; u++) {
-    const s = sideOf(picture, u, 1);
-    const graph = picture.sides[s];
-    const v = picture.id[s][u];
+    const { graph, id: v } = placeOf(picture, u, 1);
     keys[u] = number(names, `${graph.kind[v]}|${textOf(graph, "label", v)}|${textOf(graph, "type", v).slice(0, 200)}`);
   }
   return keys;

@@ -1,7 +1,7 @@
 /** A node as text, for the clipboard: name, type, attributes. */
 import { attributes, compactType } from "./labels.ts";
 import { textOf } from "./payload.ts";
-import { type Picture, sideOf } from "./picture.ts";
+import { type Picture, placeOf } from "./picture.ts";
 
 /** Nodes beyond this are counted, not listed. */
 const MOST = 1000;
@@ -12,9 +12,7 @@ export function nodesAsText(picture: Picture, nodes: readonly number[]): string 
 }
 
 function nodeAsText(picture: Picture, u: number): string {
-  const s = sideOf(picture, u, 1);
-  const graph = picture.sides[s];
-  const v = picture.id[s][u];
+  const { graph, id: v } = placeOf(picture, u, 1);
   const [label, name] = [textOf(graph, "label", v), textOf(graph, "name", v)];
   const lines = [
     name && name !== label ? `${label}  ${name}` : label,

@@ -185,3 +185,14 @@ export function groupsOf(picture: Picture, node: number): number[] {
 export function sideOf(picture: Picture, node: number, preferred: 0 | 1): 0 | 1 {
   return picture.id[preferred][node] >= 0 ? preferred : preferred === 0 ? 1 : 0;
 }
+
+/** A node in the graph of a side that has it, as `sideOf` chooses it. */
+export function placeOf(picture: Picture, node: number, preferred: 0 | 1): { graph: Graph; id: number } {
+  const s = sideOf(picture, node, preferred);
+  return { graph: picture.sides[s], id: picture.id[s][node] };
+}
+
+export function kindOf(picture: Picture, node: number): number {
+  const { graph, id } = placeOf(picture, node, 1);
+  return graph.kind[id];
+}

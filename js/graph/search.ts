@@ -5,7 +5,7 @@
  */
 import { compactType, dtype, shortShape } from "./labels.ts";
 import { KINDS, textOf } from "./payload.ts";
-import { groupsOf, MARKS, type Picture, sideOf } from "./picture.ts";
+import { groupsOf, MARKS, type Picture, placeOf } from "./picture.ts";
 
 export const FIELDS = ["op", "name", "type", "dtype", "shape", "attr", "kind", "mark", "group"] as const;
 type Field = (typeof FIELDS)[number];
@@ -39,9 +39,7 @@ export function search(picture: Picture, query: string): number[] {
 }
 
 function matches(picture: Picture, u: number, term: Term): boolean {
-  const s = sideOf(picture, u, 1);
-  const graph = picture.sides[s];
-  const v = picture.id[s][u];
+  const { graph, id: v } = placeOf(picture, u, 1);
   const has = (value: string) => value.toLowerCase().includes(term.text);
   const type = () => textOf(graph, "type", v);
   switch (term.field) {

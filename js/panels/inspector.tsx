@@ -6,8 +6,8 @@ import { focusRow, roving } from "../components/roving.ts";
 import { stageSignals } from "../components/stage_signals.ts";
 import { basisOf } from "../graph/basis.ts";
 import { attributes, bytes, compactType, groupName, opName } from "../graph/labels.ts";
-import { GROUP_KINDS, type Graph, KINDS, textOf } from "../graph/payload.ts";
-import { groupsOf, MARKS, type Picture, sideOf } from "../graph/picture.ts";
+import { GROUP_KINDS, KINDS, textOf } from "../graph/payload.ts";
+import { groupsOf, MARKS, type Picture, placeOf } from "../graph/picture.ts";
 import { Kind, PATTERNS } from "../model/messages.ts";
 import { type Stage } from "../render/stage.ts";
 import { oneLine } from "../render/text.ts";
@@ -60,17 +60,6 @@ function hasFocus(element: HTMLElement | null): boolean {
   return element?.contains(document.activeElement) ?? false;
 }
 
-/** A node on one side of the picture. */
-interface Place {
-  graph: Graph;
-  /** Its id there. */
-  id: number;
-}
-
-function placeOf(picture: Picture, node: number, side: 0 | 1): Place {
-  return { graph: picture.sides[side], id: picture.id[side][node] ?? 0 };
-}
-
 interface NodeProps {
   stage: Stage;
   picture: Picture;
@@ -79,7 +68,7 @@ interface NodeProps {
 
 function OneNode({ stage, picture, node }: NodeProps) {
   const on = ([0, 1] as const).filter((side) => (picture.id[side][node] ?? -1) >= 0);
-  const place = placeOf(picture, node, sideOf(picture, node, 1));
+  const place = placeOf(picture, node, 1);
   const { graph, id } = place;
   const mark = picture.compares ? Math.max(...on.map((side) => picture.mark[side][node] ?? 0)) : 0;
   const ends = useMemo(() => neighboursOf(picture, node), [picture, node]);
@@ -103,7 +92,7 @@ function OneNode({ stage, picture, node }: NodeProps) {
   );
 }
 
-function factsOf({ graph, id }: Place): [string, string][] {
+function factsOf({ graph, id }: ReturnType<typeof placeOf>): [string, string][] {
   const kind = KINDS[graph.kind[id] ?? 0] ?? "node";
   const pattern = graph.pattern[id] ?? -1;
   const name = textOf(graph, "name", id);
@@ -233,14 +222,14 @@ function Links({ stage, picture, node: of, title, ends }: NodeProps & { title: s
 }
 
 function labelOf(picture: Picture, node: number): string {
-  const { graph, id } = placeOf(picture, node, sideOf(picture, node, 1));
+  const { graph, id } = placeOf(picture, node, 1);
   const constant = graph.kind[id] === Kind.constant;
   const label = constant ? textOf(graph, "name", id) || "const" : opName(textOf(graph, "label", id));
   return oneLine(label, 60) || "(no name)";
 }
 
 function typeOf(picture: Picture, node: number): string {
-  const { graph, id } = placeOf(picture, node, sideOf(picture, node, 1));
+  const { graph, id } = placeOf(picture, node, 1);
   return oneLine(compactType(textOf(graph, "type", id)), 80);
 }
 
@@ -262,7 +251,7 @@ function Several({ picture, nodes }: { picture: Picture; nodes: readonly number[
 function countKinds(picture: Picture, nodes: readonly number[]): [string, number][] {
   const counts = new Map<string, number>();
   for (const node of nodes) {
-    const { graph, id } = placeOf(picture, node, sideOf(picture, node, 1));
+    const { graph, id } = placeOf(picture, node, 1);
     const kind = graph.kind[id];
     const op = opName(oneLine(textOf(graph, "label", id), 60));
     const label = kind === Kind.constant ? "constant" : kind === Kind.param ? "parameter" : op;
