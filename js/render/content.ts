@@ -5,6 +5,7 @@ import { textOf } from "../graph/payload.ts";
 import { type Picture, sideOf } from "../graph/picture.ts";
 import { type Visible } from "../graph/visible.ts";
 import { Kind } from "../model/messages.ts";
+import { counted } from "../text/counted.ts";
 import { oneLine, type Ruler } from "./text.ts";
 
 export const LABEL = 13;
@@ -104,14 +105,15 @@ function groupContent(
   const box = scene.collapsedGroup[item];
   const own = scene.side[item] & (1 << preferred) ? preferred : preferred === 0 ? 1 : 0;
   const inside = insides(picture, scene)[own].get(box);
-  const counts = inside?.ops ?? new Map<string, number>();
+  const noun = inside?.ops.size === 0 ? "call" : "op";
+  const counts = inside?.[`${noun}s`] ?? new Map<string, number>();
   const changes = inside?.marks.some((n, mark) => mark > 0 && n > 0) ? inside.marks : undefined;
   const total = [...counts.values()].reduce((sum, n) => sum + n, 0);
   const often = [...counts]
     .sort((a, b) => b[1] - a[1])
     .slice(0, 3)
     .map(([op, n]) => (n > 1 ? `${op} ×${n}` : op));
-  const line = `${total} ${total === 1 ? "op" : "ops"}: ${often.join(", ")}`;
+  const line = [counted(total, noun), often.join(", ")].filter(Boolean).join(": ");
   return {
     label: groupName(picture.groups.name[box]) || "group",
     lines: [line, ...(changes ? [changeParts(changes).join("  ")] : [])],
@@ -126,14 +128,16 @@ export function changeParts(changes: readonly number[]): string[] {
 
 interface Inside {
   ops: Map<string, number>;
+  /** Said where there are no operators, as in a graph of kernels. */
+  calls: Map<string, number>;
   marks: number[];
 }
 
-const counted = new WeakMap<Visible, [Map<number, Inside>, Map<number, Inside>]>();
+const insidesOf = new WeakMap<Visible, [Map<number, Inside>, Map<number, Inside>]>();
 
 /** What is in each collapsed group on each side, counted once a picture. */
 function insides(picture: Picture, scene: Visible): [Map<number, Inside>, Map<number, Inside>] {
-  const known = counted.get(scene);
+  const known = insidesOf.get(scene);
   if (known) return known;
   const all: [Map<number, Inside>, Map<number, Inside>] = [new Map(), new Map()];
   for (let u = 0; u < picture.nodeCount; u++) {
@@ -144,18 +148,22 @@ function insides(picture: Picture, scene: Visible): [Map<number, Inside>, Map<nu
       if (v >= 0) count(all[s], scene.collapsedGroup[item], picture, s, v, u);
     }
   }
-  counted.set(scene, all);
+  insidesOf.set(scene, all);
   return all;
 }
 
 function count(into: Map<number, Inside>, box: number, picture: Picture, s: 0 | 1, v: number, u: number): void {
   const graph = picture.sides[s];
-  const inside = into.get(box) ?? { ops: new Map<string, number>(), marks: [0, 0, 0, 0, 0, 0] };
+  const inside = into.get(box) ?? {
+    ops: new Map<string, number>(),
+    calls: new Map<string, number>(),
+    marks: [0, 0, 0, 0, 0, 0],
+  };
   into.set(box, inside);
   inside.marks[picture.mark[s][u]]++;
-  if (graph.kind[v] !== Kind.op) return;
-  const op = opName(oneLine(textOf(graph, "label", v), 40));
-  inside.ops.set(op, (inside.ops.get(op) ?? 0) + 1);
+  const names = graph.kind[v] === Kind.op ? inside.ops : graph.kind[v] === Kind.call ? inside.calls : null;
+  const name = opName(oneLine(textOf(graph, "label", v), 40));
+  names?.set(name, (names.get(name) ?? 0) + 1);
 }
 
 export interface Sizes {
