@@ -87,11 +87,17 @@ def html_code(text: str) -> str:
 _AT_RIGHT = "right;white-space:nowrap"
 _NUMBER = re.compile(r"|[-+]?[\d.,]+%?( [^\W\d]{1,5})?( \(.*\))?")
 "a number with its unit and its interval, or nothing"
+_LONG_NAME = re.compile(r"[\w./]{25,}")
 
 
 def _html_row(tag: str, cells: Iterable[str], sides: Iterable[str]) -> str:
     # JupyterLab aligns every cell at the right
-    return f"<tr>{''.join(f'<{tag} style={chr(34)}text-align:{side}{chr(34)}>{_safe(text)}</{tag}>' for text, side in zip(cells, sides, strict=True))}</tr>"
+    return f"<tr>{''.join(f'<{tag} style={chr(34)}text-align:{side}{chr(34)}>{_breakable(text)}</{tag}>' for text, side in zip(cells, sides, strict=True))}</tr>"
+
+
+def _breakable(text: str) -> str:
+    """Return HTML in which a line may break within a long name, so that a table is no wider than the page."""
+    return _LONG_NAME.sub(lambda found: re.sub(r"(?<=[_./])(?=\w)", "<wbr>", found[0]), _safe(text))
 
 
 def _safe(text: str) -> str:

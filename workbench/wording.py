@@ -43,7 +43,7 @@ def byte_unit(count: float) -> tuple[float, str]:
     >>> byte_unit(2_500_000)
     (1e-06, 'MB')
     """
-    if abs(count) < 10_000:
+    if abs(count) < 1_000:
         return 1.0, "bytes"
     if abs(count) < 999.5e3:
         return 1e-3, "kB"

@@ -8,6 +8,7 @@ import { Measure } from "../panels/measure.tsx";
 import { Ribbon } from "../panels/ribbon.tsx";
 import { Blocks } from "./blocks.tsx";
 import { mount } from "./mount.tsx";
+import { roving } from "./roving.ts";
 
 const quiet = () => undefined;
 const line = (text: string, more: Partial<Line> = {}): Line => ({
@@ -83,4 +84,32 @@ test("a control that comes later is not a second tab stop", async () => {
     [...(late ?? [])].map((each) => each.tabIndex),
     [-1, -1],
   );
+});
+
+test("the focus goes with the current row, and stays where it is on another one", async () => {
+  const rows = (current: number) => (
+    <ul ref={roving}>
+      {["a", "b", "c"].map((name, i) => (
+        <li key={name}>
+          <button type="button" aria-current={i === current ? "step" : "false"}>
+            {name}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+  end = mount(rows(0), document.body);
+  document.querySelector("button")?.focus();
+  for (const [current, focused] of [
+    [1, "b"],
+    [2, "c"],
+  ] as const) {
+    mount(rows(current), document.body);
+    await drawn();
+    assert.equal(document.activeElement?.textContent, focused);
+  }
+  document.querySelector("button")?.focus();
+  mount(rows(1), document.body);
+  await drawn();
+  assert.equal(document.activeElement?.textContent, "a");
 });

@@ -32,8 +32,13 @@ export function roving(list: HTMLElement | null): void {
     at = rows.findIndex((row) => row.some((each) => each === stop));
     for (const each of controls) each.tabIndex = each === stop ? 0 : -1;
   };
-  const drawn = () => {
+  const drawn = (changes: readonly MutationRecord[]) => {
     mark();
+    // The focus goes with the current row: a key anywhere in the widget may make another row current.
+    const left = changes.some(
+      (each) => each.attributeName === "aria-current" && each.target === document.activeElement,
+    );
+    if (left) list.querySelector<HTMLElement>("[aria-current=step]")?.focus();
     // A row may come late: the focus is not taken from where the user has gone meanwhile.
     if (!holdsFocus(list)) wanted.delete(list);
     focusRow(list, wanted.get(list) ?? -1);

@@ -2,8 +2,8 @@
 import { signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { attributes, compactType, groupName } from "../graph/labels.ts";
-import { GROUP_KINDS, text } from "../graph/payload.ts";
-import { sideOf } from "../graph/picture.ts";
+import { GROUP_KINDS, textOf } from "../graph/payload.ts";
+import { placeOf } from "../graph/picture.ts";
 import { type Size } from "../render/camera.ts";
 import { edgeText } from "../render/edge_labels.ts";
 import { type Frame, markOf } from "../render/frame.ts";
@@ -108,14 +108,12 @@ function describe(frame: Frame, found: Hit): string[] {
 
 function nodeLines(frame: Frame, u: number): string[] {
   const { picture } = frame.scene.visible;
-  const s = sideOf(picture, u, frame.textSide);
-  const graph = picture.sides[s];
-  const v = picture.id[s][u] ?? 0;
-  const lines = [oneLine(text(graph, graph.label[v] ?? 0)), oneLine(compactType(text(graph, graph.type[v] ?? 0)))];
-  const attrs = attributes(text(graph, graph.attrs[v] ?? 0));
+  const { graph, id: v } = placeOf(picture, u, frame.textSide);
+  const lines = [oneLine(textOf(graph, "label", v)), oneLine(compactType(textOf(graph, "type", v)))];
+  const attrs = attributes(textOf(graph, "attrs", v));
   for (const [key, value] of attrs.slice(0, MOST_ATTRIBUTES)) lines.push(oneLine(`${key}: ${value}`, 160));
   if (attrs.length > MOST_ATTRIBUTES) lines.push(`and ${counted(attrs.length - MOST_ATTRIBUTES, "more attribute")}`);
-  const name = text(graph, graph.name[v] ?? 0);
+  const name = textOf(graph, "name", v);
   if (name && name !== lines[0]) lines.push(oneLine(name, 160));
   return lines.filter((line) => line !== "");
 }

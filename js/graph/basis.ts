@@ -3,8 +3,8 @@
 import { Kind } from "../model/messages.ts";
 import { type Adjacency, adjacency } from "./csr.ts";
 import { foldable } from "./fold.ts";
-import { text } from "./payload.ts";
-import { type Picture, sideOf } from "./picture.ts";
+import { textOf } from "./payload.ts";
+import { kindOf, type Picture, placeOf } from "./picture.ts";
 
 interface Basis {
   inEdges: Adjacency;
@@ -32,8 +32,7 @@ function build(picture: Picture): Basis {
   const outEdges = adjacency(picture.source, picture.nodeCount);
   const elided = new Uint8Array(picture.nodeCount);
   for (let u = 0; u < picture.nodeCount; u++) {
-    const s = sideOf(picture, u, 1);
-    const kind = picture.sides[s].kind[picture.id[s][u]];
+    const kind = kindOf(picture, u);
     const consumed = outEdges.offset[u + 1] > outEdges.offset[u];
     if ((kind === Kind.tuple || kind === Kind.get_item) && (consumed || kind === Kind.tuple)) elided[u] = 1;
   }
@@ -51,15 +50,14 @@ function build(picture: Picture): Basis {
 function runtimeOf(picture: Picture, { offset, list }: Adjacency): Uint8Array {
   const out = new Uint8Array(picture.nodeCount);
   const labels = Array.from(out, (_, u) => {
-    const s = sideOf(picture, u, 1);
-    return text(picture.sides[s], picture.sides[s].label[picture.id[s][u]]);
+    const { graph, id } = placeOf(picture, u, 1);
+    return textOf(graph, "label", id);
   });
   const named = labels.map((label) => /^(relax\.(vm|memory|builtin)|vm\.builtin)\./.test(label));
   for (let u = 0; u < picture.nodeCount; u++) {
     const readers = list.slice(offset[u], offset[u + 1]);
     const read = readers.length > 0 && readers.every((e) => named[picture.target[e]]);
-    const s = sideOf(picture, u, 1);
-    const kind = picture.sides[s].kind[picture.id[s][u]];
+    const kind = kindOf(picture, u);
     if (
       picture.output[u] === 0 &&
       (named[u] ? !labels[u].endsWith("alloc_tensor") : read && (kind === Kind.shape || kind === Kind.constant))

@@ -7,8 +7,8 @@
  * matched value at the same argument and looks alike is the same node. Looks alone decide only where they are unique.
  */
 import { type Adjacency, adjacency } from "./csr.ts";
-import { type Graph, text } from "./payload.ts";
-import { type Picture, sideOf } from "./picture.ts";
+import { type Graph, text, textOf } from "./payload.ts";
+import { type Picture, placeOf } from "./picture.ts";
 
 /** One step on, the result becomes the input; a toggle keeps the input; one step back, the input becomes the result. */
 const SIDES = [
@@ -138,13 +138,8 @@ function number(names: Map<string, number>, name: string): number {
 function looksOf(picture: Picture, names: Map<string, number>): Uint32Array {
   const keys = new Uint32Array(picture.nodeCount);
   for (let u = 0; u < keys.length; u++) {
-    const s = sideOf(picture, u, 1);
-    const graph = picture.sides[s];
-    const v = picture.id[s][u];
-    keys[u] = number(
-      names,
-      `${graph.kind[v]}|${text(graph, graph.label[v])}|${text(graph, graph.type[v]).slice(0, 200)}`,
-    );
+    const { graph, id: v } = placeOf(picture, u, 1);
+    keys[u] = number(names, `${graph.kind[v]}|${textOf(graph, "label", v)}|${textOf(graph, "type", v).slice(0, 200)}`);
   }
   return keys;
 }
@@ -157,7 +152,7 @@ function inputKeys(graph: Graph, names: Map<string, number>): Uint32Array {
     let inputs = "";
     for (let i = into.offset[v]; i < into.offset[v + 1]; i++)
       inputs += `,${graph.index[into.list[i]]}:${keys[graph.source[into.list[i]]]}`;
-    keys[v] = number(names, `=${graph.kind[v]}|${text(graph, graph.label[v])}|${text(graph, graph.attrs[v])}${inputs}`);
+    keys[v] = number(names, `=${graph.kind[v]}|${textOf(graph, "label", v)}|${textOf(graph, "attrs", v)}${inputs}`);
   }
   return keys;
 }

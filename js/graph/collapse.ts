@@ -1,7 +1,7 @@
 /** Which groups start collapsed, so that the first picture can be read. */
 import { GroupKind, Kind, type Sides } from "../model/messages.ts";
 import { changedNodes } from "./neighbours.ts";
-import { type Picture, sideOf } from "./picture.ts";
+import { kindOf, type Picture } from "./picture.ts";
 
 /** More items than this at once is not a picture a person reads. */
 const READABLE = 300;
@@ -68,8 +68,7 @@ function items(picture: Picture, collapsed: ReadonlySet<number>, showConstants: 
   for (let g = 0; g < count; g++) if (hidden[g] && (parent[g] < 0 || !hidden[parent[g]])) total++;
   for (let u = 0; u < picture.nodeCount; u++) {
     if (picture.group[u] >= 0 && hidden[picture.group[u]]) continue;
-    const s = sideOf(picture, u, 1);
-    const kind = picture.sides[s].kind[picture.id[s][u]];
+    const kind = kindOf(picture, u);
     const folds = kind === Kind.constant || kind === Kind.param || kind === Kind.tuple || kind === Kind.get_item;
     if (showConstants || !folds) total++;
   }

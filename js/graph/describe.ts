@@ -1,7 +1,7 @@
 /** A node as text, for the clipboard: name, type, attributes. */
 import { attributes, compactType } from "./labels.ts";
-import { text } from "./payload.ts";
-import { type Picture, sideOf } from "./picture.ts";
+import { textOf } from "./payload.ts";
+import { type Picture, placeOf } from "./picture.ts";
 
 /** Nodes beyond this are counted, not listed. */
 const MOST = 1000;
@@ -12,14 +12,12 @@ export function nodesAsText(picture: Picture, nodes: readonly number[]): string 
 }
 
 function nodeAsText(picture: Picture, u: number): string {
-  const s = sideOf(picture, u, 1);
-  const graph = picture.sides[s];
-  const v = picture.id[s][u];
-  const [label, name] = [text(graph, graph.label[v]), text(graph, graph.name[v])];
+  const { graph, id: v } = placeOf(picture, u, 1);
+  const [label, name] = [textOf(graph, "label", v), textOf(graph, "name", v)];
   const lines = [
     name && name !== label ? `${label}  ${name}` : label,
-    compactType(text(graph, graph.type[v])),
-    ...attributes(text(graph, graph.attrs[v])).map(([key, value]) => `${key}: ${value}`),
+    compactType(textOf(graph, "type", v)),
+    ...attributes(textOf(graph, "attrs", v)).map(([key, value]) => `${key}: ${value}`),
   ];
   return lines.filter(Boolean).join("\n");
 }

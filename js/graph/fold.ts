@@ -3,7 +3,7 @@
 import { Kind } from "../model/messages.ts";
 import { type Adjacency } from "./csr.ts";
 import { dtype } from "./labels.ts";
-import { type Picture, sideOf } from "./picture.ts";
+import { kindOf, type Picture } from "./picture.ts";
 
 /** Of two parameters into one op, the data: whole numbers that look something up, otherwise what comes first. */
 function leads(picture: Picture, other: number, own: number): boolean {
@@ -24,8 +24,7 @@ function indices(type: string): boolean {
 export function foldable(picture: Picture, inEdges: Adjacency, outEdges: Adjacency): Uint8Array {
   const kind = new Uint8Array(picture.nodeCount);
   for (let u = 0; u < picture.nodeCount; u++) {
-    const s = sideOf(picture, u, 1);
-    kind[u] = picture.sides[s].kind[picture.id[s][u]];
+    kind[u] = kindOf(picture, u);
   }
   const fold = new Uint8Array(picture.nodeCount);
   const data = firstParams(picture);

@@ -3,8 +3,8 @@
 import { Kind } from "../model/messages.ts";
 import { type Adjacency } from "./csr.ts";
 import { bytes } from "./labels.ts";
-import { text } from "./payload.ts";
-import { type Picture, sideOf } from "./picture.ts";
+import { textOf } from "./payload.ts";
+import { kindOf, type Picture, placeOf } from "./picture.ts";
 
 export interface Badge {
   /** The picture's node this badge stands for. */
@@ -186,11 +186,9 @@ function producers(
       });
       continue;
     }
-    const s = sideOf(picture, from, 1);
-    const graph = picture.sides[s];
-    const v = picture.id[s][from];
+    const { graph, id: v } = placeOf(picture, from, 1);
     const get = graph.kind[v] === Kind.get_item;
-    const field = get ? text(graph, graph.label[v]) : "";
+    const field = get ? textOf(graph, "label", v) : "";
     const wanted = !get && at.fields.length > 0 ? Number(at.fields[at.fields.length - 1].slice(1)) : -1;
     for (let i = inEdges.offset[from + 1] - 1; i >= inEdges.offset[from]; i--) {
       const e = inEdges.list[i];
@@ -211,8 +209,7 @@ function producers(
 }
 
 function badgeKind(picture: Picture, u: number): Badge["kind"] {
-  const s = sideOf(picture, u, 1);
-  return picture.sides[s].kind[picture.id[s][u]] === Kind.param ? "param" : "constant";
+  return kindOf(picture, u) === Kind.param ? "param" : "constant";
 }
 
 function addBadge(badges: Map<number, Badge[]>, item: number, badge: Badge): void {

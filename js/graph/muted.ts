@@ -3,16 +3,14 @@
  * The names are those that Python's `muted` trait has: "nn.relu", "constant", "mark:kept".
  */
 import { Kind } from "../model/messages.ts";
-import { KINDS, text } from "./payload.ts";
-import { MARKS, type Picture, sideOf } from "./picture.ts";
+import { KINDS, textOf } from "./payload.ts";
+import { kindOf, MARKS, type Picture, placeOf } from "./picture.ts";
 
 /** The row of the legend that a node is counted in. */
 function typeName(picture: Picture, u: number): string {
-  const s = sideOf(picture, u, 1);
-  const graph = picture.sides[s];
-  const v = picture.id[s][u];
+  const { graph, id: v } = placeOf(picture, u, 1);
   const kind = graph.kind[v];
-  return kind === Kind.op ? text(graph, graph.label[v]) : (KINDS[kind] ?? "op");
+  return kind === Kind.op ? textOf(graph, "label", v) : (KINDS[kind] ?? "op");
 }
 
 export interface Tally {
@@ -25,8 +23,7 @@ export function opTypes(picture: Picture): { ops: Tally[]; kinds: Tally[] } {
   const ops = new Map<string, number>();
   const kinds = new Map<string, number>();
   for (let u = 0; u < picture.nodeCount; u++) {
-    const s = sideOf(picture, u, 1);
-    const into = picture.sides[s].kind[picture.id[s][u]] === Kind.op ? ops : kinds;
+    const into = kindOf(picture, u) === Kind.op ? ops : kinds;
     const name = typeName(picture, u);
     into.set(name, (into.get(name) ?? 0) + 1);
   }

@@ -137,3 +137,8 @@ function check(graph: Graph): void {
 export function text(graph: Graph, id: number): string {
   return graph.strings[id] ?? "";
 }
+
+/** A node's own text of a column. */
+export function textOf(graph: Graph, column: "label" | "type" | "attrs" | "name" | "span", node: number): string {
+  return text(graph, graph[column][node] ?? 0);
+}

@@ -22,11 +22,14 @@ export interface Diff {
   before_mark: Uint8Array;
   after_mark: Uint8Array;
   pairs: Uint32Array;
+  lowers?: boolean;
 }
 
 export interface Picture {
   sides: readonly [Graph, Graph];
   compares: boolean;
+  /** Operators became calls of functions, which is no mark. */
+  lowers: boolean;
   nodeCount: number;
   /** Which sides a node is on, and its id there (-1: not there). */
   side: Uint8Array;
@@ -107,7 +110,8 @@ function build(sides: [Graph, Graph], diff: Diff, compares: boolean): Picture {
   }
   const groups = foldLayers(merged.groups);
   if (compares) adopt({ nodeCount: count, side, ...edges, partners, groups, group });
-  return { sides, compares, nodeCount: count, side, id, node, mark, partners, ...edges, groups, group, output };
+  const lowers = diff.lowers === true;
+  return { sides, compares, lowers, nodeCount: count, side, id, node, mark, partners, ...edges, groups, group, output };
 }
 
 function link(partners: Map<number, number[]>, from: number, to: number): void {
@@ -184,4 +188,15 @@ export function groupsOf(picture: Picture, node: number): number[] {
 /** The side whose text a pane shows: its own where the node is there, else the other (in the overlay). */
 export function sideOf(picture: Picture, node: number, preferred: 0 | 1): 0 | 1 {
   return picture.id[preferred][node] >= 0 ? preferred : preferred === 0 ? 1 : 0;
+}
+
+/** A node in the graph of a side that has it, as `sideOf` chooses it. */
+export function placeOf(picture: Picture, node: number, preferred: 0 | 1): { graph: Graph; id: number } {
+  const s = sideOf(picture, node, preferred);
+  return { graph: picture.sides[s], id: picture.id[s][node] };
+}
+
+export function kindOf(picture: Picture, node: number): number {
+  const { graph, id } = placeOf(picture, node, 1);
+  return graph.kind[id];
 }

@@ -10,5 +10,6 @@ export function readDiff(raw: DiffPayload | undefined, lowering = false): Diff {
     const shown = (v: number) => (!lowering ? "kept" : paired.has(v) ? "changed" : s === 0 ? "removed" : "added");
     return column(Uint8Array, marks).map((mark, v) => (mark < MARKS.length ? mark : MARKS.indexOf(shown(v))));
   });
-  return { before_mark, after_mark, pairs };
+  const lowers = column(Uint8Array, raw?.after_mark).some((mark) => mark >= MARKS.length);
+  return { before_mark, after_mark, pairs, lowers };
 }

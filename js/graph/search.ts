@@ -4,8 +4,8 @@
  *   op:conv2d dtype:int8      shape:64x64      attr:strides      name:layer_0      kind:param      mark:added      -op:cast
  */
 import { compactType, dtype, shortShape } from "./labels.ts";
-import { KINDS, text } from "./payload.ts";
-import { groupsOf, MARKS, type Picture, sideOf } from "./picture.ts";
+import { KINDS, textOf } from "./payload.ts";
+import { groupsOf, MARKS, type Picture, placeOf } from "./picture.ts";
 
 export const FIELDS = ["op", "name", "type", "dtype", "shape", "attr", "kind", "mark", "group"] as const;
 type Field = (typeof FIELDS)[number];
@@ -39,16 +39,14 @@ export function search(picture: Picture, query: string): number[] {
 }
 
 function matches(picture: Picture, u: number, term: Term): boolean {
-  const s = sideOf(picture, u, 1);
-  const graph = picture.sides[s];
-  const v = picture.id[s][u];
+  const { graph, id: v } = placeOf(picture, u, 1);
   const has = (value: string) => value.toLowerCase().includes(term.text);
-  const type = () => text(graph, graph.type[v]);
+  const type = () => textOf(graph, "type", v);
   switch (term.field) {
     case "op":
-      return has(text(graph, graph.label[v]));
+      return has(textOf(graph, "label", v));
     case "name":
-      return has(text(graph, graph.name[v])) || has(text(graph, graph.span[v]));
+      return has(textOf(graph, "name", v)) || has(textOf(graph, "span", v));
     case "type":
       return has(compactType(type()));
     case "dtype":
@@ -56,7 +54,7 @@ function matches(picture: Picture, u: number, term: Term): boolean {
     case "shape":
       return hasShape(shortShape(type()), term.text);
     case "attr":
-      return has(text(graph, graph.attrs[v]));
+      return has(textOf(graph, "attrs", v));
     case "kind":
       return has(KINDS[graph.kind[v]] ?? "");
     case "mark":
@@ -65,11 +63,11 @@ function matches(picture: Picture, u: number, term: Term): boolean {
       return groupNames(picture, u).some(has);
     default:
       return (
-        has(text(graph, graph.label[v])) ||
-        has(text(graph, graph.name[v])) ||
+        has(textOf(graph, "label", v)) ||
+        has(textOf(graph, "name", v)) ||
         has(compactType(type())) ||
-        has(text(graph, graph.attrs[v])) ||
-        has(text(graph, graph.span[v])) ||
+        has(textOf(graph, "attrs", v)) ||
+        has(textOf(graph, "span", v)) ||
         groupNames(picture, u).some(has)
       );
   }

@@ -241,7 +241,8 @@ test("lowering is a change on request: a pair, a lost shape, a call of the runti
     pairs: Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0),
   };
   const marks = (lowering: boolean) => {
-    const { before_mark, after_mark } = readDiff(raw, lowering);
+    const { before_mark, after_mark, lowers } = readDiff(raw, lowering);
+    assert.ok(lowers);
     return [[...before_mark], [...after_mark]].map((side) => side.map((mark) => MARKS[mark]));
   };
   assert.deepEqual(marks(false), [

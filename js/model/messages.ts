@@ -182,7 +182,7 @@ export interface CountsMessage {
   type: "counts";
   before: number;
   after: number;
-  counts: Partial<Record<Mark, number>>;
+  counts: MarkCounts;
 }
 
 /** The difference between two states. */
@@ -190,7 +190,7 @@ export interface DiffMessage {
   type: "diff";
   before: number;
   after: number;
-  counts: Partial<Record<Mark, number>>;
+  counts: MarkCounts;
   diff: DiffPayload;
 }
 
@@ -365,6 +365,18 @@ export interface LostMessage {
   text: string;
 }
 
+/** The number of nodes with each mark. */
+export interface MarkCounts {
+  kept?: number;
+  changed?: number;
+  removed?: number;
+  added?: number;
+  merged?: number;
+  split?: number;
+  /** operators that became calls of functions, which are no change */
+  lowered?: number;
+}
+
 /** Marks on the graph's nodes and edges. */
 export interface Marks {
   /** nodes that are shaded */
@@ -441,6 +453,7 @@ export interface PassState {
   added?: number;
   merged?: number;
   split?: number;
+  lowered?: number;
   /** the least one at which the compiler runs it */
   opt_level?: number | null;
   text?: string;
@@ -618,6 +631,7 @@ export interface StateCounts {
   added?: number;
   merged?: number;
   split?: number;
+  lowered?: number;
   before_kernels?: number;
   after_kernels?: number | null;
   before_nodes?: number;

@@ -9,7 +9,7 @@ import {
   type DiffPayload,
   type FactsMessage,
   type GraphPayload,
-  type Mark,
+  type MarkCounts,
   type Place,
   type StateMessage,
   type ToPage,
@@ -25,7 +25,7 @@ export interface PrintedModule {
 
 /** The sizes of a state. */
 export type Facts = Omit<FactsMessage | StateMessage, "type">;
-export type Counts = Partial<Record<Mark, number>>;
+export type Counts = MarkCounts;
 export type Pair = readonly [number, number];
 /** A request as Python reads it: its kind, and numbers of states or steps. */
 export type Wish = [string, ...number[]];

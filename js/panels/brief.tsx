@@ -3,8 +3,8 @@ import { Button } from "../components/button.tsx";
 import { press } from "../components/keys_card.tsx";
 import { stageSignals } from "../components/stage_signals.ts";
 import { chosenAttributes, compactType, groupName, opName } from "../graph/labels.ts";
-import { GROUP_KINDS, text } from "../graph/payload.ts";
-import { groupsOf, MARKS, type Picture, sideOf } from "../graph/picture.ts";
+import { GROUP_KINDS, textOf } from "../graph/payload.ts";
+import { groupsOf, MARKS, type Picture, placeOf } from "../graph/picture.ts";
 import { GroupKind } from "../model/messages.ts";
 import { GRAPH_KEYS } from "../pane/graph_keys.ts";
 import { type Stage } from "../render/stage.ts";
@@ -68,16 +68,14 @@ export function describeSelection(
   const [u] = nodes;
   if (u === undefined) return "";
   if (nodes.length > 1) return `${counted(nodes.length, "node")} selected`;
-  const s = sideOf(picture, u, 1);
-  const graph = picture.sides[s];
-  const v = picture.id[s][u] ?? 0;
-  const type = compactType(text(graph, graph.type[v] ?? 0));
+  const { graph, id: v } = placeOf(picture, u, 1);
+  const type = compactType(textOf(graph, "type", v));
   const mark = Math.max(picture.mark[0][u] ?? 0, picture.mark[1][u] ?? 0);
   const [box] = groupsOf(picture, u);
   const parts = [
-    opName(text(graph, graph.label[v] ?? 0)) || "(no name)",
+    opName(textOf(graph, "label", v)) || "(no name)",
     type,
-    chosenAttributes(text(graph, graph.attrs[v] ?? 0), type),
+    chosenAttributes(textOf(graph, "attrs", v), type),
     inGroup(picture, box),
     picture.compares && mark > 0 ? (markNames[mark] ?? "") : "",
   ];

@@ -90,7 +90,8 @@ export function Chips({ stage, changes, names = MARKS }: ChipsProps) {
 }
 
 function regrouped(picture: Picture): string {
-  return picture.groups.side.some((side) => side !== 3) ? "same ops, grouped differently" : "no change";
+  if (picture.groups.side.some((side) => side !== 3)) return "same ops, grouped differently";
+  return picture.lowers ? "same ops, lowered" : "no change";
 }
 
 function marked(picture: Picture, mark: number): number[] {

@@ -6,8 +6,8 @@ import { focusRow, roving } from "../components/roving.ts";
 import { stageSignals } from "../components/stage_signals.ts";
 import { basisOf } from "../graph/basis.ts";
 import { attributes, bytes, compactType, groupName, opName } from "../graph/labels.ts";
-import { GROUP_KINDS, type Graph, KINDS, text } from "../graph/payload.ts";
-import { groupsOf, MARKS, type Picture, sideOf } from "../graph/picture.ts";
+import { GROUP_KINDS, KINDS, textOf } from "../graph/payload.ts";
+import { groupsOf, MARKS, type Picture, placeOf } from "../graph/picture.ts";
 import { Kind, PATTERNS } from "../model/messages.ts";
 import { type Stage } from "../render/stage.ts";
 import { oneLine } from "../render/text.ts";
@@ -60,17 +60,6 @@ function hasFocus(element: HTMLElement | null): boolean {
   return element?.contains(document.activeElement) ?? false;
 }
 
-/** A node on one side of the picture. */
-interface Place {
-  graph: Graph;
-  /** Its id there. */
-  id: number;
-}
-
-function placeOf(picture: Picture, node: number, side: 0 | 1): Place {
-  return { graph: picture.sides[side], id: picture.id[side][node] ?? 0 };
-}
-
 interface NodeProps {
   stage: Stage;
   picture: Picture;
@@ -79,15 +68,15 @@ interface NodeProps {
 
 function OneNode({ stage, picture, node }: NodeProps) {
   const on = ([0, 1] as const).filter((side) => (picture.id[side][node] ?? -1) >= 0);
-  const place = placeOf(picture, node, sideOf(picture, node, 1));
+  const place = placeOf(picture, node, 1);
   const { graph, id } = place;
   const mark = picture.compares ? Math.max(...on.map((side) => picture.mark[side][node] ?? 0)) : 0;
   const ends = useMemo(() => neighboursOf(picture, node), [picture, node]);
   const partners = (picture.partners.get(node) ?? []).map((other): End => ({ node: other, port: "" }));
   return (
     <>
-      <h3 class="wb-op">{oneLine(text(graph, graph.label[id] ?? 0)) || "(no name)"}</h3>
-      <div class="wb-type">{oneLine(compactType(text(graph, graph.type[id] ?? 0)), 600)}</div>
+      <h3 class="wb-op">{oneLine(textOf(graph, "label", id)) || "(no name)"}</h3>
+      <div class="wb-type">{oneLine(compactType(textOf(graph, "type", id)), 600)}</div>
       {mark > 0 && <p class={`wb-mark-${MARKS[mark]}`}>{SENTENCE[mark]}</p>}
       <Facts rows={factsOf(place)} />
       <Attributes picture={picture} node={node} sides={on} />
@@ -103,15 +92,15 @@ function OneNode({ stage, picture, node }: NodeProps) {
   );
 }
 
-function factsOf({ graph, id }: Place): [string, string][] {
+function factsOf({ graph, id }: ReturnType<typeof placeOf>): [string, string][] {
   const kind = KINDS[graph.kind[id] ?? 0] ?? "node";
   const pattern = graph.pattern[id] ?? -1;
-  const name = text(graph, graph.name[id] ?? 0);
-  const size = bytes(text(graph, graph.type[id] ?? 0));
-  const span = text(graph, graph.span[id] ?? 0);
+  const name = textOf(graph, "name", id);
+  const size = bytes(textOf(graph, "type", id));
+  const span = textOf(graph, "span", id);
   const facts: [string, string][] = [["kind", kind === "param" ? "parameter" : kind.replace("_", " ")]];
   if (kind === "op" && PATTERNS[pattern]) facts.push(["fuses as", PATTERNS[pattern]]);
-  if (name && name !== text(graph, graph.label[id] ?? 0)) facts.push(["name", name]);
+  if (name && name !== textOf(graph, "label", id)) facts.push(["name", name]);
   if (size > 0) facts.push(["size", formatBytes(size)]);
   if (span) facts.push(["span", span]);
   return facts;
@@ -121,7 +110,7 @@ function factsOf({ graph, id }: Place): [string, string][] {
 function Attributes({ picture, node, sides }: { picture: Picture; node: number; sides: readonly (0 | 1)[] }) {
   const maps = sides.map((side) => {
     const { graph, id } = placeOf(picture, node, side);
-    return new Map(attributes(text(graph, graph.attrs[id] ?? 0)));
+    return new Map(attributes(textOf(graph, "attrs", id)));
   });
   const keys = [...new Set(maps.flatMap((map) => [...map.keys()]))];
   if (keys.length === 0) return null;
@@ -233,15 +222,15 @@ function Links({ stage, picture, node: of, title, ends }: NodeProps & { title: s
 }
 
 function labelOf(picture: Picture, node: number): string {
-  const { graph, id } = placeOf(picture, node, sideOf(picture, node, 1));
+  const { graph, id } = placeOf(picture, node, 1);
   const constant = graph.kind[id] === Kind.constant;
-  const label = constant ? text(graph, graph.name[id] ?? 0) || "const" : opName(text(graph, graph.label[id] ?? 0));
+  const label = constant ? textOf(graph, "name", id) || "const" : opName(textOf(graph, "label", id));
   return oneLine(label, 60) || "(no name)";
 }
 
 function typeOf(picture: Picture, node: number): string {
-  const { graph, id } = placeOf(picture, node, sideOf(picture, node, 1));
-  return oneLine(compactType(text(graph, graph.type[id] ?? 0)), 80);
+  const { graph, id } = placeOf(picture, node, 1);
+  return oneLine(compactType(textOf(graph, "type", id)), 80);
 }
 
 function Several({ picture, nodes }: { picture: Picture; nodes: readonly number[] }) {
@@ -262,9 +251,9 @@ function Several({ picture, nodes }: { picture: Picture; nodes: readonly number[
 function countKinds(picture: Picture, nodes: readonly number[]): [string, number][] {
   const counts = new Map<string, number>();
   for (const node of nodes) {
-    const { graph, id } = placeOf(picture, node, sideOf(picture, node, 1));
+    const { graph, id } = placeOf(picture, node, 1);
     const kind = graph.kind[id];
-    const op = opName(oneLine(text(graph, graph.label[id] ?? 0), 60));
+    const op = opName(oneLine(textOf(graph, "label", id), 60));
     const label = kind === Kind.constant ? "constant" : kind === Kind.param ? "parameter" : op;
     counts.set(label, (counts.get(label) ?? 0) + 1);
   }

@@ -194,10 +194,16 @@ test("a line may break between the words of a name", async () => {
   assert.equal(part("pass-0").querySelectorAll("wbr").length, 2);
 });
 
-test("a pass that failed and one that changed only the grouping are described in words", async () => {
-  await show({ passes: [pass("A", { status: "error", message: "boom" }), pass("B", { status: "changed" })] });
+test("a pass that failed one that lowered and one that changed only the grouping are described in words", async () => {
+  await show({
+    passes: [
+      pass("A", { status: "error", message: "boom" }),
+      pass("B", { status: "changed" }),
+      pass("C", { status: "changed", lowered: 2 }),
+    ],
+  });
   const rows = [...place.querySelectorAll(".wb-effect")].map((row) => row.textContent);
-  assert.deepEqual(rows, ["! failed", "regrouped"]);
+  assert.deepEqual(rows, ["! failed", "regrouped", "lowered"]);
 });
 
 test("a pass with open options keeps the focus when it is moved", async () => {

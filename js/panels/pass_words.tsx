@@ -1,6 +1,6 @@
 /** A pass of the list in words and signs: its tooltip, its effect on the graph, the reason why it is needed. */
 import { Icon, MarkSign } from "../components/icon.tsx";
-import { MARKS, type Mark, type PassState } from "../model/messages.ts";
+import { MARKS, type MarkCounts, type PassState } from "../model/messages.ts";
 import { counted, formatTime } from "../text/counted.ts";
 
 /** A pass that lowering needs, with the reason. */
@@ -60,12 +60,15 @@ export function Effect({ pass, status }: { pass: PassState; status: string }) {
 const SHOWN = ["added", "removed", "changed", "merged", "split"] as const;
 
 /** The numbers of nodes with each mark; a word where the ops are the same. */
-export function Changes({ counts }: { counts: Partial<Record<Mark, number>> }) {
+export function Changes({ counts }: { counts: MarkCounts }) {
   const marks = SHOWN.filter((mark) => counts[mark]);
   if (marks.length === 0)
     return (
-      <span class="wb-dim" title="Changed the grouping or the types, not the ops">
-        regrouped
+      <span
+        class="wb-dim"
+        title={counts.lowered ? "Made operators calls of functions" : "Changed the grouping or the types, not the ops"}
+      >
+        {counts.lowered ? "lowered" : "regrouped"}
       </span>
     );
   return (

@@ -1,10 +1,11 @@
 /** What stands in each item's box, and how large the box is. Both sides of a picture share one size. */
 import { badgeText, chosenAttributes, compactType, groupName, opName } from "../graph/labels.ts";
 import { type Badge } from "../graph/links.ts";
-import { text } from "../graph/payload.ts";
+import { textOf } from "../graph/payload.ts";
 import { type Picture, sideOf } from "../graph/picture.ts";
 import { type Visible } from "../graph/visible.ts";
 import { Kind } from "../model/messages.ts";
+import { counted } from "../text/counted.ts";
 import { oneLine, type Ruler } from "./text.ts";
 
 export const LABEL = 13;
@@ -45,18 +46,18 @@ export function contentOf(scene: Visible, item: number, preferred: 0 | 1): Conte
   const graph = picture.sides[s];
   const v = picture.id[s][u];
   const kind = graph.kind[v];
-  const label = oneLine(text(graph, graph.label[v]));
-  const type = oneLine(compactType(text(graph, graph.type[v])));
+  const label = oneLine(textOf(graph, "label", v));
+  const type = oneLine(compactType(textOf(graph, "type", v)));
   if (kind === Kind.constant) {
-    const full = text(graph, graph.type[v]);
+    const full = textOf(graph, "type", v);
     return {
-      label: badgeText("constant", label, oneLine(text(graph, graph.name[v])), full),
+      label: badgeText("constant", label, oneLine(textOf(graph, "name", v)), full),
       lines: [type],
       badges,
       shape: "pill",
     };
   }
-  const attrs = oneLine(chosenAttributes(text(graph, graph.attrs[v]), type));
+  const attrs = oneLine(chosenAttributes(textOf(graph, "attrs", v), type));
   const before = kind === Kind.op && picture.mark[s][u] === 0 ? opName(labelOn(picture, u, 0)) : "";
   // An operator of Relax that is kept has another name where a pass made it a call of a function.
   const lowered = s === 1 && before !== "" && before !== opName(label);
@@ -71,7 +72,7 @@ export function contentOf(scene: Visible, item: number, preferred: 0 | 1): Conte
 
 function labelOn(picture: Picture, u: number, s: 0 | 1): string {
   const v = picture.id[s][u];
-  return v < 0 ? "" : oneLine(text(picture.sides[s], picture.sides[s].label[v]));
+  return v < 0 ? "" : oneLine(textOf(picture.sides[s], "label", v));
 }
 
 function badgesOf(scene: Visible, item: number, preferred: 0 | 1): Content["badges"] {
@@ -84,9 +85,9 @@ function badgesOf(scene: Visible, item: number, preferred: 0 | 1): Content["badg
     const s = sideOf(picture, b.node, preferred);
     const graph = picture.sides[s];
     const v = picture.id[s][b.node];
-    const label = oneLine(text(graph, graph.label[v]), 60);
-    const name = oneLine(text(graph, graph.name[v]), 60);
-    const words = b.kind === "stub" ? `↑ ${opName(label)}` : badgeText(b.kind, label, name, text(graph, graph.type[v]));
+    const label = oneLine(textOf(graph, "label", v), 60);
+    const name = oneLine(textOf(graph, "name", v), 60);
+    const words = b.kind === "stub" ? `↑ ${opName(label)}` : badgeText(b.kind, label, name, textOf(graph, "type", v));
     const sign = picture.compares ? SIGNS[picture.mark[s][b.node]] : "";
     return { text: sign + words, kind: b.kind, node: b.node, side: b.side };
   });
@@ -104,14 +105,15 @@ function groupContent(
   const box = scene.collapsedGroup[item];
   const own = scene.side[item] & (1 << preferred) ? preferred : preferred === 0 ? 1 : 0;
   const inside = insides(picture, scene)[own].get(box);
-  const counts = inside?.ops ?? new Map<string, number>();
+  const noun = inside?.ops.size === 0 ? "call" : "op";
+  const counts = inside?.[`${noun}s`] ?? new Map<string, number>();
   const changes = inside?.marks.some((n, mark) => mark > 0 && n > 0) ? inside.marks : undefined;
   const total = [...counts.values()].reduce((sum, n) => sum + n, 0);
   const often = [...counts]
     .sort((a, b) => b[1] - a[1])
     .slice(0, 3)
     .map(([op, n]) => (n > 1 ? `${op} ×${n}` : op));
-  const line = `${total} ${total === 1 ? "op" : "ops"}: ${often.join(", ")}`;
+  const line = [counted(total, noun), often.join(", ")].filter(Boolean).join(": ");
   return {
     label: groupName(picture.groups.name[box]) || "group",
     lines: [line, ...(changes ? [changeParts(changes).join("  ")] : [])],
@@ -126,14 +128,16 @@ export function changeParts(changes: readonly number[]): string[] {
 
 interface Inside {
   ops: Map<string, number>;
+  /** Said where there are no operators, as in a graph of kernels. */
+  calls: Map<string, number>;
   marks: number[];
 }
 
-const counted = new WeakMap<Visible, [Map<number, Inside>, Map<number, Inside>]>();
+const insidesOf = new WeakMap<Visible, [Map<number, Inside>, Map<number, Inside>]>();
 
 /** What is in each collapsed group on each side, counted once a picture. */
 function insides(picture: Picture, scene: Visible): [Map<number, Inside>, Map<number, Inside>] {
-  const known = counted.get(scene);
+  const known = insidesOf.get(scene);
   if (known) return known;
   const all: [Map<number, Inside>, Map<number, Inside>] = [new Map(), new Map()];
   for (let u = 0; u < picture.nodeCount; u++) {
@@ -144,18 +148,22 @@ function insides(picture: Picture, scene: Visible): [Map<number, Inside>, Map<nu
       if (v >= 0) count(all[s], scene.collapsedGroup[item], picture, s, v, u);
     }
   }
-  counted.set(scene, all);
+  insidesOf.set(scene, all);
   return all;
 }
 
 function count(into: Map<number, Inside>, box: number, picture: Picture, s: 0 | 1, v: number, u: number): void {
   const graph = picture.sides[s];
-  const inside = into.get(box) ?? { ops: new Map<string, number>(), marks: [0, 0, 0, 0, 0, 0] };
+  const inside = into.get(box) ?? {
+    ops: new Map<string, number>(),
+    calls: new Map<string, number>(),
+    marks: [0, 0, 0, 0, 0, 0],
+  };
   into.set(box, inside);
   inside.marks[picture.mark[s][u]]++;
-  if (graph.kind[v] !== Kind.op) return;
-  const op = opName(oneLine(text(graph, graph.label[v]), 40));
-  inside.ops.set(op, (inside.ops.get(op) ?? 0) + 1);
+  const names = graph.kind[v] === Kind.op ? inside.ops : graph.kind[v] === Kind.call ? inside.calls : null;
+  const name = opName(oneLine(textOf(graph, "label", v), 40));
+  names?.set(name, (names.get(name) ?? 0) + 1);
 }
 
 export interface Sizes {

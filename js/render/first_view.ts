@@ -1,6 +1,6 @@
 /** The first view of a scene: all of it where that can be read, else a part whose boxes are whole: its beginning, or its first change. */
 import { changedNodes } from "../graph/neighbours.ts";
-import { BOTH, sideOf } from "../graph/picture.ts";
+import { BOTH, kindOf } from "../graph/picture.ts";
 import { Kind } from "../model/messages.ts";
 import { type Box, type Camera, fit, type Size, WHOLE_SCALE } from "./camera.ts";
 import { HEADER } from "./content.ts";
@@ -267,8 +267,7 @@ export function shows(scene: Scene, view: Size, { x, y, scale }: Camera, item: n
 function firstInput(scene: Scene): number {
   const { picture, itemOf } = scene.visible;
   for (let u = 0; u < picture.nodeCount; u++) {
-    const s = sideOf(picture, u, 0);
-    if (itemOf[u] >= 0 && picture.sides[s].kind[picture.id[s][u]] === Kind.param) return itemOf[u];
+    if (itemOf[u] >= 0 && kindOf(picture, u) === Kind.param) return itemOf[u];
   }
   return 0;
 }

@@ -5,7 +5,7 @@ import { compare, type Picture, single } from "../graph/picture.ts";
 import { graph, parallelCast } from "../graph/testing.ts";
 import { DEFAULT_OPTIONS, visible } from "../graph/visible.ts";
 import { layout } from "../layout/compound.ts";
-import { sizes } from "./content.ts";
+import { contentOf, sizes } from "./content.ts";
 import { inItems } from "./derive.ts";
 import { hit } from "./hit.ts";
 import { PLAIN } from "./look.ts";
@@ -188,4 +188,14 @@ test("a box is wide enough for the name of an operator, but not for any name", (
   const { size } = arrange(single(graph(names.map((label) => ({ label })))));
   assert.ok(size.width[0] > ruler.width(names[0], 13, true));
   assert.ok(size.width[1] <= 340);
+});
+
+test("a closed group has its operators, or its calls where it has none, as in a graph of kernels", () => {
+  const lineOf = (kinds: ("op" | "call")[]) => {
+    const nodes = kinds.map((kind) => ({ label: "conv2d", kind, group: 0 }));
+    const picture = single(graph(nodes, [{ kind: "scope", name: "layer" }]));
+    return contentOf(visible(picture, { ...DEFAULT_OPTIONS, collapsed: new Set([0]) }), 0, 0).lines[0];
+  };
+  assert.equal(lineOf(["op", "call"]), "1 op: conv2d");
+  assert.equal(lineOf(["call", "call"]), "2 calls: conv2d ×2");
 });

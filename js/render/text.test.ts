@@ -29,4 +29,5 @@ test("a character of two code units is never cut in half", () => {
 test("controls and direction marks become one blank, and a page of text a line", () => {
   assert.equal(oneLine("a\n\u202e\u0007b"), "a b");
   assert.equal(oneLine("x".repeat(10000)).length, 300);
+  assert.equal(oneLine("kernels that are ready", 20), "kernels that are…");
 });

@@ -53,8 +53,9 @@ export function canvasRuler(family: string): Ruler {
   });
 }
 
-/** One line, no controls, and never more than a screenful: what any string is before it is measured or drawn. */
+/** One line, no controls, and never more than a screenful, cut between words: what any string is before it is measured or drawn. */
 export function oneLine(text: string, limit = 300): string {
   // eslint-disable-next-line no-control-regex
-  return text.slice(0, limit).replace(/[\u0000-\u001f\u007f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, " ");
+  const cut = text.length > limit ? text.slice(0, limit - 1).replace(/\s+\S{0,30}$/, "") + ELLIPSIS : text;
+  return cut.replace(/[\u0000-\u001f\u007f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, " ");
 }

@@ -14,8 +14,8 @@ test("one is singular, and every other number plural", () => {
 });
 
 test("bytes have the unit that Python gives them", () => {
-  const sizes = [0, 9999, 10_000, 1_234_567, 2_500_000_000];
-  assert.deepEqual(sizes.map(formatBytes), ["0 bytes", "9,999 bytes", "10 kB", "1.23 MB", "2.5 GB"]);
+  const sizes = [0, 999, 1000, 1_234_567, 2_500_000_000];
+  assert.deepEqual(sizes.map(formatBytes), ["0 bytes", "999 bytes", "1 kB", "1.23 MB", "2.5 GB"]);
 });
 
 test("times have the unit that Python gives them", () => {

@@ -11,7 +11,7 @@ function plural(noun: string): string {
 
 /** A size in a readable unit, as workbench/measurement/columns.py writes it. */
 export function formatBytes(count: number): string {
-  if (count < 1e4) return `${figures(count)} bytes`;
+  if (count < 1e3) return `${figures(count)} bytes`;
   if (count < 999.5e3) return `${figures(count / 1e3)} kB`;
   return count < 999.5e6 ? `${figures(count / 1e6)} MB` : `${figures(count / 1e9)} GB`;
 }

@@ -30,10 +30,10 @@ test("the keyboard goes to the peak, along a row, and selects the nodes of a ten
   const canvas = part("memory-0");
   press(canvas, "p");
   await drawn();
-  assert.match(part("memory-said").textContent ?? "", /^kernel 3: kernel_3 {2}· {2}7,000 bytes live \(the peak\)/);
+  assert.match(part("memory-said").textContent ?? "", /^kernel 3: kernel_3 {2}· {2}7 kB live \(the peak\)/);
   press(canvas, "ArrowDown", "ArrowLeft", "Enter");
   await drawn();
-  assert.match(part("memory-said").textContent ?? "", /^t0 {2}· {2}intermediate, 1,000 bytes/);
+  assert.match(part("memory-said").textContent ?? "", /^t0 {2}· {2}intermediate, 1 kB/);
   assert.deepEqual(model.get("selection"), [0]);
   press(canvas, "Escape");
   assert.deepEqual(model.get("selection"), []);

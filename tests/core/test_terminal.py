@@ -109,6 +109,13 @@ def test_a_suggested_command_quotes_the_key(monkeypatch: pytest.MonkeyPatch) -> 
     assert not CONTROL.search(str(caught.value))
 
 
+def test_a_long_name_in_a_table_breaks_between_its_words() -> None:
+    names = ("fused_nn_contrib_conv2d_NCHWc", "<b>_short", "1,234.5 kB")
+    assert "fused_<wbr>nn_<wbr>contrib_<wbr>conv2d_<wbr>NCHWc, &lt;b&gt;_short, 1,234.5 kB<" in html_table(
+        "", [{"left": ", ".join(names)}]
+    )
+
+
 def test_html_table_escapes_names_and_control_characters():
     shown = html_table("<b>\x1b", [{"op": "<script>", "us": None}])
     side = ' style="text-align:left"'

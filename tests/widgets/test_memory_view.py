@@ -51,14 +51,14 @@ def test_curve_is_of_live_and_of_held_bytes() -> None:
 def test_headline_has_peak_and_planned_bytes() -> None:
     view = wb.MemoryView(chain(3))
     assert view.headline == (
-        "6,000 bytes held at the peak, 6,000 bytes planned in 3 storages and 1 row of tensors outside of the plan; "
-        "at most 5,000 bytes live, in kernel 2 (fused_add_2). "
+        "6 kB held at the peak, 6 kB planned in 3 storages and 1 row of tensors outside of the plan; "
+        "at most 5 kB live, in kernel 2 (fused_add_2). "
         "One sentence about the plan."
     )
     both = wb.MemoryView(chain(3), chain(2), titles=["with FuseOps", "without"])
     assert both.headline == (
-        "Held at the peak: 6,000 bytes with FuseOps, 4,000 bytes without. "
-        "Planned: 6,000 bytes with FuseOps, 4,000 bytes without. One sentence about the plan."
+        "Held at the peak: 6 kB with FuseOps, 4 kB without. "
+        "Planned: 6 kB with FuseOps, 4 kB without. One sentence about the plan."
     )
 
 
@@ -89,8 +89,8 @@ def test_selection_of_two_plans_links_with_a_comparison() -> None:
 def test_list_has_the_largest_tensors_with_their_nodes() -> None:
     (block,) = wb.MemoryView(chain(3)).blocks
     assert [line["text"] for line in block["rows"]][:2] == [
-        "t2: output, 3,000 bytes, (1, 16) float32; kernels 2 to 2; storage 1, global, cpu",
-        "t1: intermediate, 2,000 bytes, (1, 16) float32; kernels 1 to 2; storage 2, global, cpu",
+        "t2: output, 3 kB, (1, 16) float32; kernels 2 to 2; storage 1, global, cpu",
+        "t1: intermediate, 2 kB, (1, 16) float32; kernels 1 to 2; storage 2, global, cpu",
     ]
     assert [line["nodes"] for line in block["rows"]] == [[4], [3], [2], [0], []]
     (block,) = wb.MemoryView(chain(300)).blocks

@@ -5,7 +5,7 @@ It says how a node is written, not what the program computes, so the page shows 
 
 from __future__ import annotations
 
-from workbench.graph.changes import MARKS, GraphDiff, Mark
+from workbench.graph.changes import MARKS, GraphDiff
 from workbench.graph.model import Graph
 
 RUNTIME = ("relax.vm.", "relax.memory.", "relax.builtin.", "vm.builtin.")
@@ -21,11 +21,12 @@ def lowered(changes: GraphDiff, before: Graph, after: Graph) -> tuple[set[int], 
     )
 
 
-def quiet_counts(changes: GraphDiff, before: Graph, after: Graph) -> dict[Mark, int]:
-    """Return the number of entries of each mark without lowering."""
+def quiet_counts(changes: GraphDiff, before: Graph, after: Graph) -> dict[str, int]:
+    """Return the number of entries of each mark without lowering, and of the operators that were lowered."""
     old, new = lowered(changes, before, after)
-    counts: dict[Mark, int] = {mark: len(getattr(changes, mark)) for mark in MARKS}
-    counts["changed"] -= sum(b in old for b, _ in changes.changed)
+    counts: dict[str, int] = {mark: len(getattr(changes, mark)) for mark in MARKS}
+    counts["lowered"] = sum(b in old for b, _ in changes.changed)
+    counts["changed"] -= counts["lowered"]
     counts["removed"] -= len(old.intersection(changes.removed))
     counts["added"] -= len(new.intersection(changes.added))
     return counts

@@ -221,7 +221,7 @@ class CountsMessage(TypedDict):
     type: Literal["counts"]
     before: int
     after: int
-    counts: dict[Mark, int]
+    counts: MarkCounts
 
 
 class DiffMessage(TypedDict):
@@ -230,7 +230,7 @@ class DiffMessage(TypedDict):
     type: Literal["diff"]
     before: int
     after: int
-    counts: dict[Mark, int]
+    counts: MarkCounts
     diff: DiffPayload
 
 
@@ -339,6 +339,8 @@ class MarkCounts(TypedDict, total=False):
     added: int
     merged: int
     split: int
+    lowered: int
+    "operators that became calls of functions, which are no change"
 
 
 class PassState(PassOfList, MarkCounts, total=False):

@@ -18,14 +18,14 @@ test("a block has its size, its producer and its readers; a kernel its live byte
   const plan = decodePlan(chain(3));
   assert.deepEqual(describePlace(plan, { row: 0, item: 0 }), [
     "t0",
-    "intermediate, 1,000 bytes, float32",
+    "intermediate, 1 kB, float32",
     "written by kernel 0: kernel_0",
     "read by kernel 1: kernel_1",
     "storage",
   ]);
   assert.deepEqual(describePlace(plan, { row: -1, item: 2 }), [
     "kernel 2: kernel_2",
-    "5,000 bytes live (the peak), 6,000 bytes held",
+    "5 kB live (the peak), 6 kB held",
   ]);
   assert.deepEqual(nodesAt(plan, { row: -1, item: 2 }), [2]);
 });
@@ -122,7 +122,7 @@ test("the picture has names, sizes and the peak as text, and no markup of a name
   paintMemory(pen, 1, chainFrame(4, "<b>"));
   const svg = pen.take();
   assert.ok(svg.includes("&lt;b&gt;0") && !svg.includes("<b>"));
-  assert.match(svg, />7,000 bytes live: kernel_3</);
+  assert.match(svg, />7 kB live: kernel_3</);
   assert.match(svg, />3 kernel_3</);
 });
 

@@ -65,5 +65,7 @@ def parallel_branches(source: Graph | HasGraph, min_branches: int = 2) -> list[B
     runs = Counter(group.passes for group in groups if group.kind in ("identical", "combinable"))
     groups = [replace(group, together=runs[group.passes]) for group in groups]
     groups.sort(key=lambda group: KINDS.index(group.kind))
-    title = f"{counted(len(groups), 'group')} of parallel branches; wb.FusionInspector(w) shows them on the graph"
+    title = f"{counted(len(groups), 'group')} of parallel branches"
+    if groups:
+        title += "; wb.FusionInspector(w) shows them on the graph"
     return Listed(groups, title, BranchGroup.line)

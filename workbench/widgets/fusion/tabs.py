@@ -64,7 +64,7 @@ def head(fused: Fused, base: Fused, before: str) -> list[Block]:
         )
         facts.append(words(change, "small", "kernels-change"))
     if before:
-        facts.append(words(f"after {before}", "small", "before"))
+        facts.append(words(f"after {before.replace(',', ', ')}", "small", "before"))
         facts.append(action("Raw program", "raw", title="Show the program before these passes"))
     return [
         *facts,

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Callable, Iterator
 
 from workbench.errors import WorkbenchError
-from workbench.graph.changes import GraphDiff, Mark
+from workbench.graph.changes import GraphDiff
 from workbench.graph.diff import diff
 from workbench.graph.lowering import quiet_counts
 from workbench.graph.model import Graph
@@ -22,6 +22,7 @@ from workbench.widgets.page_types import (
     Facts,
     FactsMessage,
     LineageMessage,
+    MarkCounts,
     Place,
     Printed,
     StateMessage,
@@ -133,8 +134,8 @@ class States:
     def _counts(self, before: int, after: int) -> CountsMessage:
         return {"type": "counts", "before": before, "after": after, "counts": self._marks(before, after)}
 
-    def _marks(self, before: int, after: int) -> dict[Mark, int]:
-        return quiet_counts(self.diff(before, after), self.graph(before), self.graph(after))
+    def _marks(self, before: int, after: int) -> MarkCounts:
+        return MarkCounts(**quiet_counts(self.diff(before, after), self.graph(before), self.graph(after)))
 
     def _diff(self, before: int, after: int) -> DiffMessage:
         encoded = encode_diff(self.diff(before, after), self.graph(before), self.graph(after))
