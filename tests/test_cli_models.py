@@ -88,7 +88,7 @@ def test_show_draws_a_model_before_and_after_its_passes(
         (["show", "sample:bert,mlp"], "name one sample"),
         (["show", "sample:mlp", "--input", "x=1,8"], "leave --input"),
         (["show", "none.txt", "--input", "x=1,8"], "drawn with the shapes in it"),
-        (["trace", "model.caffemodel", "-p", "FuseOps"], "no kind that can be loaded"),
+        (["trace", "model.caffemodel", "-p", "FuseOps"], "not a file that can be loaded"),
         (["trace", "none.txt", "-p", "FuseOps"], "cannot be read"),
         (["trace", "sample:mlp", "--params", "none.npz", "-p", ""], "none.npz"),
         (["kernels", "sample:mlp", "--config", "nonsense"], "KEY=VALUE"),

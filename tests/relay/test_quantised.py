@@ -50,5 +50,5 @@ def test_passes_and_builds_do_not_write_into_the_module_that_they_are_given() ->
     compiler.unoptimized(w, "llvm")
     compiler.optimized(w, "llvm", config)
     compiler.compiled(w, "llvm", config)
-    compiler.count(w, "llvm", config)
+    compiler.plan(w, "llvm", config)
     assert w.module.astext() == before
