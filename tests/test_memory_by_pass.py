@@ -50,7 +50,7 @@ def test_last_row_is_the_plan_of_the_whole_pipeline(trace, passes, drawn):
 def test_pass_that_changes_nothing_is_not_counted_again(trace, monkeypatch):
     asked = []
     count = switches.count_config
-    monkeypatch.setattr(switches, "count_config", lambda *given: asked.append(given) or count(*given))
+    monkeypatch.setattr(switches, "count_config", lambda *given, **how: asked.append(given) or count(*given, **how))
     peak_by_pass(trace, Figure().subplots())
     assert len(asked) == 1 + sum(step.changed for step in trace.steps) < 1 + len(trace.steps)
 
@@ -66,10 +66,10 @@ def test_state_without_a_count_is_a_note(trace, monkeypatch):
     count = switches.count_config
     last = [step.name for step in trace.steps if step.changed][-1]
 
-    def fails_at_last(workload, config, target):
+    def fails_at_last(workload, config, target, **how):
         if config.name == f"... {last}":
             raise MeasureError("control flow cannot be planned")
-        return count(workload, config, target)
+        return count(workload, config, target, **how)
 
     monkeypatch.setattr(switches, "count_config", fails_at_last)
     ax = peak_by_pass(trace, Figure().subplots())
