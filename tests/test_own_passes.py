@@ -85,7 +85,7 @@ def recurses(module: Any) -> Any:
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        (raises, "ValueError: the reason"),
+        (raises, "ValueError: first the reason"),
         (gives_none, "returned a NoneType"),
         (gives_a_function, "returned a Function; a pass returns an IRModule"),
         (recurses, "RecursionError"),
