@@ -8,13 +8,21 @@ from breadth import breadth
 from malloc_bytes import COUNTED, used
 from small_samples import SMALL
 from test_build import BRANCHING
-from test_count_status import OPEN, UNKNOWN_SHAPE
 from tvm import relax
 
 import workbench as wb
 from workbench.dialects.base import Workload
 from workbench.dialects.relax.compiler import build
 from workbench.measurement.memory.plan import MemoryPlan
+
+UNKNOWN_SHAPE = """@R.function
+def main(x: R.Tensor("float32", ndim=2)):
+    return R.nn.relu(x)
+"""
+OPEN = """@R.function
+def main(x: R.Tensor(("n", 4), "float32")):
+    return R.nn.relu(x)
+"""
 
 LARGER = {"layers": 1, "hidden": 128, "seq": 128, "heads": 2}
 BUILDS = [(name, level) for name in SMALL for level in range(4)]

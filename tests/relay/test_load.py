@@ -64,7 +64,9 @@ def test_other_things_are_a_load_error_by_type(source):
         wb.load(source)
 
 
-@pytest.mark.parametrize(("name", "words"), [("absent.relay", "No such file"), ("model.caffemodel", "not a file that can be loaded")])
+@pytest.mark.parametrize(
+    ("name", "words"), [("absent.relay", "No such file"), ("model.caffemodel", "not a file that can be loaded")]
+)
 def test_a_file_that_cannot_be_read_is_a_load_error(tmp_path, name, words):
     with pytest.raises(LoadError, match=words):
         wb.load(tmp_path / name)

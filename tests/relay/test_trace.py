@@ -67,7 +67,11 @@ def ill_typed(module):
 
 @pytest.mark.parametrize(
     ("broken", "words"),
-    [(raises, "ValueError: first line last line"), (returns_nothing, "returned a NoneType"), (ill_typed, "does not type-check")],
+    [
+        (raises, "ValueError: first line last line"),
+        (returns_nothing, "returned a NoneType"),
+        (ill_typed, "does not type-check"),
+    ],
 )
 def test_a_pass_that_fails_is_a_step_with_its_error_and_the_rest_runs(cast, broken, words):
     trace = wb.trace(cast, [broken, "FuseOps"])
