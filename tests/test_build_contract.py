@@ -116,7 +116,7 @@ def test_a_crash_is_a_sentence_and_the_next_job_runs(worker: Worker, job: str, w
 
 @pytest.mark.one_dialect
 def test_a_failing_job_leaves_the_child_alive(worker: Worker) -> None:
-    with pytest.raises(MeasureError, match="ValueError: the reason"):
+    with pytest.raises(MeasureError, match="ValueError: first line the reason"):
         worker.run("jobs_that_fail:fail", sample("mlp"), {})
     assert worker.run("jobs_that_fail:name", sample("parallel_cast"), {}) == "parallel_cast"
 

@@ -243,7 +243,7 @@ def test_arguments_that_make_no_sense_say_so(dialect):
     workload = wb.samples.load("chain")
     for wrong, said in (
         ({"targets": []}, "targets is empty"),
-        ({"budget": 0}, "a budget"),
+        ({"budget": 0}, "budget=0 is not a time"),
         ({"prune": 0.5}, "better than the best"),
         ({"objective": "speed"}, "no objective"),
     ):
