@@ -96,7 +96,7 @@ def _html_row(tag: str, cells: Iterable[str], sides: Iterable[str]) -> str:
 
 
 def _breakable(text: str) -> str:
-    """Return HTML in which a line may break within a long name, so that a table is no wider than the page."""
+    """Return HTML in which a line may break within a long name, so that a table fits the page."""
     return _LONG_NAME.sub(lambda found: re.sub(r"(?<=[_./])(?=\w)", "<wbr>", found[0]), _safe(text))
 
 

@@ -28,7 +28,7 @@ export interface Diff {
 export interface Picture {
   sides: readonly [Graph, Graph];
   compares: boolean;
-  /** Operators became calls of functions, which is no mark. */
+  /** Whether operators became calls of functions; they have no mark for it. */
   lowers: boolean;
   nodeCount: number;
   /** Which sides a node is on, and its id there (-1: not there). */

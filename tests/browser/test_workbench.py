@@ -142,7 +142,7 @@ def test_nodes_kernels_and_text_are_read(bench: View) -> None:
     expect(table.locator("tr")).to_have_count(4)
     bench.part("kernels-overlay").select_option("bytes")
     scale = bench.part("scale")
-    expect(scale).to_contain_text(re.compile(r"read and written.*80.*1.07 kB"))
+    expect(scale).to_contain_text(re.compile(r"read and written.*80.*1,072 bytes"))
     table.locator("button").filter(has_text="1").last.click()
     expect(table.locator("tr.wb-current")).to_have_count(1)
     assert bench.python("len(bench.selection['after'])") > 0
