@@ -27,7 +27,6 @@ from workbench.dialects import arrays
 from workbench.environments import SetupError
 from workbench.environments import find as finding
 from workbench.errors import LoadError, UnknownName
-from workbench.jobs import turns
 from workbench.pipeline.elsewhere import Environment
 from workbench.worker.parent import Worker
 
@@ -191,6 +190,8 @@ def test_the_reference_of_a_quantised_model(opset: int, tmp_path: Path, dialect:
     x = np.linspace(-3, 3, 6, dtype="float32").reshape(2, 3)
     arrays.save(given, {"x": x})
     path = str(tmp_path / "model.onnx")
+    from workbench.jobs import turns  # it imports TVM, which the core lane has not
+
     turns.onnx_outputs(path=path, inputs=[], limits={}, given=given, seed=0, outputs=found, progress=Mock())
     expected = (np.clip(np.rint(x / 0.5) + 3, 0, 255) - 3) * 0.5
     np.testing.assert_array_equal(arrays.load(found)["output0"], expected)
