@@ -323,3 +323,28 @@ def test_fusion_branches_and_chains_are_explained_from_text():
     assert max(len(group.nodes) for group in wb.explain_fusion(after).groups) == 4
     assert wb.constant_chains(after)
     assert wb.diff(before, after).added
+
+
+@pytest.mark.parametrize(
+    ("literal", "type"),
+    [("2f", "float32"), ("1.5", "float32"), ("3", "int32"), ("-1i64", "int64"), ("1f16", "float16"), ("True", "bool")],
+)
+def test_literal_has_the_type_that_tvm_gives_it(literal: str, type: str) -> None:
+    graph = wb.load(f"def @main(%x: Tensor[(2), float32]) {{ add(%x, {literal}) }}").graph
+    assert [node.type for node in graph.nodes if node.kind == "constant"] == [type]
+
+
+@pytest.mark.parametrize("mark", ["#", "//"])
+def test_types_in_comments_of_other_languages_are_read(mark: str) -> None:
+    kind = "Tensor[(2, 2), float32]"
+    (workload,) = wb.load_all(
+        f"%0 = nn.conv2d(%x, %w, padding=(1, 1)); {mark} ty={kind}\n%1 = exp(%0); {mark} ty={kind}\n"
+    )
+    assert [(node.type, node.attrs.get("padding")) for node in workload.graph.ops] == [(kind, [1, 1]), (kind, None)]
+
+
+def test_lines_that_mail_wrapped_are_joined() -> None:
+    text = "X wrote:\n> def @main(%x: Tensor[(1, 4,\n> 8), float32]) {\n>   %0 = exp(%x) /* ty=Tensor[(1, 4,\n> 8), float32] */;\n>   nn.relu(%0)\n> }\n"
+    (workload,) = wb.load_all(text)
+    assert [node.op for node in workload.graph.ops] == ["exp", "nn.relu"]
+    assert workload.graph.ops[0].type == "Tensor[(1, 4, 8), float32]"

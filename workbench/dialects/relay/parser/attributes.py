@@ -118,12 +118,19 @@ def literal(token: Token) -> Any:
     return {"True": True, "False": False, "None": None}.get(token.text, token.text)
 
 
-def literal_type(token: Token) -> str:
-    """Return the type of a number or of a truth value, as TVM's parser gives it."""
-    value = literal(token)
-    if isinstance(value, bool):
+def literal_type(text: str) -> str:
+    """Return the type of a number or of a truth value, as TVM's parser gives it.
+
+    >>> [literal_type(text) for text in ("2f", "1.5", "3", "-1i64", "1f16", "True")]
+    ['float32', 'float32', 'int32', 'int64', 'float16', 'bool']
+    """
+    if text in ("True", "False"):
         return "bool"
-    return getattr(value, "dtype", "") or ("int32" if isinstance(value, int) else "float32")
+    plain = _SUFFIX.sub("", text)
+    kind, width = _SPLIT.fullmatch(text[len(plain) :]).groups()  # pyright: ignore[reportOptionalMemberAccess]  any suffix matches
+    if kind in _INTS:
+        return f"{_INTS[kind]}{width or 32}"
+    return "int32" if not kind and plain.lstrip("-").isdecimal() else _FLOATS.get(kind + width, "float32")
 
 
 def _number(text: str) -> int | float:

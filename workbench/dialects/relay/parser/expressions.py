@@ -191,7 +191,7 @@ class Expressions(Attributes):
         if kind == "number" or token.text in ("True", "False"):
             self.at += 1
             type, span = self.annotation()
-            return Expr("constant", token.text, type=type or literal_type(token), span=span, line=line)
+            return Expr("constant", token.text, type=type or literal_type(token.text), span=span, line=line)
         if kind == "global":
             self.at += 1
             self.annotation()
