@@ -13,6 +13,9 @@ import time
 from pathlib import Path
 
 import nbformat
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from drawing import draw
 from index import keep
 from keeping import run_and_keep
