@@ -176,6 +176,30 @@ def test_the_node_where_the_imports_part(dialect: str, other: str):
     assert all(row.us_lost is None for row in pair.rows)
 
 
+def reference_of(model: onnx.ModelProto, x: np.ndarray, folder: Path) -> np.ndarray:
+    from workbench.jobs import turns  # it imports TVM, which the core lane has not
+
+    onnx.save(model, folder / "model.onnx")
+    path, given, found = (str(folder / name) for name in ("model.onnx", "given.npz", "found.npz"))
+    arrays.save(given, {"x": x})
+    turns.onnx_outputs(path=path, inputs=[], limits={}, given=given, seed=0, outputs=found, progress=Mock())
+    return arrays.load(found)["output0"]
+
+
+@pytest.mark.parametrize("opset", [9, 13, 15])
+def test_the_reference_of_a_batch_normalisation(opset: int, tmp_path: Path, dialect: str):
+    """Up to opset 13 ONNX's reference evaluator mixes the batch's statistics in."""
+    m, x = Onnx(), np.linspace(-3, 3, 24, dtype="float32").reshape(1, 2, 3, 4)
+    scale, bias, mean, var = (np.array(each, "float32") for each in ([1, 2], [0, 1], [0.5, -1], [1, 4]))
+    model = m.model(
+        {"x": (FLOAT, x.shape)}, m.op("BatchNormalization", "x", *map(m.constant, (scale, bias, mean, var)))
+    )
+    model.opset_import[0].version = opset
+    scale, bias, mean, var = (each.reshape(-1, 1, 1) for each in (scale, bias, mean, var))
+    expected = scale * (x - mean) / np.sqrt(var + 1e-5) + bias
+    np.testing.assert_allclose(reference_of(model, x, tmp_path), expected, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("opset", [13, 19])
 def test_the_reference_of_a_quantised_model(opset: int, tmp_path: Path, dialect: str):
     """ONNX's reference evaluator has DequantizeLinear from opset 19 on."""
@@ -185,16 +209,9 @@ def test_the_reference_of_a_quantised_model(opset: int, tmp_path: Path, dialect:
         {"x": (FLOAT, [2, 3])}, m.op("DequantizeLinear", m.op("QuantizeLinear", "x", scale, zero), scale, zero)
     )
     model.opset_import[0].version = opset
-    onnx.save(model, tmp_path / "model.onnx")
-    given, found = (str(tmp_path / f"{name}.npz") for name in ("given", "found"))
     x = np.linspace(-3, 3, 6, dtype="float32").reshape(2, 3)
-    arrays.save(given, {"x": x})
-    path = str(tmp_path / "model.onnx")
-    from workbench.jobs import turns  # it imports TVM, which the core lane has not
-
-    turns.onnx_outputs(path=path, inputs=[], limits={}, given=given, seed=0, outputs=found, progress=Mock())
     expected = (np.clip(np.rint(x / 0.5) + 3, 0, 255) - 3) * 0.5
-    np.testing.assert_array_equal(arrays.load(found)["output0"], expected)
+    np.testing.assert_array_equal(reference_of(model, x, tmp_path), expected)
 
 
 @contextmanager
