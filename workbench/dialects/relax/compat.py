@@ -15,6 +15,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
 import tvm
 import tvm_ffi
 from tvm import relax
@@ -223,6 +224,12 @@ def shape_of(type: Any) -> list[int] | None:
     return (
         None if values is None or not all(isinstance(v, tvm.tirx.IntImm) for v in values) else [int(v) for v in values]
     )
+
+
+def address_of(tensor: tvm.runtime.Tensor) -> int:
+    """Return the address of a tensor in this machine's memory."""
+    # the apache-tvm-ffi of TVM 0.25 does not give it
+    return tensor.data_ptr() if hasattr(tensor, "data_ptr") else np.from_dlpack(tensor).ctypes.data
 
 
 def is_load(node: Any) -> bool:

@@ -11,6 +11,7 @@ import tvm
 from tvm import relax
 
 from workbench.dialects.compiler.run_calls import Made, RanCall
+from workbench.dialects.relax.compat import address_of
 
 _MACHINE = "vm.builtin."
 _ALLOCATES = f"{_MACHINE}alloc_tensor"
@@ -39,14 +40,15 @@ class Following:
 
     def __call__(self, _function: Any, name: str, before: bool, result: Any, *arguments: Any) -> int:
         if not before and name == _ALLOCATES:
-            self.fresh.add(result.data_ptr())
-            self.made.pop(result.data_ptr(), None)
+            self.fresh.add(address_of(result))
+            self.made.pop(address_of(result), None)
         elif not before and not name.startswith(_MACHINE):
             self._ran(name, arguments)
         return relax.VMInstrumentReturnKind.NO_OP
 
     def _ran(self, name: str, arguments: tuple[Any, ...]) -> None:
-        addresses = {place: each.data_ptr() for place, each in enumerate(arguments) if hasattr(each, "data_ptr")}
+        tensors = {place: each for place, each in enumerate(arguments) if isinstance(each, tvm.runtime.Tensor)}
+        addresses = {place: address_of(each) for place, each in tensors.items()}
         written = tuple(place for place, address in addresses.items() if address in self.fresh)
         self.fresh.difference_update(addresses.values())
         home = self.home(name)
