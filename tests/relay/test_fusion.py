@@ -215,3 +215,12 @@ def test_defuse_ops_refuses_what_would_end_the_process():
     }"""
     (step,) = wb.trace(wb.load(text), "DefuseOps").steps
     assert "DefuseOps loses the variable y" in step.error
+
+
+def test_defuse_ops_opens_functions_in_functions():
+    """As a composite is in an offloaded function."""
+    x, y, z = (relay.var(name, shape=(2, 3)) for name in "xyz")
+    inner = relay.Function([z], relay.nn.relu(relay.exp(z)))
+    outer = relay.Function([y], relay.Call(inner, [y]))
+    trace = wb.trace(wb.load(relay.Function([x], relay.Call(outer, [x]))), "DefuseOps")
+    assert [(node.op, len(trace.end.graph.groups)) for node in trace.end.graph.ops] == [("exp", 1), ("nn.relu", 1)]

@@ -182,7 +182,7 @@ def apply(compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) ->
 def _check_defusable(module: tvm.IRModule) -> None:
     """Refuse a module on which TVM 0.17's DefuseOps raises or ends the process.
 
-    It puts nothing in the place of a variable of a called function that is not its parameter.
+    It puts nothing in the place of a variable in a called function that is not a parameter of a function called there.
     """
 
     def look(expr: Any) -> None:
@@ -190,6 +190,12 @@ def _check_defusable(module: tvm.IRModule) -> None:
         if not isinstance(function, relay.Function):
             return
         own = {parameter.name_hint for parameter in function.params}
+
+        def inside(other: Any) -> None:
+            if isinstance(other, relay.Call) and isinstance(other.op, relay.Function):
+                own.update(parameter.name_hint for parameter in other.op.params)
+
+        relay.analysis.post_order_visit(function.body, inside)
         for variable in relay.analysis.all_vars(function.body):
             if variable.name_hint not in own:
                 raise PipelineError(
