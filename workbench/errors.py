@@ -270,12 +270,12 @@ _OPERATOR = re.compile(r"""ir\.Op\((?:[^()"]|"[^"]*"|\((?:[^()"]|"[^"]*"|\((?:[^
 "an operator as TVM prints its object, with the fields of each argument"
 
 
-def last_line(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     r"""Return why an error was raised, on one line: its text without TVM's C++ stack, or its type if it has no text.
 
     A place in a source that the error quotes comes first: "line 7: ...". An operator is its name.
 
-    >>> last_line(RuntimeError("Traceback (most recent call last):\n  0: Visit\nTVMError: cannot emit:\nR.add(y, y)"))
+    >>> reason_of(RuntimeError("Traceback (most recent call last):\n  0: Visit\nTVMError: cannot emit:\nR.add(y, y)"))
     'TVMError: cannot emit: R.add(y, y)'
     """
     lines = words(error).splitlines()
@@ -303,7 +303,7 @@ def _cut(text: str, most: int = LONGEST) -> str:
 
 def reason(error: OSError | ValueError) -> str:
     """Return why a file cannot be opened; a ValueError means a name that no file can have."""
-    return (error.strerror if isinstance(error, OSError) else None) or last_line(error)
+    return (error.strerror if isinstance(error, OSError) else None) or reason_of(error)
 
 
 @contextmanager
@@ -317,7 +317,7 @@ def writing(path: str | os.PathLike[str], kind: type[WorkbenchError] = Workbench
 
 def sentence(error: BaseException) -> str:
     """Return the type of an error and why it was raised."""
-    kind, said = type(error).__name__, last_line(error)
+    kind, said = type(error).__name__, reason_of(error)
     return said if said == kind or said.startswith(f"{kind}: ") else f"{kind}: {said}"
 
 

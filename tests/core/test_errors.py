@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.errors import ParseError, UnknownName, last_line
+from workbench.errors import ParseError, UnknownName, reason_of
 
 
 def test_a_parse_error_knows_its_line_and_column():
@@ -73,4 +73,4 @@ PYTHON = """Traceback (most recent call last):
     ],
 )  # fmt: skip
 def test_reason_of_an_error(text: str, reason: str) -> None:
-    assert last_line(RuntimeError(text)) == reason
+    assert reason_of(RuntimeError(text)) == reason

@@ -17,7 +17,7 @@ from workbench.dialects import registry
 from workbench.dialects.facets import Tuning
 from workbench.dialects.scheduling import load_intrinsics
 from workbench.dialects.trust import ask
-from workbench.errors import last_line
+from workbench.errors import reason_of
 from workbench.wording import counted
 
 BATCH = 16
@@ -199,7 +199,7 @@ class Bench:
             return None
         if built.status == self._here.StatusKind.TIMEOUT:
             return f"it compiled for more than {BUILD_SECONDS:g} s"
-        return f"did not compile: {last_line(built.value)}"
+        return f"did not compile: {reason_of(built.value)}"
 
 
 def _text(trace: Any) -> str:
@@ -217,7 +217,7 @@ def reason(error: str) -> str:
     """
     if "LocalRunner: Timeout" in error:
         return f"it ran for more than {RUN_SECONDS:g} s"
-    return last_line(RuntimeError(error))[:160]
+    return reason_of(RuntimeError(error))[:160]
 
 
 def _runner(here: Tuning, cores: Sequence[int]) -> Any:

@@ -11,7 +11,7 @@ import tvm
 from workbench.analysis.patterns import Pattern, PatternBuilder, PatternNode
 from workbench.analysis.patterns.pattern import Apart, PatternError
 from workbench.analysis.patterns.text import parse
-from workbench.errors import UnknownName, last_line
+from workbench.errors import UnknownName, reason_of
 
 Make = Callable[[PatternNode, list[Any]], Any]
 "makes TVM's object of a sub-pattern and of the objects of its children"
@@ -72,7 +72,7 @@ class PatternLanguage:
             try:
                 made.append(self.make[node.kind](node, [made[child] for child in node.children]))
             except (RuntimeError, TypeError, ValueError, AttributeError) as error:
-                raise PatternError(f"TVM rejects `{node.label}`: {last_line(error)}") from None
+                raise PatternError(f"TVM rejects `{node.label}`: {reason_of(error)}") from None
         return tuple(made)
 
     def _take_apart(self, pattern: object) -> Apart:

@@ -23,7 +23,7 @@ from workbench.dialects.facets import Built, Compiler
 from workbench.dialects.registry import dialect
 from workbench.dialects.scheduling import RECORDS
 from workbench.dialects.trust import UNTRUSTED, allowed
-from workbench.errors import TVMFailed, WorkbenchError, last_line
+from workbench.errors import TVMFailed, WorkbenchError, reason_of
 from workbench.graph.model import Graph
 from workbench.measurement.memory.compose import compose
 from workbench.measurement.remote.executor import COUNTED, LIBRARY
@@ -156,7 +156,7 @@ def planned(workload: Workload, target: str, config: Mapping[str, object], progr
         if ran_out(str(error)):
             raise
         ours = isinstance(error, WorkbenchError) and not isinstance(error, TVMFailed)
-        return found.failed(last_line(error), ours)
+        return found.failed(reason_of(error), ours)
     _proven.update(found.unproven)
     return found
 

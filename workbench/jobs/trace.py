@@ -12,7 +12,7 @@ from workbench.dialects.base import Workload
 from workbench.dialects.facets import Dialect
 from workbench.dialects.registry import dialect
 from workbench.dialects.trust import UNTRUSTED, allowed
-from workbench.errors import MeasureError, last_line
+from workbench.errors import MeasureError, reason_of
 from workbench.jobs.build import built_here, compiler_of, pipeline_run, resolved_target
 from workbench.jobs.run_build import repeatable_outputs
 from workbench.pipeline.config import Config
@@ -57,7 +57,7 @@ def trace_build(
         try:
             run(program, target, chosen.context().to_data(), instruments=[capture])
         except Exception as failure:
-            error = last_line(failure)
+            error = reason_of(failure)
             if not capture.events:
                 raise
     progress("Comparing")

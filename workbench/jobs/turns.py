@@ -16,7 +16,7 @@ from workbench.dialects.compiler.inputs import plain_name, random_values
 from workbench.dialects.facets import Running
 from workbench.dialects.importers.converting import needed, shapes
 from workbench.dialects.importers.onnx_model import input_names, onnx_package, read
-from workbench.errors import MeasureError, WorkbenchError, last_line
+from workbench.errors import MeasureError, WorkbenchError, reason_of
 from workbench.jobs.build import compiled, resolved_target
 from workbench.jobs.run_build import repeatable_outputs, run_conditions
 from workbench.measurement.row import device_of
@@ -149,6 +149,6 @@ def onnx_outputs(
             raised = needed("onnx.version_converter", "onnx", "a newer opset").convert_version(model, COMPLETE)
             found = evaluate(raised).run(None, fed)
     except Exception as error:
-        raise MeasureError(f"ONNX's reference evaluator failed: {last_line(error)}") from error
+        raise MeasureError(f"ONNX's reference evaluator failed: {reason_of(error)}") from error
     arrays.save(outputs, {f"output{place}": array for place, array in enumerate(found)})
     return {}

@@ -15,7 +15,7 @@ from workbench.analysis.patterns.text import parse
 from workbench.dialects.base import Workload
 from workbench.dialects.facets import Matcher
 from workbench.dialects.registry import dialect_of, known_dialect
-from workbench.errors import MeasureError, WorkbenchError, WorkerLost, last_line
+from workbench.errors import MeasureError, WorkbenchError, WorkerLost, reason_of
 from workbench.graph.model import Graph
 from workbench.worker.parent import worker
 
@@ -119,7 +119,7 @@ def _ask_child(workload: Workload, timeout: float, pattern: str) -> Sequence[Map
     try:
         child.written(workload)
     except Exception as error:  # noqa: BLE001  TVM raises errors of many classes here
-        raise MeasureError(f"this module cannot be written for the child process: {last_line(error)}") from None
+        raise MeasureError(f"this module cannot be written for the child process: {reason_of(error)}") from None
     try:
         return child.run("match_relay", workload, {"pattern": pattern}, timeout=timeout)["verdicts"]
     except WorkerLost as error:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from workbench.dialects.base import SAFE_DEPTH, Workload, workload_of
 from workbench.dialects.registry import dialect_of
 from workbench.dialects.trust import UNTRUSTED
-from workbench.errors import Cancelled, MeasureError, TooDeep, WorkbenchError, WorkerLost, check_level, last_line
+from workbench.errors import Cancelled, MeasureError, TooDeep, WorkbenchError, WorkerLost, check_level, reason_of
 from workbench.graph.after import After
 from workbench.graph.model import Graph, depth
 from workbench.pipeline.apply import BIND, applied, default_pipeline, make_pass
@@ -228,7 +228,7 @@ def run_in_child(workload: Workload, graph: Graph, passes: str) -> After:
     try:
         child.written(workload)
     except Exception as error:  # noqa: BLE001  TVM raises errors of many classes here
-        return not_tried(f"TVM cannot write this module for the child process ({last_line(error)})")
+        return not_tried(f"TVM cannot write this module for the child process ({reason_of(error)})")
     try:
         found = child.run("after", workload, {"passes": passes}, timeout=ASK_SECONDS)
     except WorkerLost as error:

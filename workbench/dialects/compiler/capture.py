@@ -12,7 +12,7 @@ from typing import Any
 import tvm
 
 from workbench.dialects.scheduling import LOOKS
-from workbench.errors import UnknownName, last_line
+from workbench.errors import UnknownName, reason_of
 
 
 def pass_context(config: Mapping[str, Any], instruments: Sequence[Any]) -> tvm.transform.PassContext:
@@ -139,7 +139,7 @@ def refusal(name: str, value: Any) -> str:
         tvm.transform.PassContext(config={name: value})
     except (RuntimeError, AttributeError, TypeError, ValueError) as error:  # TVMError is a RuntimeError
         lines = [line.strip() for line in str(error).splitlines()]
-        return next((line for line in lines if _SAYS_WHY.search(line)), last_line(error))[:300]
+        return next((line for line in lines if _SAYS_WHY.search(line)), reason_of(error))[:300]
     return ""
 
 

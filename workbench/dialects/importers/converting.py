@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from workbench.analysis.tensors import tensors
-from workbench.errors import LoadError, Unconverted, WorkbenchError, last_line
+from workbench.errors import LoadError, Unconverted, WorkbenchError, reason_of
 from workbench.graph.model import Graph, Node
 from workbench.wording import counted
 
@@ -58,7 +58,7 @@ class Converting:
         self.warnings = list(dict.fromkeys(filter(None, lines)))
         if isinstance(error, Exception) and not isinstance(error, WorkbenchError):
             at = f"{self.operator[:LONGEST]} (node {self.node[:LONGEST]!r})" if self.operator else "the model"
-            failed = f"TVM cannot convert {at}: {last_line(error)}"
+            failed = f"TVM cannot convert {at}: {reason_of(error)}"
             if self.contradicted:
                 raise Unconverted(f"{self.contradicted}; {failed}") from None
             raise Unconverted(

@@ -18,7 +18,7 @@ from typing import Any
 
 from workbench.dialects.importers.converting import drawn_once, needed, refuse, wrong_outputs
 from workbench.dialects.importers.names import Names, dotted
-from workbench.errors import LoadError, UnknownName, last_line, reason
+from workbench.errors import LoadError, UnknownName, reason, reason_of
 from workbench.graph.model import Graph
 from workbench.graph.received import Damaged, contents, literal
 from workbench.quoting import shell
@@ -57,18 +57,18 @@ def read(path: Path) -> Any:
     try:
         model = onnx.load_model_from_string(data)
     except (ValueError, TypeError, onnx.onnx_cpp2py_export.checker.ValidationError) as error:
-        raise LoadError(_damaged(path, last_line(error))) from None
+        raise LoadError(_damaged(path, reason_of(error))) from None
     except Exception as error:
         if type(error).__name__ != "DecodeError":  # protobuf's own class, whose module differs between its versions
             raise
-        raise LoadError(_damaged(path, last_line(error))) from None
+        raise LoadError(_damaged(path, reason_of(error))) from None
     if not model.graph.node or not model.graph.output:
         raise LoadError(_damaged(path, "it holds no graph"))
     try:
         onnx.load_external_data_for_model(model, str(path.parent))
     except (OSError, ValueError, TypeError, onnx.checker.ValidationError) as error:
         raise LoadError(
-            f"the weights that {path.name} keeps in other files cannot be read: {last_line(error)}"
+            f"the weights that {path.name} keeps in other files cannot be read: {reason_of(error)}"
         ) from None
     return model
 

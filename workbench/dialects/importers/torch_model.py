@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from workbench.dialects.importers.converting import needed
-from workbench.errors import LoadError, last_line
+from workbench.errors import LoadError, reason_of
 
 SUFFIXES = (".pt", ".pth", ".pt2", ".ts", ".torchscript")
 "of files that hold pickles"
@@ -86,7 +86,7 @@ def write_onnx(program: Any, path: Path) -> None:
             torch.onnx.export(program, f=str(path), dynamo=True, verbose=False)
     except Exception as error:  # noqa: BLE001  the exporter raises errors of many kinds
         raise LoadError(
-            f"PyTorch cannot write the program as ONNX: {last_line(error)}; write the file with torch.onnx.export, and give its path"
+            f"PyTorch cannot write the program as ONNX: {reason_of(error)}; write the file with torch.onnx.export, and give its path"
         ) from None
 
 

@@ -20,7 +20,7 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
-from workbench.errors import LoadError, WorkbenchError, last_line
+from workbench.errors import LoadError, WorkbenchError, reason_of
 
 OLD_TYPES = hasattr(relax, "TensorStructInfo")
 _TYPE = "struct_info_" if OLD_TYPES else "ty"
@@ -71,7 +71,7 @@ def flaw(module: tvm.IRModule) -> str:
         fine = relax.analysis.well_formed(module) is not False
     except (ValueError, TypeError, RuntimeError) as error:
         # an address says nothing to a user
-        return re.sub(r"\b(\w+) 0x[0-9a-f]+", r"\1", last_line(error))
+        return re.sub(r"\b(\w+) 0x[0-9a-f]+", r"\1", reason_of(error))
     return "" if fine else "relax.analysis.well_formed gives no reason"
 
 
@@ -89,7 +89,7 @@ def walk(module: tvm.IRModule, visit: Callable[[Any], None] = lambda _expr: None
                 relax.analysis.post_order_visit(function, visit)
             except RuntimeError as error:
                 raise LoadError(
-                    f"TVM cannot walk the function {variable.name_hint} ({last_line(error)}); build it with relax.BlockBuilder, which gives each expression a type"
+                    f"TVM cannot walk the function {variable.name_hint} ({reason_of(error)}); build it with relax.BlockBuilder, which gives each expression a type"
                 ) from None
 
 

@@ -34,7 +34,7 @@ from workbench.dialects.relax.saved import load_json, load_metadata
 from workbench.dialects.relax.saved import restore as restore
 from workbench.dialects.relax.source_text import python, with_parameters
 from workbench.dialects.trust import is_generated, judge
-from workbench.errors import LoadError, Unread, last_line
+from workbench.errors import LoadError, Unread, reason_of
 from workbench.graph.model import Graph
 from workbench.graph.nodes import Answers, Products
 
@@ -151,7 +151,7 @@ def infer_types(module: tvm.IRModule) -> tvm.IRModule:
     try:
         return relax.transform.Normalize()(module)
     except (ValueError, TypeError, RuntimeError) as error:
-        raise LoadError(f"the module does not type-check: {last_line(error)}") from None
+        raise LoadError(f"the module does not type-check: {reason_of(error)}") from None
 
 
 def bind(module: tvm.IRModule, params: Mapping[str, Any]) -> tvm.IRModule:
@@ -179,7 +179,7 @@ def _from_script(source: Source) -> Any:
     try:
         return read()
     except (tvm.error.DiagnosticError, ValueError, AttributeError, KeyError, TypeError, RuntimeError) as error:
-        said = re.sub(r"^line (\d+)", lambda line: f"line {source.original_line(int(line[1]))}", last_line(error))
+        said = re.sub(r"^line (\d+)", lambda line: f"line {source.original_line(int(line[1]))}", reason_of(error))
         if "not well-formed" in said:  # the parser leaves out the reason of Relax's check
             found = read(check_well_formed=False)
             wrong = compat.flaw(found if isinstance(found, tvm.IRModule) else tvm.IRModule.from_expr(found))

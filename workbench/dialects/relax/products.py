@@ -16,7 +16,7 @@ from tvm import relax
 from workbench.dialects.relax.answers import Drawn, bindings_of
 from workbench.dialects.relax.compat import identity
 from workbench.dialects.relax.expressions import sort_of
-from workbench.errors import last_line
+from workbench.errors import reason_of
 from workbench.graph.model import Graph
 from workbench.graph.nodes import Joined, Products
 
@@ -56,7 +56,7 @@ def joined_products(module: tvm.IRModule, graph: Graph, drawn: Mapping[int, Sequ
     try:
         result = relax.transform.CombineParallelMatmul(check)(module)
     except Exception as error:  # noqa: BLE001  TVM raises errors of many classes here, some without a text
-        failure = last_line(error) or type(error).__name__
+        failure = reason_of(error) or type(error).__name__
     else:
         variables = (identity(b.var) for b, _ in bindings_of(result) if sort_of(b.value) == "get_item")
         parts = frozenset(ours.node for variable in variables for ours in drawn.get(variable, ()))

@@ -21,7 +21,7 @@ from tvm import relax
 from workbench.dialects import arrays
 from workbench.dialects.base import Workload
 from workbench.dialects.relax import compat
-from workbench.errors import LoadError, Unread, last_line
+from workbench.errors import LoadError, Unread, reason_of
 
 _DATA = re.compile(
     r"None|bool|int|float|DataType|Device|ffi\.(SmallStr|SmallBytes|String|Bytes|Shape|Tensor|Array|Map|List|Dict|BigInt)"
@@ -50,7 +50,7 @@ def load_json(text: str) -> Any:
         raise
     except (ValueError, AttributeError, KeyError, TypeError, IndexError, RuntimeError) as error:
         raise Unread(
-            f"this is not a module that tvm.ir.save_json of TVM {tvm.__version__} wrote: {last_line(error)}"
+            f"this is not a module that tvm.ir.save_json of TVM {tvm.__version__} wrote: {reason_of(error)}"
         ) from None
 
 

@@ -9,7 +9,7 @@ import tvm
 from tvm import relay
 from tvm.ir import diagnostics  # pyright: ignore[reportAttributeAccessIssue]  this is Relay's TVM
 
-from workbench.errors import LoadError, WorkbenchError, last_line
+from workbench.errors import LoadError, WorkbenchError, reason_of
 
 _CONSEQUENCE = "The type inference pass was unable"
 "reported for everything downstream of the cause"
@@ -49,4 +49,4 @@ def infer_types(module: tvm.IRModule) -> tvm.IRModule:
         with as_error(LoadError, "the module does not type-check: "):
             return relay.transform.InferType()(module)
     except tvm.TVMError as error:
-        raise LoadError(f"the module does not type-check: {last_line(error)}") from None
+        raise LoadError(f"the module does not type-check: {reason_of(error)}") from None

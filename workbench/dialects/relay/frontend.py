@@ -39,7 +39,7 @@ from workbench.dialects.relay.saved import dump as dump
 from workbench.dialects.relay.saved import restore as restore
 from workbench.dialects.relay.source_text import source as source
 from workbench.dialects.trust import is_generated, judge
-from workbench.errors import LoadError, TooDeep, UnknownOperator, Unread, last_line
+from workbench.errors import LoadError, TooDeep, UnknownOperator, Unread, reason_of
 from workbench.graph.model import Graph, depth
 
 
@@ -103,7 +103,7 @@ def _read_json(text: str, name: str) -> Workload:
         module = tvm.ir.load_json(checked(text))
     except (tvm.TVMError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise LoadError(
-            f"this is not a module that tvm.ir.save_json of TVM {tvm.__version__} wrote: {last_line(error)}"
+            f"this is not a module that tvm.ir.save_json of TVM {tvm.__version__} wrote: {reason_of(error)}"
         ) from None
     loaded = load(module, None, name)
     if loaded is None:
@@ -271,7 +271,7 @@ def _parsed(text: str) -> tvm.IRModule:
         with as_error(LoadError, "TVM cannot read this Relay text: "):
             module = tvm.relay.parse(_with_version(with_checked_metadata(text)))
     except (tvm.TVMError, AttributeError, ValueError, TypeError) as error:
-        raise LoadError(f"TVM cannot read this Relay text: {last_line(error)}") from None
+        raise LoadError(f"TVM cannot read this Relay text: {reason_of(error)}") from None
     return infer_types(module)
 
 
@@ -283,7 +283,7 @@ def _values(metadata: str) -> dict[str, Any]:
         kept = tvm.ir.load_json(checked(metadata))
         return {f"meta[{kind}][{place}]": one for kind, each in kept.items() for place, one in enumerate(each)}
     except (tvm.TVMError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
-        raise LoadError(f"the text's #[metadata] cannot be read: {last_line(error)}") from None
+        raise LoadError(f"the text's #[metadata] cannot be read: {reason_of(error)}") from None
 
 
 def _contradictions(said: Graph, inferred: Graph) -> list[str]:

@@ -20,7 +20,7 @@ from workbench.dialects.relay.parser.attributes import ANY, ObjectText, TypedFlo
 from workbench.dialects.relay.parser.tokens import Token
 from workbench.dialects.relay.paste.assumed import assumed_types
 from workbench.dialects.relay.paste.free import tensor
-from workbench.errors import LoadError, last_line
+from workbench.errors import LoadError, reason_of
 
 _UNKNOWN_FIELD = re.compile(
     r"does not have field '(\w+)'|has no field named '?(\w+)|Cannot find (?:field|attribute) '?(\w+)"
@@ -207,7 +207,7 @@ class _Maker:
                 name = next(filter(None, found.groups()), "") if found else ""
                 if name not in said:
                     missing = len(said) < len(expr.attrs)
-                    why = "its attributes are not in the text" if missing else last_line(error)
+                    why = "its attributes are not in the text" if missing else reason_of(error)
                     raise LoadError(f"line {expr.line}: {where} cannot be made: {why}") from None
                 self.leave_out(f"{where} has no attribute {name} in TVM {tvm.__version__}; it was left out")
                 del said[name]

@@ -26,7 +26,7 @@ from workbench.dialects.base import SAFE_DEPTH, Workload
 from workbench.dialects.relay.diagnostics import infer_types
 from workbench.dialects.relay.entries import copy
 from workbench.dialects.relay.printer import parts
-from workbench.errors import LoadError, WorkbenchError, last_line
+from workbench.errors import LoadError, WorkbenchError, reason_of
 
 _DATA = re.compile(
     r"Array|Map|DictAttrs|IRModule|Source(Map|Name)?|(Sequential)?Span|Global(Type)?Var|Type(Var|Data|Call)|Constructor"
@@ -97,7 +97,7 @@ def _json(module: tvm.IRModule) -> str:
         return tvm.ir.save_json(tvm.runtime.convert([module, relay.Tuple([])]))
     except tvm.TVMError as error:
         raise WorkbenchError(
-            f"TVM {tvm.__version__} cannot write this module for another process: {last_line(error)}"
+            f"TVM {tvm.__version__} cannot write this module for another process: {reason_of(error)}"
         ) from None
 
 

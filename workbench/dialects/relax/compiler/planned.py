@@ -22,7 +22,7 @@ from workbench.dialects.relax.compiler.sizes import Sizes
 from workbench.dialects.relax.entries import run_alone
 from workbench.dialects.relax.expressions import CALLERS, operands_of, sort_of
 from workbench.dialects.relax.kinds import prim_funcs
-from workbench.errors import MeasureError, last_line
+from workbench.errors import MeasureError, reason_of
 
 _OF_MACHINE = "relax.run."
 "prefix of functions that the virtual machine has for operators without a kernel, such as shape_to_tensor"
@@ -42,7 +42,7 @@ def plan(workload: Workload, target: str, config: Mapping[str, Any]) -> Planned:
         except Exception as error:
             if CALLS not in watch.kept:
                 raise
-            watch.refused = last_line(error)
+            watch.refused = reason_of(error)
     found = plan_of_build(watch, workload, target)
     settings = f"{target} {config['options']} {config.get('schedules')}"
     kernels = (f"{compat.structural_hash(each)} {settings}" for each in prim_funcs(watch.first(CALLS)).values())

@@ -14,7 +14,7 @@ from workbench.dialects.relax import compat
 from workbench.dialects.relax.from_relay import elementwise, neural, reductions, shapes
 from workbench.dialects.relax.from_relay.call import Call
 from workbench.dialects.relax.importers.origins import Origins
-from workbench.errors import LoadError, last_line
+from workbench.errors import LoadError, reason_of
 from workbench.graph.model import Graph, Node
 
 TABLE = {**elementwise.TABLE, **shapes.TABLE, **reductions.TABLE, **neural.TABLE}
@@ -144,7 +144,7 @@ class _Translation:
             made = TABLE[node.op](call)
             return made if isinstance(made, relax.Tuple) else self.block.emit(made)
         except (ValueError, TypeError, AttributeError, RuntimeError) as error:
-            raise LoadError(f"{node.op} (%{node.id}) could not be translated: {last_line(error)}") from None
+            raise LoadError(f"{node.op} (%{node.id}) could not be translated: {reason_of(error)}") from None
 
     def item(self, node: Node, value: relax.Expr) -> relax.Expr:
         place = int(node.op.removeprefix("."))

@@ -15,7 +15,7 @@ from workbench.dialects.catalog import Catalog
 from workbench.dialects.catalog import is_pass as is_pass
 from workbench.dialects.catalog import opt_level_of as opt_level_of
 from workbench.dialects.relax import passes
-from workbench.errors import PipelineError, last_line
+from workbench.errors import PipelineError, reason_of
 
 LOCKED = {
     "LegalizeOps": "an operator without a PrimFunc has no code generator",
@@ -74,7 +74,7 @@ def _catalog() -> Catalog:
         name: thing for name, thing in inspect.getmembers(relax.transform) if name[0].isupper() and _makes_a_pass(thing)
     }
     ours = {name: getattr(passes, name) for name in passes.OURS}
-    return Catalog("relax", {**theirs, **ours}, passes.OURS, last_line, LOCKED, REASONS, EXAMPLES, CAUTIONS)
+    return Catalog("relax", {**theirs, **ours}, passes.OURS, reason_of, LOCKED, REASONS, EXAMPLES, CAUTIONS)
 
 
 def _makes_a_pass(thing: Any) -> bool:

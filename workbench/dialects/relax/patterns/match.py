@@ -24,7 +24,7 @@ from workbench.dialects.facets import AskChild
 from workbench.dialects.relax.compat import identity
 from workbench.dialects.relax.patterns.pairs import is_chain, lacks_objects, paired
 from workbench.dialects.relax.patterns.program import RelaxProgram, programs
-from workbench.errors import last_line
+from workbench.errors import reason_of
 from workbench.graph.model import Graph
 
 
@@ -73,7 +73,7 @@ def _attempt(program: RelaxProgram, matcher: Matcher, row: int) -> Attempt:
     try:
         theirs = paired.root.extract_matched_expr(program.expressions[row], program.values)
     except Exception as error:  # noqa: BLE001  TVM's matcher ends with errors of several kinds; each is an answer
-        words = f"makes TVM's matcher fail: {last_line(error)}"
+        words = f"makes TVM's matcher fail: {reason_of(error)}"
         return Attempt(row, None, Failure(paired.pattern.root, row, "tvm-fails", words, {}))
     if theirs is None:
         return Attempt(row, None, _failure(matcher, row))

@@ -16,7 +16,7 @@ from workbench.dialects.relax import compat
 from workbench.dialects.relax.compat import identity
 from workbench.dialects.relax.expressions import callee_name, sort_of
 from workbench.dialects.relax.graph import build_graph
-from workbench.errors import last_line
+from workbench.errors import reason_of
 from workbench.graph.model import Graph
 
 _KINDS = {"variable": "var", "data_type": "other", "literal": "other"}
@@ -93,7 +93,7 @@ class RelaxProgram(Program):
             if _alone(theirs, pattern.kind).match(expr, self.values):
                 return None
         except Exception as error:  # noqa: BLE001  whatever TVM's matcher ends with is its answer here
-            return "tvm-fails", f"makes TVM's matcher fail: {last_line(error)}"
+            return "tvm-fails", f"makes TVM's matcher fail: {reason_of(error)}"
         if pattern.kind == "attr":
             return self._other_attributes(pattern, expr)
         if pattern.kind == "expr":

@@ -11,7 +11,7 @@ import tvm
 from tvm import autotvm  # pyright: ignore[reportAttributeAccessIssue]  this is Relay's TVM
 
 from workbench.dialects.compiler.fallbacks import Mismatch, UnusedRecords
-from workbench.errors import last_line
+from workbench.errors import reason_of
 
 _INVALID = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, AssertionError)
 "errors of TVM's reader"
@@ -52,7 +52,7 @@ class Records:
                 found = _Record(place, *autotvm.record.decode(text))
                 hash(found.workload)
             except _INVALID as error:
-                self._invalid.append(UnusedRecords("invalid", "", (place,), theirs=last_line(error)))
+                self._invalid.append(UnusedRecords("invalid", "", (place,), theirs=reason_of(error)))
             else:
                 self._records.append(found)
 

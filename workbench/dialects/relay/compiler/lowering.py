@@ -18,7 +18,7 @@ from workbench.dialects.compiler.capture import pass_context
 from workbench.dialects.compiler.cuda_code import compiled_where_it_runs
 from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.relay.compiler.fallbacks import silent_autotvm
-from workbench.errors import last_line
+from workbench.errors import reason_of
 
 _GENERATED = {"float32"}
 "data types whose kernels LLVM and CUDA take once they are lowered; code is generated of the others"
@@ -49,7 +49,7 @@ def _failure(kernel: relay.Function, target: tvm.target.Target) -> str:
         else:
             tvm.build(lowered, target)
     except Exception as error:  # noqa: BLE001  a schedule is Python and raises anything
-        return f"TVM does not compile {_name(kernel)}: {last_line(error)}"
+        return f"TVM does not compile {_name(kernel)}: {reason_of(error)}"
     return ""
 
 

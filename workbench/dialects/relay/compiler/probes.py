@@ -15,7 +15,7 @@ from tvm import relay
 from workbench.dialects.arrays import bytes_of
 from workbench.dialects.base import Workload
 from workbench.dialects.relay.printer import with_plain_names
-from workbench.errors import MeasureError, last_line
+from workbench.errors import MeasureError, reason_of
 
 _BOUND = re.compile(r"  (%(\d+)) = ")
 _READ = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -58,7 +58,7 @@ def probed(workload: Workload) -> tuple[Workload, list[int]]:
     try:
         module = tvm.relay.parse(text)
     except (tvm.TVMError, tvm.error.DiagnosticError) as error:
-        raise MeasureError(f"the module cannot be printed and read back: {last_line(error)}") from None
+        raise MeasureError(f"the module cannot be printed and read back: {reason_of(error)}") from None
     main, own = module["main"], workload.module["main"]
     params = [relay.Var(old.name_hint, new.type_annotation) for old, new in zip(own.params, main.params, strict=True)]
     body = relay.bind(main.body, dict(zip(main.params, params, strict=True)))

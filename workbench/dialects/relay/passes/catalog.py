@@ -17,7 +17,7 @@ from workbench.dialects.catalog import opt_level_of as opt_level_of
 from workbench.dialects.relay import passes
 from workbench.dialects.relay.diagnostics import as_error
 from workbench.dialects.relay.entries import unshared
-from workbench.errors import PipelineError, last_line
+from workbench.errors import PipelineError, reason_of
 
 LOCKED = {
     "InferType": "later passes and the picture need every type",
@@ -84,7 +84,7 @@ def _catalog() -> Catalog:
         if name[0].isupper()
     }
     ours = {name: getattr(passes, name) for name in passes.OURS}
-    return Catalog("relay", {**theirs, **ours}, passes.OURS, last_line, LOCKED, REASONS, EXAMPLES)
+    return Catalog("relay", {**theirs, **ours}, passes.OURS, reason_of, LOCKED, REASONS, EXAMPLES)
 
 
 _BUILD = (

@@ -19,7 +19,7 @@ from workbench.dialects.facets import AskChild
 from workbench.dialects.pattern_objects import Paired
 from workbench.dialects.relay.patterns.pairs import paired
 from workbench.dialects.relay.patterns.program import RelayProgram, programs
-from workbench.errors import MeasureError, last_line
+from workbench.errors import MeasureError, reason_of
 from workbench.graph.model import Graph, depth
 
 STEPS = 10_000
@@ -64,7 +64,7 @@ class RelayMatcher:
         try:
             saved = tvm.ir.save_json(tvm.runtime.convert([*both.objects, both.root]))
         except Exception as error:  # noqa: BLE001  TVM raises errors of many classes here
-            raise MeasureError(f"this pattern cannot be written for the child process: {last_line(error)}") from None
+            raise MeasureError(f"this pattern cannot be written for the child process: {reason_of(error)}") from None
         answers = self.ask_child(saved)
         if [answer["rows"] for answer in answers] != rows:
             raise MeasureError("TVM's child process reads another program than this one")
@@ -121,7 +121,7 @@ def _ask(pattern: dfp.DFPattern, expr: relay.Expr) -> bool | str:
     try:
         return bool(pattern.match(expr))
     except tvm.TVMError as error:
-        return last_line(error)
+        return reason_of(error)
 
 
 def _ask_in_function(
@@ -163,5 +163,5 @@ def _taken_matches(
     try:
         record.rewrite(program.expressions[-1])
     except tvm.TVMError as error:
-        return {}, last_line(error)
+        return {}, reason_of(error)
     return taken, ""

@@ -23,7 +23,7 @@ from workbench.dialects.pattern_objects import (
     known_operator,
     read_expr,
 )
-from workbench.errors import last_line
+from workbench.errors import reason_of
 
 
 def paired(pattern: Any) -> Paired:
@@ -54,7 +54,7 @@ def _type(text: str) -> tvm.ir.Type:
             tvm.relay.parse(f'#[version = "0.0.5"]\ndef @main(%x: {text}) {{ %x }}')["main"].params[0].type_annotation
         )
     except (tvm.TVMError, tvm.error.DiagnosticError) as error:
-        raise ValueError(f"{text} is not a type of Relay: {last_line(error)}") from None
+        raise ValueError(f"{text} is not a type of Relay: {reason_of(error)}") from None
 
 
 def _many(node: PatternNode, children: list[dfp.DFPattern]) -> list[dfp.DFPattern] | None:

@@ -15,7 +15,7 @@ from workbench.analysis.patterns.program import Program, Row, other_type
 from workbench.dialects.pattern_objects import Paired
 from workbench.dialects.relay.passes.nodes import Located, located
 from workbench.dialects.relay.patterns.pairs import plain, skips_leaves, type_text
-from workbench.errors import last_line
+from workbench.errors import reason_of
 from workbench.graph.model import Graph
 
 PARTITIONED = "PartitionedFromPattern"
@@ -220,7 +220,7 @@ def _attribute_fault(pattern: PatternNode, theirs: dfp.DFPattern, expr: relay.Ex
         if dfp.AttrPattern(dfp.wildcard(), theirs.attrs).match(alone):
             return None
     except tvm.TVMError as error:
-        raise PatternError(f"TVM fails on `{pattern.label}`: {last_line(error)}") from None
+        raise PatternError(f"TVM fails on `{pattern.label}`: {reason_of(error)}") from None
     return _differing(pattern, expr)
 
 
