@@ -14,6 +14,7 @@ from tvm import relay
 
 from workbench.dialects.arrays import bytes_of
 from workbench.dialects.base import Workload
+from workbench.dialects.relay.diagnostics import as_error
 from workbench.dialects.relay.printer import with_plain_names
 from workbench.errors import MeasureError, reason_of
 
@@ -55,10 +56,12 @@ def probed(workload: Workload) -> tuple[Workload, list[int]]:
     head = lines[start].partition(") -> ")[0].removesuffix(") {") + ") {"
     result = f"  ({', '.join(name for name, _ in found)},)"
     text = "\n".join([*lines[:start], head, *lines[start + 1 : last + 1], result, *lines[end:]])
+    unreadable = "the module cannot be printed and read back: "
     try:
-        module = tvm.relay.parse(text)
-    except (tvm.TVMError, tvm.error.DiagnosticError) as error:
-        raise MeasureError(f"the module cannot be printed and read back: {reason_of(error)}") from None
+        with as_error(MeasureError, unreadable):
+            module = tvm.relay.parse(text)
+    except tvm.TVMError as error:
+        raise MeasureError(f"{unreadable}{reason_of(error)}") from None
     main, own = module["main"], workload.module["main"]
     params = [relay.Var(old.name_hint, new.type_annotation) for old, new in zip(own.params, main.params, strict=True)]
     body = relay.bind(main.body, dict(zip(main.params, params, strict=True)))
