@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 import workbench as wb
-from workbench.debugging.bisect.culprit import Culprit
-from workbench.debugging.symptoms import Crash, Finding, Hang, Limits
 from workbench.dialects.registry import dialect as door
 from workbench.errors import UnknownName
+from workbench.experiments.bisect.culprit import Culprit
+from workbench.experiments.symptoms import Crash, Finding, Hang, Limits
 
 MERGE = "EliminateCommonSubexpr"
 

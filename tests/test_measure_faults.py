@@ -274,7 +274,7 @@ def test_interrupt_of_a_trial_ends_the_search(dialect: str, monkeypatch: pytest.
         begun.append(given[1])
         return usual(*given, **how | {"progress": ctrl_c("Loading")})
 
-    monkeypatch.setattr(import_module("workbench.tuning.evaluate"), "measure", measure)
+    monkeypatch.setattr(import_module("workbench.experiments.tuning.evaluate"), "measure", measure)
     found = wb.tune(small(), budget=60, trials=4, race=0, each=0.02)
     assert (len(begun), list(found.trials)) == (1, [])
 

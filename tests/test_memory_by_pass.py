@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 import workbench as wb
 from workbench.dialects.registry import dialect as door
 from workbench.errors import MeasureError
-from workbench.measurement import switches
+from workbench.experiments import switches
 from workbench.plots import peak_by_pass
 
 

@@ -84,7 +84,7 @@ def test_a_wrong_answer_has_no_time(cast, passes, monkeypatch):
         told = {"samples_a": [1.0] * 20, "samples_b": [2.0] * 20, "target": target, "method": "", "checks": checks}
         return judged(a.label, b.label, told)
 
-    monkeypatch.setattr(import_module("workbench.measurement.ablation"), "race", answered)
+    monkeypatch.setattr(import_module("workbench.experiments.ablation"), "race", answered)
     found = wb.ablate(cast, pipeline=passes, passes=[MERGE]).set_index("direction")
     assert found["status"].to_dict() == {"control": "ok", "without": "wrong"}
     assert "differ from the reference" in found["message"]["without"]

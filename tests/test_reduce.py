@@ -10,9 +10,9 @@ import pytest
 from scripts_alone import run_alone
 
 import workbench as wb
-from workbench.debugging.reduce.result import Reduced
-from workbench.debugging.reduce.size import has_empty
 from workbench.dialects.registry import dialect_of
+from workbench.experiments.reduce.result import Reduced
+from workbench.experiments.reduce.size import has_empty
 from workbench.pipeline.spec import Pipeline
 
 Question = Callable[[wb.Workload, wb.Config], bool]

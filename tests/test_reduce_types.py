@@ -7,8 +7,8 @@ import pytest
 from calls_and_types import CALLS, RECURSIVE, TYPES
 
 import workbench as wb
-from workbench.debugging.reduce.edits import inline, retype
-from workbench.debugging.reduce.size import size_of
+from workbench.experiments.reduce.edits import inline, retype
+from workbench.experiments.reduce.size import size_of
 from workbench.pipeline.spec import PassStep, Pipeline
 
 

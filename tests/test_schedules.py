@@ -21,9 +21,9 @@ from workbench.dialects.kernel_search import best_cost_model
 from workbench.dialects.registry import dialect_of
 from workbench.dialects.scheduling import RECORDS
 from workbench.errors import MeasureError, StoreError, UnknownName, WorkbenchError
-from workbench.tuning.schedules.result import TunedSchedules
-from workbench.tuning.schedules.run import ScheduleRun
-from workbench.tuning.schedules.search import PAUSED, ROLE
+from workbench.experiments.schedules.result import TunedSchedules
+from workbench.experiments.schedules.run import ScheduleRun
+from workbench.experiments.schedules.search import PAUSED, ROLE
 from workbench.worker.parent import worker
 
 TRIALS = 3

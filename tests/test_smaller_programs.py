@@ -7,9 +7,9 @@ from small_samples import SMALL
 
 import workbench as wb
 from workbench.analysis.subprograms import operators
-from workbench.debugging.reduce.edits import fill, keep, replace, resize
-from workbench.debugging.reduce.operators import earlier
-from workbench.debugging.reduce.size import is_filled
+from workbench.experiments.reduce.edits import fill, keep, replace, resize
+from workbench.experiments.reduce.operators import earlier
+from workbench.experiments.reduce.size import is_filled
 from workbench.pipeline.spec import PassStep, Pipeline
 
 

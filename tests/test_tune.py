@@ -13,11 +13,11 @@ from breadth import breadth
 import workbench as wb
 from workbench.dialects.registry import dialect as door
 from workbench.errors import NoDevice, WorkbenchError
+from workbench.experiments.tuning import evaluate
+from workbench.experiments.tuning.run import TuneOptions, prepared
+from workbench.experiments.tuning.search import Guided
 from workbench.measurement.count import count_config, look
 from workbench.pipeline.config import Config
-from workbench.tuning import evaluate
-from workbench.tuning.run import TuneOptions, prepared
-from workbench.tuning.search import Guided
 from workbench.worker.host import allowed
 
 QUICK = {"each": 0.02, "race": 0, "store": False}

@@ -11,9 +11,9 @@ from rpc_park import LOADING, Overheard
 
 import workbench as wb
 from workbench.errors import NoServer
+from workbench.experiments.tuning import evaluate
+from workbench.experiments.tuning.run import TuneOptions, prepared
 from workbench.measurement.remote.tracker import REQUEST
-from workbench.tuning import evaluate
-from workbench.tuning.run import TuneOptions, prepared
 
 pytestmark = pytest.mark.one_dialect
 

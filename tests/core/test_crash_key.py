@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from workbench.debugging.crash_key import key_of
 from workbench.errors import MeasureError, WorkerLost
+from workbench.experiments.symptoms import key_of
 
 
 def test_addresses_numbers_and_folders_are_left_out() -> None:

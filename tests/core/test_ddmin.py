@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.debugging.ddmin import ddmin
+from workbench.experiments.ddmin import ddmin
 
 
 class Asked:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from workbench.debugging.reduce.size import count_operators
+from workbench.experiments.reduce.size import count_operators
 from workbench.graph.diff import diff
 from workbench.graph.layers import layered_pair
 from workbench.graph.model import Graph, GraphBuilder

@@ -25,6 +25,11 @@ from matplotlib.figure import Figure
 
 from workbench.colours import LIGHT
 from workbench.dialects.base import Workload
+from workbench.experiments.schedules.result import TunedSchedules
+from workbench.experiments.tuning.final_race import Verdict
+from workbench.experiments.tuning.result import Result
+from workbench.experiments.tuning.space import Space
+from workbench.experiments.tuning.trial import Trial
 from workbench.measurement.race import Race
 from workbench.measurement.row import BROKEN, WRONG
 from workbench.measurement.verdict import NOISE, RACED, Ratio
@@ -33,11 +38,6 @@ from workbench.plots import ablation, cpu_gpu, kernel_count, runtime, tuning_pro
 from workbench.plots.configurations import headline
 from workbench.plots.report import _summary
 from workbench.plots.style import to_svg
-from workbench.tuning.final_race import Verdict
-from workbench.tuning.result import Result
-from workbench.tuning.schedules.result import TunedSchedules
-from workbench.tuning.space import Space
-from workbench.tuning.trial import Trial
 from workbench.widgets.fusion.program import Measured
 from workbench.widgets.fusion.tabs import _measured
 from workbench.widgets.tuning.blocks import best_line

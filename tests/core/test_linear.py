@@ -21,11 +21,11 @@ import pytest
 import workbench as wb
 from workbench.analysis.patterns.text import parse as parse_pattern
 from workbench.analysis.tensors import size_of
-from workbench.debugging.crash_key import without_numbers
 from workbench.debugging.remarks import json_lines, llvm_yaml
 from workbench.dialects.relax.parser.expressions import Vocabulary
 from workbench.dialects.relax.parser.source import find_program
 from workbench.dialects.relay.paste.reading import read_all
+from workbench.experiments.symptoms import without_numbers
 from workbench.graph import received
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.measurement.kernels import function_in

@@ -30,10 +30,10 @@ from workbench.dialects.importers.params import LIST, read_params
 from workbench.dialects.relax.parser.expressions import Vocabulary
 from workbench.dialects.relax.parser.source import find_program
 from workbench.errors import LoadError
+from workbench.experiments.schedules.database import begun, mend
+from workbench.experiments.tuning import trial_log
 from workbench.graph.received import DEPTH, Damaged, contents, fields, literal, parse, place
 from workbench.target_text import target_text
-from workbench.tuning import trial_log
-from workbench.tuning.schedules.database import begun, mend
 from workbench.widgets.workbench import presets
 
 

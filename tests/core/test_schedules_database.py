@@ -13,11 +13,11 @@ from workbench.dialects.base import Workload
 from workbench.dialects.kernel_search import best_cost_model, reason
 from workbench.dialects.scheduling import RECORDS, WORKLOADS
 from workbench.errors import StoreError, UnknownName, UnknownNode, WorkbenchError
+from workbench.experiments.schedules.database import begun, folder_for, locked, mend, note_done, trials_done
+from workbench.experiments.schedules.result import TunedSchedules
+from workbench.experiments.schedules.tasks import plain, selected, tasks_of
 from workbench.measurement.race import Race
 from workbench.pipeline.config import Config
-from workbench.tuning.schedules.database import begun, folder_for, locked, mend, note_done, trials_done
-from workbench.tuning.schedules.result import TunedSchedules
-from workbench.tuning.schedules.tasks import plain, selected, tasks_of
 
 HERE = {"dialect": "relay", "tvm": "1", "machine": "m", "target": "llvm", "cores": 2}
 CALLS = [

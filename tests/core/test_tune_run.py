@@ -10,12 +10,12 @@ import pytest
 
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, StoreError, WorkbenchError, WorkerLost
-from workbench.tuning import trial_log as logs
-from workbench.tuning.evaluate import Clock, Evaluator
-from workbench.tuning.run import Run, TuneOptions, TuneRequest
-from workbench.tuning.space import Space
-from workbench.tuning.trial import Trial
-from workbench.tuning.trial_log import Log
+from workbench.experiments.tuning import trial_log as logs
+from workbench.experiments.tuning.evaluate import Clock, Evaluator
+from workbench.experiments.tuning.run import Run, TuneOptions, TuneRequest
+from workbench.experiments.tuning.space import Space
+from workbench.experiments.tuning.trial import Trial
+from workbench.experiments.tuning.trial_log import Log
 
 SPACE = Space(toggles=("A", "B", "C", "D"))
 HEAD = {"format": 1, "workload_hash": "0", "dialect": "relay", "tvm": "0.17", "machine": "m"}

@@ -13,18 +13,17 @@ from hypothesis import strategies as st
 
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, NoServer, WorkerLost
+from workbench.experiments.engine import Budget, Control, SearchLimit
+from workbench.experiments.tuning import evaluate, runners
+from workbench.experiments.tuning.evaluate import Effort, Evaluator
+from workbench.experiments.tuning.runners import RPCRunner, attempt
+from workbench.experiments.tuning.scheduler import Scheduler, SearchContext
+from workbench.experiments.tuning.search import Exhaustive, Guided
+from workbench.experiments.tuning.space import Space
+from workbench.experiments.tuning.trial import key_of
+from workbench.experiments.tuning.trial_log import Trials
 from workbench.measurement.count import Final
 from workbench.pipeline.config import Config
-from workbench.tuning import evaluate, runners
-from workbench.tuning.background_run import Control
-from workbench.tuning.budget import Budget, SearchLimit
-from workbench.tuning.evaluate import Effort, Evaluator
-from workbench.tuning.runners import RPCRunner, attempt
-from workbench.tuning.scheduler import Scheduler, SearchContext
-from workbench.tuning.search import Exhaustive, Guided
-from workbench.tuning.space import Space
-from workbench.tuning.trial import key_of
-from workbench.tuning.trial_log import Trials
 
 SPACE = Space(toggles=("A", "B", "C"), opt_levels=(3, 2))
 TARGET = "llvm"

@@ -8,10 +8,10 @@ import random
 import pytest
 
 from workbench.errors import UnknownName, WorkbenchError
+from workbench.experiments.tuning.search import Exhaustive, Guided, search
+from workbench.experiments.tuning.space import Space
+from workbench.experiments.tuning.trial import Trial, dominates, front, objectives_of
 from workbench.pipeline.config import Config
-from workbench.tuning.search import Exhaustive, Guided, search
-from workbench.tuning.space import Space
-from workbench.tuning.trial import Trial, dominates, front, objectives_of
 
 SMALL = Space(toggles=("A", "B"), opt_levels=(3, 1), config={"x.depth": (None, 4)})
 LARGE = Space(toggles=tuple(f"P{i}" for i in range(10)))

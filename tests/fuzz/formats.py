@@ -192,7 +192,7 @@ HEAD = {
 
 
 def tune_log() -> bytes:
-    from workbench.tuning.trial import Trial
+    from workbench.experiments.tuning.trial import Trial
 
     config = wb.Config(disabled=("FuseOps",), options={"relay.FuseOps.max_depth": 4})
     values = {"kernels": 3, "median_us": 1.5, "build_seconds": None}
@@ -214,7 +214,7 @@ def mutate_lines(random: Random, seeds: Sequence[bytes]) -> bytes:
 
 def read_log(data: bytes) -> None:
     from workbench.dialects.base import Workload
-    from workbench.tuning import trial_log
+    from workbench.experiments.tuning import trial_log
 
     trial_log.header = lambda workload: HEAD  # what is here depends on TVM and on the machine
     path = written(data, "log.jsonl")

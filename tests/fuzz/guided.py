@@ -19,11 +19,11 @@ with atheris.instrument_imports(include=["workbench"]):
     import workbench.dialects.importers.executor_json
     import workbench.dialects.importers.params
     import workbench.dialects.relay.paste.reading
+    import workbench.experiments.tuning.trial_log
     import workbench.graph.json
     import workbench.graph.received
     import workbench.measurement.store
-    import workbench.pipeline.trace_file
-    import workbench.tuning.trial_log  # noqa: F401  imported here to be instrumented
+    import workbench.pipeline.trace_file  # noqa: F401  imported here to be instrumented
     from workbench.errors import WorkbenchError
 
 

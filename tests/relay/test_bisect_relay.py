@@ -11,7 +11,7 @@ from planted import CRASHES, MISCOMPILES, OP_BATCH, alone, planted
 from tvm import relay
 
 import workbench as wb
-from workbench.debugging.bisect.culprit import Culprit
+from workbench.experiments.bisect.culprit import Culprit
 
 FAULTS = {**MISCOMPILES, **CRASHES}
 ROUNDING = "a float clipped and cast to int8"

@@ -12,8 +12,8 @@ from scripts_alone import run_alone
 from tvm import relay
 
 import workbench as wb
-from workbench.debugging import symptoms
-from workbench.debugging.reduce.result import Reduced
+from workbench.experiments import symptoms
+from workbench.experiments.reduce.result import Reduced
 
 ROUNDING = "a float clipped and cast to int8"
 SIBLINGS = "a branch that needs the result of another"

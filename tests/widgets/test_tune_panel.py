@@ -13,10 +13,10 @@ from page_driver import Page
 
 import workbench as wb
 from workbench.errors import WorkbenchError
+from workbench.experiments.tuning.evaluate import Evaluator
+from workbench.experiments.tuning.run import Run
+from workbench.experiments.tuning.trial import Trial
 from workbench.pipeline.config import Config
-from workbench.tuning.evaluate import Evaluator
-from workbench.tuning.run import Run
-from workbench.tuning.trial import Trial
 from workbench.widgets.tuning import blocks as tune_blocks
 from workbench.widgets.tuning.blocks import choice, ordered, remark
 from workbench.widgets.tuning.candidate import Looking

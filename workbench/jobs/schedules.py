@@ -17,9 +17,9 @@ from workbench.dialects.facets import Tuning
 from workbench.dialects.kernel_search import FAILED_SECONDS, Effort, Tried, search
 from workbench.dialects.registry import dialect
 from workbench.dialects.scheduling import build_and_record, opened, require_database
+from workbench.experiments.schedules.database import locked, mend, note_done, trials_done
 from workbench.jobs.build import compiler_of, counted, program_of, resolved_target
 from workbench.pipeline.config import Config
-from workbench.tuning.schedules.database import locked, mend, note_done, trials_done
 from workbench.worker.child import Progress
 
 _modules: weakref.WeakKeyDictionary[Workload, dict[tuple[str, str], dict[str, object]]] = weakref.WeakKeyDictionary()

@@ -20,12 +20,12 @@ import pandas as pd
 from workbench.colours import DARK, LIGHT, Theme
 from workbench.dialects.base import Workload, workload_of
 from workbench.errors import WorkbenchError, writing
+from workbench.experiments.waterfall import waterfall as staged
 from workbench.measurement.columns import KERNEL, MEASURED, Column, figures, size
 from workbench.measurement.kernels import Kernels, kernels_config
 from workbench.measurement.machine import ceilings
 from workbench.measurement.measure import DEFAULT, measure, raise_interrupt
 from workbench.measurement.overlay import joined
-from workbench.measurement.waterfall import waterfall as staged
 from workbench.pipeline.config import Config
 from workbench.plots.ablation import ablation
 from workbench.plots.configurations import headline, kernel_count, launch_overhead, runtime

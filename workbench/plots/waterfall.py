@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.colours import LIGHT, Theme
 from workbench.errors import MeasureError
+from workbench.experiments.waterfall import waterfall as rows_of
 from workbench.measurement.columns import byte_unit, figures, time_unit
-from workbench.measurement.waterfall import waterfall as rows_of
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import Trace
 from workbench.plots.rows import conditions, counted_failures, failures

@@ -10,9 +10,9 @@ from typing import Any
 from workbench.debugging.lints.autotvm_log import Log, read_log
 from workbench.debugging.lints.records import UNUSED
 from workbench.debugging.lints.result import Lint, config_text
-from workbench.debugging.symptoms import ROLE
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError, WorkbenchError, WorkerLost
+from workbench.experiments.symptoms import ROLE
 from workbench.graph.model import Graph
 from workbench.pipeline.config import Config
 from workbench.target_text import TargetLike, target_text

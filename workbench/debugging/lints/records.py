@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from workbench.debugging.lints.result import Lint
-from workbench.debugging.symptoms import ROLE
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError, WorkerLost
+from workbench.experiments.symptoms import ROLE
 from workbench.graph.model import Graph
 from workbench.pipeline.config import Config
 from workbench.target_text import TargetLike, target_text

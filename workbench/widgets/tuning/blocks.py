@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.experiments.tuning.result import Result
+from workbench.experiments.tuning.run import Run
+from workbench.experiments.tuning.space import Space
+from workbench.experiments.tuning.trial import OBJECTIVES, PRUNED, Trial
 from workbench.measurement.columns import duration, size
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.tuning.result import Result
-from workbench.tuning.run import Run
-from workbench.tuning.space import Space
-from workbench.tuning.trial import OBJECTIVES, PRUNED, Trial
 from workbench.widgets.blocks import Block, action, entry, row, rows, table, words
 from workbench.widgets.tuning.search_thread import AT_WORK, OVER
 from workbench.wording import counted

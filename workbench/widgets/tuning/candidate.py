@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
+from workbench.experiments.tuning.result import Result
+from workbench.experiments.tuning.run import Run
+from workbench.experiments.tuning.trial import OBJECTIVES, Trial
 from workbench.pipeline.build import build_code
 from workbench.pipeline.config import Config
 from workbench.plots import tuning_progress
 from workbench.plots.tuning import ROWS
 from workbench.quoting import comment
-from workbench.tuning.result import Result
-from workbench.tuning.run import Run
-from workbench.tuning.trial import OBJECTIVES, Trial
 from workbench.widgets.background import Background
 from workbench.widgets.blocks import Block, action, code, heading, picture, words
 from workbench.widgets.history import Newest

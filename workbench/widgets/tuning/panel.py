@@ -14,10 +14,10 @@ import traitlets
 
 from workbench.dialects.base import Workload, workload_of
 from workbench.errors import UnknownKeyword, WorkbenchError
+from workbench.experiments.tuning.result import Result
+from workbench.experiments.tuning.run import Run, TuneOptions, prepared
+from workbench.experiments.tuning.space import Space
 from workbench.target_text import TargetLike, target_texts
-from workbench.tuning.result import Result
-from workbench.tuning.run import Run, TuneOptions, prepared
-from workbench.tuning.space import Space
 from workbench.widgets.base import SAVED, TextView, json_trait, page, saved_traits
 from workbench.widgets.blocks import Block, sendable, words
 from workbench.widgets.graph.compare import CompareView

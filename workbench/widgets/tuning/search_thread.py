@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from workbench.errors import WorkbenchError
-from workbench.tuning.run import Run
+from workbench.experiments.tuning.run import Run
 from workbench.widgets.background import Background
 
 OVER = ("done", "stopped", "failed")

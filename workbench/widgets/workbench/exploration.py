@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
+from workbench.experiments.explore import Effect, Exploration, explore
 from workbench.graph.changes import Mark
-from workbench.pipeline.explore import Effect, Exploration, explore
 from workbench.pipeline.spec import Pipeline
 from workbench.widgets import page_types
 from workbench.widgets.background import Background, Task

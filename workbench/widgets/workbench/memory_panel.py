@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from workbench.experiments.switches import switches
+from workbench.experiments.waterfall import START
 from workbench.graph.model import Graph
 from workbench.measurement.columns import size
 from workbench.measurement.memory.plan import MemoryPlan
 from workbench.measurement.memory.planning import memory_config
 from workbench.measurement.memory.sentences import compared, finding
 from workbench.measurement.overlay import carried, overlay_of
-from workbench.measurement.switches import switches
-from workbench.measurement.waterfall import START
 from workbench.pipeline.config import Config
 from workbench.widgets.background import Task
 from workbench.widgets.blocks import Block, action, entry, words

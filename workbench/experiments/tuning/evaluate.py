@@ -1,0 +1,297 @@
+"""Evaluation of a candidate to a Trial: refuse, count, recognise or prune it, or build, check and time it.
+
+Candidates often share a final module; the cache builds each module once.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.errors import NoDevice, NoServer, Untrusted, WorkbenchError, WorkerLost
+from workbench.experiments.tuning.space import Assignment
+from workbench.experiments.tuning.trial import COUNTED, ILLEGAL, PRUNED, Trial
+from workbench.measurement.count import Final, look
+from workbench.measurement.measure import measure, raise_interrupt
+from workbench.measurement.remote.tracker import Tracker
+from workbench.measurement.row import CANCELLED, NO_SERVER, NOT_MEASURED, OK, UNTRUSTED, status_of
+from workbench.pipeline.config import Config
+from workbench.pipeline.config import check_config as legal
+from workbench.worker.limits import TIMEOUT
+from workbench.worker.parent import never, silent
+
+MEASURED = ("median_us", "q1_us", "q3_us", "build_seconds")
+"values that trials with equal final modules share"
+
+
+class BuildInProgress(Exception):
+    """Another trial under way has the same final module."""
+
+    def __init__(self, trial: Trial, other: int) -> None:
+        super().__init__(f"trial {other} builds the same")
+        self.trial, self.other = trial, other
+
+
+@dataclass
+class BuildCache:
+    """The final modules that are built or being built, and the best trial so far; safe in any thread.
+
+    A trial claims its final module before it builds, so two threads never build the same.
+    """
+
+    best: dict[str, Trial] = field(default_factory=dict)
+    "target -> the best built trial, by the objectives in their order"
+    _built: dict[tuple[str, str], Trial] = field(default_factory=dict)
+    "(target, fingerprint) -> the trial that was built for them"
+    _claims: dict[tuple[str, str], int] = field(default_factory=dict)
+    "(target, fingerprint) -> the number of the trial that builds it now"
+    _costs: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    "target -> the costs of the best"
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def learn(self, trial: Trial, costs: tuple[float, ...] | None) -> None:
+        """Remember a finished trial.
+
+        Parameters
+        ----------
+        costs
+            None for a trial that may not win.
+        """
+        with self._lock:
+            self._release(trial.number)
+            if trial.like is not None or trial.status == PRUNED or not trial.fingerprint:
+                return
+            self._built[trial.target, trial.fingerprint] = trial
+            if costs is not None and costs < self._costs.get(trial.target, (float("inf"),)):
+                self.best[trial.target], self._costs[trial.target] = trial, costs
+
+    def copy_result(self, trial: Trial) -> Trial | None:
+        """Return the trial with the result of a built trial that has the same final module; None without one."""
+        twin = self._built.get((trial.target, trial.fingerprint))
+        if twin is None:
+            return None
+        known = {name: twin.values.get(name) for name in MEASURED}
+        values = {**trial.values, **known}
+        return replace(
+            trial, status=twin.status, reason=twin.reason, values=values, like=twin.number, checked=twin.checked
+        )
+
+    def claim(self, trial: Trial) -> Trial | int | None:
+        """Claim a final module to build it.
+
+        Returns
+        -------
+        Trial, int or None
+            None if the claim succeeds. Otherwise the result of `copy_result`, or the number of the trial that builds it now.
+        """
+        place = (trial.target, trial.fingerprint)
+        with self._lock:
+            if place in self._built:
+                return self.copy_result(trial)
+            other = self._claims.setdefault(place, trial.number)
+            return None if other == trial.number else other
+
+    def release(self, number: int) -> None:
+        """Drop the claims of a trial that ended without a result."""
+        with self._lock:
+            self._release(number)
+
+    def _release(self, number: int) -> None:
+        self._claims = {place: taker for place, taker in self._claims.items() if taker != number}
+
+
+WEIGHED = ("kernels", "traffic_bytes")
+"counts that pruning compares"
+
+
+@dataclass(frozen=True)
+class Effort:
+    """The effort for one candidate. `timeout`, `memory`, `store` and `executor` are those of `wb.measure`."""
+
+    each: float = 0.5
+    "seconds of timing"
+    prune: float | None = 1.5
+    """A candidate is not built if its kernels and traffic are both at least this multiple of those of the best timed one.
+    None to build all. It is a heuristic: many small kernels can be faster than few."""
+    check: bool = True
+    """Return whether a candidate's outputs must equal the reference's. Where the objective is counted, candidates that would win
+    are built and checked at the end."""
+    timeout: float = TIMEOUT
+    memory: int | None = None
+    seed: int = 0
+    "of the search and of the inputs; the order of candidates is reproducible where the objective is counted"
+    store: bool = True
+    "whether the measured rows are also stored in wb.history"
+    remote: Tracker | None = None
+    """A tracker: candidates run on all its servers at once, including servers that join later. A candidate whose server goes
+    away is tried again. Requests to the tracker have the Tracker's priority."""
+    executor: Executor | None = None
+    "executor that compiles them"
+
+    @property
+    def of_a_run(self) -> dict[str, Any]:
+        """Return the common arguments of a measurement and a race."""
+        return {name: getattr(self, name) for name in ("timeout", "memory", "seed", "check", "remote")}
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    """An evaluator of candidates, several at once if several threads call it."""
+
+    workload: Workload
+    objectives: tuple[str, ...]
+    effort: Effort = field(default_factory=Effort)
+    cancelled: Callable[[], bool] = never
+    cache: BuildCache = field(default_factory=BuildCache)
+
+    @property
+    def needs_build(self) -> bool:
+        """Return whether the objectives need a build; counts alone do not."""
+        return any(name not in COUNTED for name in self.objectives)
+
+    def learn(self, trial: Trial) -> None:
+        """Remember a trial, so that no other one builds the same final module."""
+        self.cache.learn(trial, trial.costs(self.objectives))
+
+    def is_enough(self, trial: Trial) -> bool:
+        """Return whether a trial of a log has values for these objectives; if not, it is tried again."""
+        if trial.ok:
+            return trial.costs(self.objectives) is not None and (
+                trial.checked or not (self.needs_build and self.effort.check)
+            )
+        # a trial that was pruned for another objective may be good for this one
+        return trial.status != PRUNED or (self.needs_build and self.effort.prune is not None)
+
+    def trial(self, number: int, target: str, chosen: Assignment, config: Config) -> Trial:
+        """Try a candidate.
+
+        Raises
+        ------
+        WorkerLost
+            It was cancelled, without a trial.
+        NoDevice
+            Nothing can be timed for this target here.
+        NoServer
+            The tracker lends no device now.
+        Untrusted
+            The program may not be built.
+        BuildInProgress
+            Another candidate under way has the same final module; the exception has this trial's counts.
+        """
+        clock = Clock()
+        begun = Trial(number, target, config, dict(chosen))
+        try:
+            legal(self.workload, config)
+        except WorkbenchError as error:
+            return clock.stamp(replace(begun, status=ILLEGAL, reason=str(error)))
+        try:
+            with clock:
+                found = self._count(config, target)
+        except WorkbenchError as error:
+            self._stop_if_cancelled(error)
+            return clock.stamp(replace(begun, status=status_of(error), reason=str(error)))
+        trial = replace(begun, fingerprint=found.fingerprint, values=counts_of(found))
+        if not self.needs_build:
+            return clock.stamp(trial)
+        known = self.cache.copy_result(trial) or self._prune(trial) or self._claim(trial, clock)
+        return clock.stamp(known or self.build(trial, clock))
+
+    def _claim(self, trial: Trial, clock: Clock) -> Trial | None:
+        """Return the result that another thread has by now; None where this thread must build."""
+        other = self.cache.claim(trial)
+        if isinstance(other, int):
+            raise BuildInProgress(clock.stamp(trial), other)
+        return other
+
+    def _count(self, config: Config, target: str) -> Final:
+        limits = {"timeout": self.effort.timeout, "memory": self.effort.memory, "cancelled": self.cancelled}
+        return look(self.workload, config, target, final=self.needs_build, **limits)
+
+    def _prune(self, trial: Trial) -> Trial | None:
+        best, factor = self.cache.best.get(trial.target), self.effort.prune
+        # the number of kernels does not predict the build time
+        if best is None or factor is None or "build" in self.objectives:
+            return None
+        pairs = [(trial.values[name] or 0, best.values[name] or 0) for name in WEIGHED]
+        if not all(here > there and here >= factor * there for here, there in pairs):
+            return None
+        (kernels, fewer), (traffic, less) = pairs
+        reason = f"not built: {kernels} kernels and {traffic} bytes of traffic, where trial {best.number} has {fewer} and {less}"
+        return replace(trial, status=PRUNED, reason=reason)
+
+    def build(self, trial: Trial, clock: Clock) -> Trial:
+        """Build, check and time a trial, and return it with the results."""
+        with clock:
+            row = self._row(trial)
+        if row["status"] == CANCELLED:
+            raise WorkerLost(str(row["message"]), CANCELLED)
+        if row["status"] == NOT_MEASURED:
+            raise NoDevice(
+                f"{row['message']}; tune for 'kernels' or 'bytes', or give remote= a tracker with such a device"
+            )
+        if row["status"] == UNTRUSTED:
+            raise Untrusted(str(row["message"]))
+        if row["status"] == NO_SERVER:
+            raise NoServer(str(row["message"]))
+        values = {**trial.values, **{name: row[name] for name in MEASURED if row[name] is not None}}
+        checked = row["check"] in ("ok", "wrong")
+        if row["status"] == OK and self.effort.check and not checked:
+            return replace(
+                trial, status="failed", reason=f"its outputs could not be checked: {row['check']}", values=values
+            )
+        return replace(trial, status=row["status"], reason=row["message"] or "", values=values, checked=checked)
+
+    def _row(self, trial: Trial) -> dict[str, Any]:
+        how = self.effort
+        table = measure(
+            self.workload,
+            [trial.config],
+            [trial.target],
+            budget=how.each,
+            executor=how.executor,
+            store=how.store,
+            progress=silent,
+            cancelled=self.cancelled,
+            **how.of_a_run,
+        )
+        raise_interrupt(table)
+        row = table.astype(object).where(table.notna(), None).to_dict("records")[0]
+        return {str(name): value for name, value in row.items()}
+
+    def _stop_if_cancelled(self, error: WorkbenchError) -> None:
+        if self.cancelled() or status_of(error) == CANCELLED:
+            raise WorkerLost(str(error), CANCELLED) from error
+
+
+def counts_of(found: Final) -> dict[str, float | int | None]:
+    """Return the values that are known before a build."""
+    counts = found.counts
+    return {
+        "kernels": counts.calls,
+        "handover_bytes": sum(counts.handover_bytes.values()),
+        "traffic_bytes": counts.traffic_bytes,
+        "peak_bytes": counts.peak_bytes,
+    }
+
+
+class Clock:
+    """A clock of a trial's seconds, and of the seconds within `with clock`, which the child process takes."""
+
+    def __init__(self) -> None:
+        self.working = 0.0
+        self._begun = self._entered = time.perf_counter()
+
+    def __enter__(self) -> None:
+        self._entered = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self.working += time.perf_counter() - self._entered
+
+    def stamp(self, trial: Trial) -> Trial:
+        """Return the trial with its seconds."""
+        return replace(trial, seconds=time.perf_counter() - self._begun, working=self.working)

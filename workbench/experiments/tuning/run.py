@@ -1,0 +1,273 @@
+"""`wb.tune`: search a space of configurations for the best one, in a Run that other threads watch, pause and stop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from workbench.dialects.base import Workload, workload_of
+from workbench.errors import WorkbenchError, WorkerLost, check_seconds
+from workbench.experiments.engine import RECENT, BackgroundRun, Budget, SearchLimit
+from workbench.experiments.tuning.evaluate import Effort, Evaluator
+from workbench.experiments.tuning.final_race import FinalRace
+from workbench.experiments.tuning.result import Result
+from workbench.experiments.tuning.runners import LocalRunner, RPCRunner
+from workbench.experiments.tuning.scheduler import Candidate, Scheduler, SearchContext
+from workbench.experiments.tuning.search import search
+from workbench.experiments.tuning.space import Space
+from workbench.experiments.tuning.trial import Best, Trial, best_of, failures, objectives_of
+from workbench.experiments.tuning.trial_log import Log, Trials, default_log_path
+from workbench.target_text import TargetLike, target_texts
+from workbench.worker.parent import Progress, silent
+from workbench.worker.progress import showing_progress
+
+
+@dataclass(frozen=True)
+class TuneOptions(Effort):
+    """The options of `wb.tune`: those of the search, and the effort for each candidate."""
+
+    budget: float = 60.0
+    "seconds for the search; a candidate under way is finished, and the checks and races of the best are additional"
+    trials: int | None = None
+    "most candidates for each target, including those of the log"
+    objective: str | Sequence[str] = "time"
+    """The value to minimise: `time` (median of a run), `kernels`, `bytes` (that kernels pass to each other), `build`
+    (seconds); or several, for a Pareto front."""
+    method: str = "auto"
+    "`auto`, `exhaustive` or `guided` (workbench/experiments/tuning/search.py)"
+    log: str | Path | bool | None = None
+    """A file to which each candidate is written as it ends, and from which a later run continues; True for one in the
+    folder of the measurements; None for none."""
+    race: float = 4.0
+    """Seconds of the final race of the best against the default, where time is an objective; 0 for none. If the best loses,
+    up to two others are raced; if all lose, the default is the best."""
+    progress: Progress = silent
+    "called for each candidate, with a text and the part of the budget that is spent"
+
+
+@dataclass(frozen=True)
+class TuneRequest:
+    """The search of one run."""
+
+    workload: Workload
+    space: Space
+    targets: tuple[str, ...]
+    objectives: tuple[str, ...]
+    options: TuneOptions = field(default_factory=TuneOptions)
+
+
+class Run(BackgroundRun[Result]):
+    """One search, in this thread (`run`) or in its own (`start`); any thread may call the other methods.
+
+    Parameters
+    ----------
+    log
+        An open log and its trials; None for no log.
+    """
+
+    def __init__(self, request: TuneRequest, log: tuple[Log, list[Trial]] | None = None) -> None:
+        super().__init__()
+        self.workload, self.space = request.workload, request.space
+        self.targets, self.objectives = request.targets, request.objectives
+        options = request.options
+        self._method = options.method
+        evaluator = Evaluator(request.workload, request.objectives, options, self._control.stopped)
+        self._context = SearchContext(
+            evaluator,
+            LocalRunner() if options.remote is None else RPCRunner(options.remote),
+            Trials(*((None, []) if log is None else log), evaluator),
+            Budget(SearchLimit(options.budget, options.trials), request.targets, self._control),
+        )
+        self.resumed = len(self.trials)
+        "number of trials from the log"
+        self._final = FinalRace(self._context, options.race, self._at)
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """All trials so far, those of the log first."""
+        return self._context.trials.all
+
+    @property
+    def best_so_far(self) -> tuple[Best, ...]:
+        """The improvements of the first objective, for the first target."""
+        return self.best_of(self.targets[0])
+
+    def best_of(self, target: str) -> tuple[Best, ...]:
+        """Return the improvements of the first objective for a target."""
+        return best_of(self.trials, target, self.objectives)
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """The number of trials that may not win, by status and reason, the most frequent first."""
+        return failures(self.trials)
+
+    @property
+    def left(self) -> float | None:
+        """The estimated seconds left; None before the first trial of this run, 0 when it is over."""
+        if self._status not in ("ready", "running"):
+            return 0.0
+        trials, budget = self.trials, self._context.budget
+        own = trials[self.resumed :][-RECENT:]
+        if not own or not budget.begun:
+            return None
+        mean = sum(trial.seconds for trial in own) / len(own) / max(1, self._context.runner.capacity)
+        limit = budget.limit
+        most = self.space.size + 1 if limit.trials is None else min(limit.trials, self.space.size + 1)
+        waiting = max(0, most * len(self.targets) - len(trials))
+        return min(waiting * mean, max(0.0, limit.seconds - budget.elapsed))
+
+    @property
+    def spent(self) -> float:
+        """The part of the budget that is spent, from 0 to 1."""
+        budget = self._context.budget
+        return min(1.0, budget.elapsed / budget.limit.seconds)
+
+    @property
+    def overhead(self) -> float:
+        """The part of the run so far spent on choosing and keeping trials; the rest was spent in child processes."""
+        elapsed = self._context.budget.elapsed
+        return max(0.0, elapsed - self._context.runner.waited - self._final.seconds) / elapsed if elapsed else 0.0
+
+    def result(self) -> Result:
+        """Return the result so far, also during the run.
+
+        Raises
+        ------
+        WorkbenchError
+            The run failed.
+        """
+        if self._failure is not None:
+            raise self._failure
+        return self.known
+
+    @property
+    def known(self) -> Result:
+        """Return the result so far, even of a run that failed."""
+        return Result(
+            self.workload, self.targets, self.objectives, self.trials, self.overhead, dict(self._final.verdicts)
+        )
+
+    def _work(self) -> bool:
+        self._context.budget.begin()
+        try:
+            remote = self._context.evaluator.effort.remote
+            if remote is not None:
+                remote.check()
+            return all(self._tune(target) for target in self.targets)
+        finally:
+            self._context.budget.end()
+
+    def _tune(self, target: str) -> bool:
+        """Search and race for a target; return whether that finished and was not stopped."""
+        try:
+            self._search(target)
+            self._final.run(target)
+        except WorkerLost as lost:
+            if not self._control.stopped():
+                raise
+            self._doing = str(lost)
+        return not self._control.stopped()
+
+    def _search(self, target: str) -> None:
+        evaluator, trials = self._context.evaluator, self._context.trials
+        chooser = search(self.space, len(self.objectives), evaluator.effort.seed, self._method)
+        for trial in trials.of(target):
+            if evaluator.is_enough(trial):
+                chooser.tell(trial.chosen, trial.costs(self.objectives))
+        try:
+            Scheduler(target, self.space, chooser, self._context, self._show).run()
+        except BaseException:
+            # other candidates under way also end, and none of them is kept
+            self._control.stop()
+            raise
+        finally:
+            self._context.runner.close()
+
+    def _show(self, underway: Sequence[Candidate]) -> None:
+        if underway:
+            numbers = ", ".join(str(candidate.number) for candidate in underway)
+            labels = "; ".join(candidate.config.label for candidate in underway)
+            self._at(f"Trial{'s' if len(underway) > 1 else ''} {numbers}: {labels}")
+        elif self._context.runner.capacity == 0:
+            self._at("Waiting for a device")
+        else:
+            self._notify()
+
+
+def tune(
+    workload: Workload, space: Space | None = None, targets: TargetLike | Iterable[TargetLike] = ("llvm",), **how: Any
+) -> Result:
+    """Search a space of configurations for the best one.
+
+    Each candidate's passes run first, which counts its kernels and hashes its final module. A candidate is not built if it is
+    refused, fails, has the final module of an earlier one, or is far behind in kernels and bytes.
+
+    Parameters
+    ----------
+    space
+        The search space; by default `Space.of(workload)`: all passes that a PassContext can switch, and FuseOps' depth.
+    targets
+        As TVM writes them; each gets an equal part of the budget.
+    budget, trials
+        Seconds for the search, 60 by default; most candidates for each target.
+    objective
+        The value to minimise: `time` (the default), `kernels`, `bytes`, `peak_bytes`, `build`; or several, for a Pareto front.
+    how
+        The other options: fields of `TuneOptions` (workbench/experiments/tuning/run.py).
+
+    Returns
+    -------
+    Result
+        `best`, `pareto`, `table`, `race`, `apply()`, `code()`. Ctrl-C ends the search and returns the result so far.
+
+    Raises
+    ------
+    WorkbenchError
+        An argument is wrong, the log is of something else, or nothing can be measured for a target here.
+
+    Examples
+    --------
+    >>> w = wb.samples.load("parallel_cast")
+    >>> found = wb.tune(w, objective="kernels", trials=3)
+    >>> found.best.values["kernels"]
+    5
+    """
+    workload = workload_of(workload, "tune")
+    with showing_progress(how.pop("progress", None), f"Tuning {workload.name}") as report:
+        return prepared(workload, space, targets, TuneOptions(**how, progress=report)).run()
+
+
+def prepared(
+    workload: Workload,
+    space: Space | None = None,
+    targets: TargetLike | Iterable[TargetLike] = ("llvm",),
+    options: TuneOptions | None = None,
+) -> Run:
+    """Return the run of `wb.tune` before it starts: `start()` runs it in a thread, where it can be paused and stopped.
+
+    Raises
+    ------
+    WorkbenchError
+        An argument is wrong, or the log is of something else.
+    """
+    options = options or TuneOptions()
+    wanted = target_texts(targets)
+    if not wanted:
+        raise WorkbenchError("targets is empty; give some, such as ['llvm', 'cuda']")
+    check_seconds(budget=options.budget, each=options.each, timeout=options.timeout)
+    if options.trials is not None and options.trials < 1:
+        raise WorkbenchError("a search needs at least one trial")
+    if options.prune is not None and options.prune < 1:
+        raise WorkbenchError(
+            f"prune={options.prune:g} would leave out what is better than the best; give 1 or more, or None"
+        )
+    names = objectives_of(options.objective)
+    path = default_log_path(workload) if options.log is True else options.log or None
+    opened = None if path is None else Log.opened(path, workload)
+    run = Run(
+        TuneRequest(workload, Space.of(workload) if space is None else space, tuple(wanted), names, options), opened
+    )
+    run.listen(lambda run: options.progress(run.doing, run.spent))
+    return run

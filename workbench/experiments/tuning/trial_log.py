@@ -1,0 +1,193 @@
+"""The trial log: a text file with one line per trial, each written before the next candidate begins.
+
+The first line identifies the workload and the machine. A killed run loses only the trial under way: a last line
+that was cut short is left out when the log is opened again, and cut off before anything is appended. A machine that goes down
+may also lose trials that took less time than a flush to the disk.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.dialects.base import Workload
+from workbench.errors import StoreError, sentence
+from workbench.experiments.tuning.evaluate import Evaluator
+from workbench.experiments.tuning.trial import Trial, key_of
+from workbench.graph.received import Damaged, contents, fields, parse, size_of_file
+from workbench.measurement.machine import conditions
+from workbench.measurement.row import workload_hash
+from workbench.measurement.store import place
+from workbench.pipeline.config import Config
+
+FORMAT = 1
+LARGEST = 1 << 28
+"bytes of a log"
+WORTH_SECONDS = 0.2
+"duration from which a trial is flushed to the disk before the next one begins"
+SAME = {
+    "dialect": "the environment of {found}, and this one runs {here}",
+    "tvm": "an environment with TVM {found}, and this one has TVM {here}",
+    "machine": "another machine, whose times mean nothing here",
+    "workload_hash": "another workload",
+}
+"field that must match to continue a log -> what a log with another value is of, in words"
+
+
+@dataclass(frozen=True)
+class Log:
+    """A log file of trials."""
+
+    path: Path
+
+    @staticmethod
+    def opened(path: str | Path, workload: Workload) -> tuple[Log, list[Trial]]:
+        """Return the log of a workload on this machine, created if there is none, and its trials, each once.
+
+        Raises
+        ------
+        StoreError
+            The file is not such a log, or is of another workload, TVM or machine; or it cannot be read or written.
+        """
+        log, head = Log(Path(path).expanduser()), header(workload)
+        try:
+            if not log.path.exists() or not size_of_file(log.path, LARGEST):
+                log.path.parent.mkdir(parents=True, exist_ok=True)
+                log._append(head)
+                return log, []
+            return log, log._read(head)
+        except OSError as error:
+            raise StoreError(
+                f"the trial log {log.path.name} cannot be used ({error.strerror or sentence(error)}); give another log="
+            ) from error
+
+    def append(self, trial: Trial) -> None:
+        """Write a trial. A later line with the same number replaces it."""
+        self._append(trial.to_data(), through=trial.seconds > WORTH_SECONDS)
+
+    def _append(self, data: Mapping[str, object], through: bool = True) -> None:
+        with self.path.open("ab") as file:
+            file.write(_line(data))
+            file.flush()
+            if through:
+                os.fsync(file.fileno())
+
+    def _read(self, head: Mapping[str, object]) -> list[Trial]:
+        text = contents(self.path, LARGEST)
+        if _line(head).startswith(text):
+            # there is nothing after the first line, or a run was killed while it wrote that line
+            os.truncate(self.path, 0)
+            self._append(head)
+            return []
+        whole = text[: text.rfind(b"\n") + 1]
+        try:
+            first, *lines = [parse(line) for line in whole.split(b"\n")[:-1]] or [None]
+            self._check(first, head)
+            found = {trial.number: trial for trial in map(Trial.from_data, lines)}
+        except Damaged as error:
+            raise StoreError(
+                f"{self.path.name} is not a trial log of this workbench, or is damaged ({error}); give another log="
+            ) from None
+        if len(whole) < len(text):
+            os.truncate(self.path, len(whole))
+        return sorted(found.values(), key=lambda trial: trial.number)
+
+    def _check(self, first: object, head: Mapping[str, object]) -> None:
+        if fields(first, {"format": int})["format"] != FORMAT:
+            raise StoreError(f"{self.path.name} was written by a newer tvm-workbench; update it, or give another log=")
+        found = fields(first, dict.fromkeys(SAME, str))
+        other = next((name for name in SAME if found[name] != head[name]), None)
+        if other is not None:
+            raise StoreError(
+                f"{self.path.name} is the trial log of {SAME[other].format(found=found[other], here=head[other])}; give another log="
+            )
+
+
+def header(workload: Workload) -> dict[str, object]:
+    """Return the data of the first line."""
+    now = conditions(workload.dialect)
+    kept = {name: now[name] for name in ("tvm", "machine", "cpu", "gpu", "cores", "threads")}
+    who = {"workload": workload.name, "workload_hash": workload_hash(workload), "dialect": workload.dialect}
+    return {"format": FORMAT, **who, **kept}
+
+
+def default_log_path(workload: Workload) -> Path:
+    """Return the default path of a workload's log, next to the file of measurements.
+
+    Raises
+    ------
+    StoreError
+        That file is switched off, so there is no default path.
+    """
+    store = place()
+    if store is None:
+        raise StoreError("TVM_WORKBENCH_STORE is off, so there is no place for a trial log; give log= a path")
+    head = header(workload)
+    return store.parent / "tuning" / f"{head['workload_hash']}-{head['dialect']}-{head['tvm']}-{head['machine']}.jsonl"
+
+
+def _line(data: Mapping[str, object]) -> bytes:
+    return json.dumps(data, default=_plain).encode() + b"\n"
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"a trial holds a {type(value).__name__}, which is not a number, text or list")
+
+
+class Trials:
+    """The trials of a run, which are first written to the log. The run's thread writes; any thread reads.
+
+    Parameters
+    ----------
+    log
+        None to keep trials in memory only.
+    trials
+        The trials of the log.
+    evaluator
+        Its `learn` is called with each trial.
+    """
+
+    def __init__(self, log: Log | None, trials: Sequence[Trial], evaluator: Evaluator) -> None:
+        self._log, self._evaluator = log, evaluator
+        self._lock = threading.Lock()
+        self._trials = {trial.number: trial for trial in trials}
+        self._by_key = {trial.key: trial for trial in trials}
+        self._next = max(self._trials, default=-1) + 1
+        for trial in trials:
+            evaluator.learn(trial)
+
+    @property
+    def all(self) -> tuple[Trial, ...]:
+        """All trials so far, in the order in which they began."""
+        with self._lock:
+            return tuple(self._trials[number] for number in sorted(self._trials))
+
+    def of(self, target: str) -> list[Trial]:
+        """Return the trials of one target."""
+        return [trial for trial in self.all if trial.target == target]
+
+    def next_number(self) -> int:
+        """Return a number that no candidate had."""
+        self._next += 1
+        return self._next - 1
+
+    def find(self, target: str, config: Config) -> Trial | None:
+        """Return the trial of a configuration, if it answers the objectives of this run."""
+        found = self._by_key.get(key_of(target, config))
+        return found if found is not None and self._evaluator.is_enough(found) else None
+
+    def keep(self, trial: Trial) -> None:
+        """Keep a trial; it replaces an earlier one of that number."""
+        if self._log is not None:
+            self._log.append(trial)
+        with self._lock:
+            self._trials[trial.number] = trial
+        self._by_key[trial.key] = trial
+        self._evaluator.learn(trial)
