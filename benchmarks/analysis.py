@@ -38,12 +38,12 @@ def dominance() -> Iterator[Bar]:
     graph = transformer(NODES)
     reverse = nx.DiGraph([(edge.target, edge.source) for edge in graph.edges])
     reverse.add_edges_from((-1, node) for node, users in enumerate(graph.consumers) if not users)
-    ours = median(lambda: wb.post_dominators(graph))
+    ours = median(lambda: graph.post_dominators())
     peer = median(lambda: nx.immediate_dominators(reverse, -1), 3)
 
     def everything() -> None:
         fresh = Graph(graph.nodes, graph.edges, graph.groups, graph.outputs, graph.name, graph.dialect)
-        wb.dominators(fresh)
+        fresh.dominators()
         list(wb.regions(fresh))
 
     what = f"{len(graph.nodes)} nodes"

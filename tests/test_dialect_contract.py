@@ -275,9 +275,7 @@ def test_a_trace_refuses_what_is_too_deep(dialect: str) -> None:
         wb.trace(wb.samples.load("chain", length=SAFE_DEPTH + 1), FUSE)
 
 
-@pytest.mark.parametrize(
-    "asked", [wb.dominators, wb.post_dominators, wb.regions, wb.parallel_branches, wb.constant_chains]
-)
+@pytest.mark.parametrize("asked", [wb.regions, wb.parallel_branches, wb.constant_chains])
 def test_analysis_takes_a_workload(dialect: str, asked: Callable[[Any], Any]) -> None:
     given = sample("branches")
     assert given.dialect == dialect

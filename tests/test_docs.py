@@ -51,14 +51,12 @@ NO_TVM = {
     "ceilings",
     "constant_chains",
     "diff",
-    "dominators",
     "explain_fusion",
     "load",
     "load_all",
     "match",
     "parallel_branches",
     "pattern_for",
-    "post_dominators",
     "regions",
 }
 SLOW = {"tune_schedules"}

@@ -7,7 +7,7 @@ from breadth import breadth
 
 import workbench as wb
 from workbench.dialects.registry import dialect as door
-from workbench.graph.layers import layered_pair
+from workbench.graph.layers import layered, layered_pair
 from workbench.graph.model import Graph
 
 
@@ -26,7 +26,7 @@ def held(graph: Graph) -> dict[str, int]:
 
 
 def test_bert_has_twelve_layers_with_their_weights(dialect):
-    graph = wb.samples.load("bert", dialect=dialect).graph.layered
+    graph = layered(wb.samples.load("bert", dialect=dialect).graph)
     found = held(graph)
     assert list(found) == [f"layer_{i}" for i in range(12)]
     assert len({*found.values()} - {found["layer_0"]}) <= 1
@@ -38,7 +38,7 @@ def test_bert_has_twelve_layers_with_their_weights(dialect):
 
 
 def test_resnet_has_blocks_in_stages(dialect):
-    graph = wb.samples.load("resnet18", dialect=dialect).graph.layered
+    graph = layered(wb.samples.load("resnet18", dialect=dialect).graph)
     found = {tuple(scopes(graph, node.id)) for node in graph.ops} - {()}
     assert found == {(f"stage{s}_block{b}", f"stage {s}") for s in range(4) for b in range(2)}
 
@@ -46,7 +46,7 @@ def test_resnet_has_blocks_in_stages(dialect):
 @pytest.mark.parametrize("name", ["attention", "branches", "chain", "mlp", "parallel_cast"])
 def test_small_samples_have_none(dialect, name):
     graph = wb.samples.load(name, dialect=dialect).graph
-    assert graph.layered is graph
+    assert layered(graph) is graph
 
 
 @pytest.mark.parametrize("name", breadth(["bert", "resnet18"], "resnet18"))
@@ -59,7 +59,7 @@ def test_what_a_pass_leaves_stays_in_its_layer(dialect, facts, name):
         computed = [(b, a) for b, a in step.diff.kept if before.inputs[b]]
         assert all(scopes(before, b) == scopes(after, a) for b, a in computed)
         assert len(held(before)) == len(held(after)) == (12 if name == "bert" else 8)
-        assert len(held(step.after.layered)) == (12 if name == "bert" else 8), "seen alone too"
+        assert len(held(layered(step.after))) == (12 if name == "bert" else 8), "seen alone too"
         for group in after.groups:
             if group.kind == "primitive" and step.name == "FuseOps":
                 inside = [g.kind for g in after.ancestors(group.parent)]

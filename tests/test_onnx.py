@@ -22,6 +22,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import onnx
 from onnx_models import FLOAT, Onnx, bert, chain, convolutions, dense, pooled, reference, tree
 
+from workbench.graph.layers import layered
+
 
 @pytest.fixture(scope="module")
 def twelve(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -36,7 +38,7 @@ def workload(twelve: Path) -> wb.Workload:
 
 
 def layers(graph: Any) -> list[str]:
-    return [group.name for group in graph.layered.groups if group.kind == "scope" and group.name.startswith("layer")]
+    return [group.name for group in layered(graph).groups if group.kind == "scope" and group.name.startswith("layer")]
 
 
 @pytest.mark.one_dialect

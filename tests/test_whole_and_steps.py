@@ -13,8 +13,8 @@ import pytest
 from small_samples import TWO_LAYERS
 
 import workbench as wb
-from workbench.graph.changes import GraphDiff
-from workbench.graph.compose import compose
+from workbench.graph.changes import GraphDiff, compose
+from workbench.graph.layers import layered
 from workbench.graph.model import Graph
 from workbench.widgets.payload import encode_graph
 from workbench.widgets.stepper.trace_states import States
@@ -36,7 +36,7 @@ def traced(dialect: str, name: str) -> wb.Trace:
 
 def layers(graph: Graph) -> list[list[str]]:
     """The layers around each node as drawn, outermost first."""
-    found = graph.layered
+    found = layered(graph)
     return [
         [group.name for group in found.ancestors(node.group) if group.kind == "scope"][::-1] for node in found.nodes
     ]
@@ -90,7 +90,7 @@ def test_every_view_of_a_trace_draws_its_layers(dialect):
     bench = wb.Workbench(wb.load(blocks()), auto_measure=False)
     assert bench.wait()
     trace = bench.trace
-    drawn = [encode_graph(graph.layered) for graph in (trace.start.graph, trace.end.graph)]
+    drawn = [encode_graph(layered(graph)) for graph in (trace.start.graph, trace.end.graph)]
     assert [bench.before, bench.after] == drawn, "in the first picture"
     compared = wb.CompareView(trace.start.graph, trace.end.graph)
     assert [compared.before, compared.after] == drawn

@@ -27,8 +27,6 @@ from workbench.experiments.tuning.run import tune as tune
 from workbench.experiments.tuning.space import Space as Space
 from workbench.experiments.waterfall import waterfall as waterfall
 from workbench.graph.diff import diff as diff
-from workbench.graph.dominance import dominators as dominators
-from workbench.graph.dominance import post_dominators as post_dominators
 from workbench.graph.model import Graph as Graph
 from workbench.measurement.bandwidth import bandwidth as bandwidth
 from workbench.measurement.boundaries.costs import boundary_costs as boundary_costs

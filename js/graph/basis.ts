@@ -46,7 +46,7 @@ function build(picture: Picture): Basis {
   };
 }
 
-/** The names are those of RUNTIME in workbench/graph/lowering.py; a tensor that the runtime allocates carries data between kernels. */
+/** The names are those of RUNTIME in workbench/graph/changes.py; a tensor that the runtime allocates carries data between kernels. */
 function runtimeOf(picture: Picture, { offset, list }: Adjacency): Uint8Array {
   const out = new Uint8Array(picture.nodeCount);
   const labels = Array.from(out, (_, u) => {

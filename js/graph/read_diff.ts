@@ -1,4 +1,4 @@
-/** The difference of two graphs as Python sends it, with lowering (workbench/graph/lowering.py) as a change or as none. */
+/** The difference of two graphs as Python sends it, with lowering (workbench/graph/changes.py) as a change or as none. */
 import { type DiffPayload } from "../model/messages.ts";
 import { column } from "./payload.ts";
 import { type Diff, MARKS } from "./picture.ts";

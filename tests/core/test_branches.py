@@ -10,8 +10,7 @@ from workbench.analysis.branches import BranchGroup, parallel_branches
 from workbench.analysis.branches.contraction import Circular, circular, remaining
 from workbench.analysis.tensors import Tensor, nbytes, tensor
 from workbench.errors import WorkbenchError
-from workbench.graph.after import After
-from workbench.graph.model import Graph, GraphBuilder
+from workbench.graph.model import After, Graph, GraphBuilder
 
 T = "Tensor[(2, 8), float32]"
 

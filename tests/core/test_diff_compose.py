@@ -14,9 +14,8 @@ from test_diff_laws import value
 from test_lineage import traced
 
 import workbench as wb
-from workbench.graph import compose as module
-from workbench.graph.changes import GraphDiff
-from workbench.graph.compose import compose
+from workbench.graph import changes as module
+from workbench.graph.changes import GraphDiff, compose
 from workbench.graph.diff import diff, matched
 from workbench.graph.identity import label
 from workbench.graph.model import Graph

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.graph.changes import GraphDiff
-from workbench.graph.compose import compose
+from workbench.graph.changes import GraphDiff, compose
 from workbench.graph.diff import diff
 from workbench.graph.model import Graph, GraphBuilder
 

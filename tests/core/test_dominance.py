@@ -10,7 +10,7 @@ from random_graphs import graphs
 
 import workbench as wb
 from workbench.errors import WorkbenchError
-from workbench.graph.dominance import VIRTUAL, dominators, post_dominators
+from workbench.graph.dominance import VIRTUAL
 from workbench.graph.model import Graph, GraphBuilder
 
 
@@ -53,7 +53,7 @@ def leaving(graph):
 
 @given(st.one_of(networks(), graphs()))
 def test_a_node_dominates_another_if_taking_it_out_cuts_the_other_off(graph):
-    tree = dominators(graph)
+    tree = graph.dominators()
     everything = reached(entering(graph), users(graph), None)
     for node in range(len(graph.nodes)):
         left = reached(entering(graph), users(graph), node)
@@ -64,7 +64,7 @@ def test_a_node_dominates_another_if_taking_it_out_cuts_the_other_off(graph):
 
 @given(st.one_of(networks(), graphs()))
 def test_a_node_post_dominates_another_if_taking_it_out_keeps_the_other_from_the_exit(graph):
-    tree = post_dominators(graph)
+    tree = graph.post_dominators()
     for node in range(len(graph.nodes)):
         left = reached(leaving(graph), graph.inputs, node)
         for other in range(len(graph.nodes)):
@@ -73,7 +73,7 @@ def test_a_node_post_dominates_another_if_taking_it_out_keeps_the_other_from_the
 
 @given(networks(30))
 def test_the_parent_is_the_nearest_of_all_dominators(graph):
-    tree = dominators(graph)
+    tree = graph.dominators()
     for node, parent in enumerate(tree.parent):
         above = [other for other in range(node) if tree.dominates(other, node)]
         assert list(tree.above(node)) == above[::-1]
@@ -86,12 +86,12 @@ def test_networkx_finds_the_same_post_dominators(graph):
     reverse = nx.DiGraph([(e.target, e.source) for e in graph.edges])
     reverse.add_edges_from((VIRTUAL, node) for node in leaving(graph))
     theirs = nx.immediate_dominators(reverse, VIRTUAL)
-    assert {n: p for n, p in theirs.items() if n != VIRTUAL} == dict(enumerate(post_dominators(graph).parent))
+    assert {n: p for n, p in theirs.items() if n != VIRTUAL} == dict(enumerate(graph.post_dominators().parent))
 
 
 @given(networks(), st.data())
 def test_the_nearest_common_dominator(graph, data):
-    tree = dominators(graph)
+    tree = graph.dominators()
     nodes = data.draw(st.lists(st.integers(0, len(graph.nodes) - 1), min_size=1, max_size=3))
     shared = [n for n in range(len(graph.nodes)) if all(tree.dominates(n, other) for other in nodes)]
     if all(tree.depth[n] for n in nodes):
@@ -103,13 +103,13 @@ def test_sources_that_are_named_look_past_the_weights():
     x, weight = builder.node("param", "x"), builder.node("param", "w")
     dense = builder.node("op", "nn.dense", [x, weight])
     graph = builder.build()
-    assert dominators(graph).parent[dense] == VIRTUAL
-    tree = dominators(graph, [x])
+    assert graph.dominators().parent[dense] == VIRTUAL
+    tree = graph.dominators([x])
     assert (tree.parent[dense], tree.parent[weight], tree.depth[weight]) == (x, None, 0)
 
 
 def test_an_empty_graph_has_an_empty_tree():
-    assert dominators(Graph()).parent == post_dominators(Graph()).parent == ()
+    assert Graph().dominators().parent == Graph().post_dominators().parent == ()
     assert len(wb.regions(Graph())) == 0
 
 
@@ -119,7 +119,7 @@ def test_a_node_that_is_not_there_is_named(node):
     builder.node("param", "x")
     graph = builder.build()
     for ask in (
-        lambda: dominators(graph, [node]),
+        lambda: graph.dominators([node]),
         lambda: wb.regions(graph).of(node),
         lambda: wb.regions(graph).around(node),
     ):
@@ -135,5 +135,5 @@ def test_a_long_ladder_takes_no_time():
     for _ in range(50_000):
         last = builder.node("op", "f", [last])
     rungs = [builder.node("op", "g", [chain, last]) for _ in range(50_000)]
-    tree = dominators(builder.build())
+    tree = builder.build().dominators()
     assert {tree.parent[rung] for rung in rungs} == {first}

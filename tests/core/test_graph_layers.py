@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from random_graphs import graphs, pairs, programs
 
 from workbench.graph.diff import diff
-from workbench.graph.layers import layered_pair
+from workbench.graph.layers import layered, layered_pair
 from workbench.graph.model import Graph, GraphBuilder
 
 # -- models
@@ -87,13 +87,13 @@ def counts(graph: Graph) -> list[int]:
 
 @pytest.mark.parametrize("layers", [2, 12, 200])
 def test_the_layers_of_a_transformer(layers):
-    found = transformer(layers).layered
+    found = layered(transformer(layers))
     assert names(found) == [f"layer {i}" for i in range(layers)]
     assert counts(found) == [15] * layers
 
 
 def test_a_mask_that_every_layer_reads_is_in_none_and_a_weight_is_with_its_reader():
-    found = transformer(12).layered
+    found = layered(transformer(12))
     outside = {found.nodes[id].op for id in found.members[0]}
     assert outside == {"ids", "mask", "cast", "take", "pool", "softmax", "p3"}
     assert sum(node.kind == "param" for node in found.nodes) == 3 + 12 * 8
@@ -105,7 +105,7 @@ def test_residual_blocks_are_in_stages_where_their_shape_changes():
     for type in "abcd":
         for place in range(2):
             x = m.residual(x, type, shortcut=type != "a" and place == 0)
-    found = m.done(m.chain(x, "pool", "softmax")).layered
+    found = layered(m.done(m.chain(x, "pool", "softmax")))
     assert names(found) == [f"stage {i}" for i in range(4)]
     assert [names(found, f"stage {i}") for i in range(4)] == [
         [f"layer {2 * i}", f"layer {2 * i + 1}"] for i in range(4)
@@ -121,7 +121,7 @@ def test_a_decoder_and_the_encoder_that_feeds_all_of_it():
         x = m.feed_forward(m.attention(x, x, mask))
     for _ in range(6):
         y = m.feed_forward(m.attention(m.attention(y, y, mask), x, mask))
-    found = m.done(y).layered
+    found = layered(m.done(y))
     assert names(found) == [f"layer {i}" for i in range(10)]
     assert counts(found) == [13] * 4 + [22] * 6
 
@@ -133,7 +133,7 @@ def test_layers_that_return_their_keys_too():
         k = m.weighted("dense", x)
         keys.append(m.op("transpose", k))
         x = m.feed_forward(m.op("add", x, m.weighted("dense", m.op("softmax", m.op("add", k, mask)))))
-    found = m.done(x, *keys).layered
+    found = layered(m.done(x, *keys))
     assert counts(found) == [10] * 6
 
 
@@ -142,16 +142,16 @@ def test_layers_without_skip_connections():
     x = m.param("data")
     for _ in range(5):
         x = m.op("relu", m.weighted("batch_norm", m.weighted("bias_add", m.weighted("conv2d", x))))
-    assert counts(m.done(m.op("softmax", x)).layered) == [4] * 5
+    assert counts(layered(m.done(m.op("softmax", x)))) == [4] * 5
 
 
 def test_nothing_that_repeats_gives_no_layers():
     m = Model()
     chain = m.done(m.chain(m.param("x"), *["relu"] * 100))
-    assert chain.layered is chain
+    assert layered(chain) is chain
     m = Model()
     different = m.done(m.chain(m.param("x"), *[f"op_{'x' * i}" for i in range(50)]))
-    assert different.layered is different
+    assert layered(different) is different
 
 
 def long_and_different(count: int) -> Graph:
@@ -166,7 +166,7 @@ def long_and_different(count: int) -> Graph:
 
 
 def test_a_long_graph_without_repetition_is_cut_into_parts_that_can_be_read():
-    graph = long_and_different(2000).layered
+    graph = layered(long_and_different(2000))
     assert len(names(graph)) == 59
     assert max(counts(graph)) == 34
     sorter = graphlib.TopologicalSorter[int | None]()
@@ -180,7 +180,7 @@ def test_a_long_graph_without_repetition_is_cut_into_parts_that_can_be_read():
 
 
 def test_what_can_be_read_at_once_is_not_cut():
-    assert names(long_and_different(300).layered) == []
+    assert names(layered(long_and_different(300))) == []
 
 
 @pytest.mark.parametrize("at", [0, 5, 11])
@@ -190,7 +190,7 @@ def test_an_odd_layer_is_a_layer_and_the_others_keep_their_names(at):
     for layer in range(12):
         odd = [m.op("cast", m.op("tanh", m.op("sigmoid", x)))] if layer == at else [x]
         x = m.feed_forward(m.attention(odd[0], x, mask))
-    assert len(names(m.done(x).layered)) == 12
+    assert len(names(layered(m.done(x)))) == 12
 
 
 def test_parameters_with_a_numbered_path_name_their_layer():
@@ -199,7 +199,7 @@ def test_parameters_with_a_numbered_path_name_their_layer():
     for layer in range(4):
         for op in ("conv2d", "bias_add", "batch_norm", "prelu"):
             x = m.op(op, x, m.param(f"features.{layer}.{op}.weight"))
-    assert names(m.done(x).layered) == [f"features.{i}" for i in range(4)]
+    assert names(layered(m.done(x))) == [f"features.{i}" for i in range(4)]
 
 
 def test_a_kernel_across_two_layers_is_in_neither():
@@ -209,7 +209,7 @@ def test_a_kernel_across_two_layers_is_in_neither():
     kernel = graph.groups[0].id + 1
     fused = [replace(n, group=kernel) if n.id in (norm, q) else n for n in graph.nodes]
     groups = (*graph.groups, replace(graph.groups[0], id=kernel, kind="primitive", name="fused", parent=0))
-    found = replace(graph, nodes=tuple(fused), groups=groups).layered
+    found = layered(replace(graph, nodes=tuple(fused), groups=groups))
     held = {found.nodes[id].group for id in (norm, q)}
     assert [(found.groups[g or 0].kind, found.groups[found.groups[g or 0].parent or 0].name) for g in held] == [
         ("primitive", "main")
@@ -221,9 +221,9 @@ def test_paths_of_the_importer_come_before_structure():
     graph = transformer(4)
     scope = {id: f"encoder/layer_{place // 6}" for place, id in enumerate(n.id for n in graph.ops)}
     told = replace(graph, nodes=tuple(replace(n, scope=scope.get(n.id, "")) for n in graph.nodes))
-    assert names(told.layered) == [f"layer_{i}" for i in range(11)]  # a scope around everything says nothing
+    assert names(layered(told)) == [f"layer_{i}" for i in range(11)]  # a scope around everything says nothing
     spans = [replace(n, span=f"/{scope[n.id]}/Op:0:0") if n.id in scope else n for n in graph.nodes]
-    assert replace(graph, nodes=tuple(spans)).layered.groups == told.layered.groups
+    assert layered(replace(graph, nodes=tuple(spans))).groups == layered(told).groups
 
 
 # -- what holds of any graph
@@ -272,7 +272,7 @@ def scopes(graph: Graph, id: int) -> list[str]:
 
 @given(models())
 def test_boxes_are_a_tree_around_the_same_nodes_and_kernels(graph):
-    found = graph.layered
+    found = layered(graph)
     assert all(group.id == place for place, group in enumerate(found.groups))
     assert [group.kind for group in found.groups[: len(graph.groups)]] == [group.kind for group in graph.groups]
     assert all(group.kind == "scope" for group in found.groups[len(graph.groups) :])
@@ -288,7 +288,7 @@ def test_boxes_are_a_tree_around_the_same_nodes_and_kernels(graph):
 
 @given(models())
 def test_boxes_beside_each_other_do_not_wait_for_each_other(graph):
-    found = graph.layered
+    found = layered(graph)
     waits: dict[tuple[int, ...], graphlib.TopologicalSorter] = defaultdict(graphlib.TopologicalSorter)
     for edge in found.edges:
         source, target = chain(found, edge.source), chain(found, edge.target)
@@ -313,19 +313,19 @@ def test_names_of_variables_make_no_layers(graph):
             for n in graph.nodes
         ),
     )
-    assert [n.group for n in renamed.layered.nodes] == [n.group for n in graph.layered.nodes]
+    assert [n.group for n in layered(renamed).nodes] == [n.group for n in layered(graph).nodes]
 
 
 @given(graphs())
 def test_any_graph_can_be_layered_and_layered_again(graph):
-    once = graph.layered
-    assert once.layered.groups == once.groups
+    once = layered(graph)
+    assert layered(once).groups == once.groups
     assert Graph.from_json(once.to_json()) == once
 
 
 @given(models())
 def test_layers_are_no_part_of_the_program(graph):
-    assert diff(graph, graph.layered).empty
+    assert diff(graph, layered(graph)).empty
 
 
 @given(pairs | st.tuples(models(), models()))

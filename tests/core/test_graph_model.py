@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from random_graphs import graphs
 
-from workbench.dialects.base import Workload
 from workbench.graph.diff import diff
 from workbench.graph.model import Graph, GraphBuilder, depth
 
@@ -118,20 +117,6 @@ def chained(*ops: str) -> Graph:
 )
 def test_kernel_is_work(ops: tuple[str, ...], kernels: int) -> None:
     assert chained(*ops).kernel_count == kernels
-
-
-def test_calls_of_attributes_that_were_methods_warn_and_give_the_value():
-    graph = chained("exp", "add")
-    workload = Workload(None, {}, "chain", "relay", _graph=graph)
-    changes = diff(graph, graph)
-    with pytest.warns(DeprecationWarning, match="Workload.graph is an attribute"):
-        assert workload.graph() is graph
-    with pytest.warns(DeprecationWarning, match="use kernel_count"):
-        assert graph.kernels() == graph.kernel_count == 2
-    with pytest.warns(DeprecationWarning, match="leave out the parentheses"):
-        assert graph.ops() == graph.ops
-    with pytest.warns(DeprecationWarning, match="leave out the parentheses"):
-        assert changes.counts() == changes.counts
 
 
 def test_a_diff_in_a_notebook_is_a_table_of_counts():

@@ -11,7 +11,7 @@ import pytest
 
 from workbench.experiments.reduce.size import count_operators
 from workbench.graph.diff import diff
-from workbench.graph.layers import layered_pair
+from workbench.graph.layers import layered, layered_pair
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.graph.scopes import DEPTH, path_of
 from workbench.widgets.payload import DEEPEST, encode_graph
@@ -80,10 +80,10 @@ def layer_both(graph: Graph) -> object:
 
 
 WORK: dict[str, tuple[Callable[[int], Graph], Callable[[Graph], object]]] = {
-    "layers of nested groups": (nested, lambda graph: graph.layered),
+    "layers of nested groups": (nested, lambda graph: layered(graph)),
     "layers of two nested graphs": (nested, layer_both),
-    "layers of many functions": (many, lambda graph: graph.layered),
-    "layers of deep scopes": (scoped, lambda graph: graph.layered),
+    "layers of many functions": (many, lambda graph: layered(graph)),
+    "layers of deep scopes": (scoped, lambda graph: layered(graph)),
     "dot of nested groups": (nested, lambda graph: graph.to_graphviz().source),
     "payload of nested groups": (nested, encode_graph),
     "diff of wide operators": (wide, lambda graph: diff(graph, wide(len(graph.edges), "relax.multiply"))),

@@ -27,6 +27,7 @@ from workbench.dialects.relax.parser.source import find_program
 from workbench.dialects.relay.paste.reading import read_all
 from workbench.experiments.symptoms import without_numbers
 from workbench.graph import received
+from workbench.graph.layers import layered
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.measurement.kernels import function_in
 from workbench.target_text import target_text
@@ -318,7 +319,7 @@ def read_graph(text: str) -> None:
     data = builder.node("op", "nn.relu", [data], type=text, name=text, span=f"{text}:0:0", attrs={"a": text})
     builder.outputs = [builder.node("op", "nn.dense", [data, data], type=text, span="a/b:0:0", scope=text)]
     graph = Graph.from_json(builder.build().to_json())
-    assert graph.layered
+    assert layered(graph)
     assert graph.to_graphviz().source
 
 

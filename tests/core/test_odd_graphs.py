@@ -10,6 +10,7 @@ import pytest
 
 import workbench as wb
 from workbench.analysis.chains.rules import Step, transposes_left
+from workbench.graph.layers import layered
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.graph.nodes import KINDS
 
@@ -70,7 +71,7 @@ def odd_graph(seed: int) -> Graph:
 
 ANALYSES: dict[str, Callable[[Graph], object]] = {
     "regions": lambda graph: list(wb.regions(graph)),
-    "dominators": lambda graph: (wb.dominators(graph), wb.post_dominators(graph)),
+    "dominators": lambda graph: (graph.dominators(), graph.post_dominators()),
     "parallel_branches": lambda graph: [(str(group), group.change) for group in wb.parallel_branches(graph)],
     "constant_chains": lambda graph: list(map(str, wb.constant_chains(graph))),
     "explain_fusion": lambda graph: [
@@ -79,7 +80,7 @@ ANALYSES: dict[str, Callable[[Graph], object]] = {
     "match": lambda graph: str(wb.match(graph, "is_op('nn.relu')(is_op('add')(wildcard(), wildcard()))")),
     "pattern_for": lambda graph: wb.pattern_for(graph, [len(graph.nodes) - 1]),
     "diff": lambda graph: wb.diff(graph, odd_graph(len(graph.nodes))),
-    "layered": lambda graph: graph.layered,
+    "layered": lambda graph: layered(graph),
     "GraphView": wb.GraphView,
 }
 

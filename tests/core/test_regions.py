@@ -6,7 +6,6 @@ from hypothesis import given
 from test_dominance import networks, reached, users
 
 import workbench as wb
-from workbench.graph.dominance import dominators
 from workbench.graph.model import GraphBuilder
 
 
@@ -52,7 +51,7 @@ def test_a_region_goes_on_to_any_later_post_dominator(graph):
 @given(networks(20))
 def test_the_entry_of_a_single_entry_region_dominates_all_of_it(graph):
     """But for what only constants reach, which is in no tree."""
-    tree = dominators(graph)
+    tree = graph.dominators()
     for region in wb.regions(graph):
         if region.single_entry:
             assert all(tree.dominates(region.entry, n) for n in region.nodes if tree.depth[region.entry])

@@ -25,6 +25,7 @@ import workbench as wb
 from workbench.debugging.remarks.remark import Remark, Source
 from workbench.debugging.remarks.result import Remarks
 from workbench.errors import WorkbenchError
+from workbench.graph.layers import layered
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
@@ -73,7 +74,7 @@ def use_graph(read: Graph) -> None:
     from workbench.graph.diff import diff
     from workbench.widgets.payload import encode_graph
 
-    encode_graph(read.layered)
+    encode_graph(layered(read))
     diff(read, read)
     assert read.kernel_count >= 0
     read.to_graphviz()

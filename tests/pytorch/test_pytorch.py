@@ -13,6 +13,7 @@ import torch
 
 import workbench as wb
 from workbench.errors import LoadError
+from workbench.graph.layers import layered
 from workbench.pipeline.outputs import run_once
 
 pytestmark = [
@@ -127,7 +128,7 @@ def test_a_transformer_computes_the_same_has_its_layers_and_steps(
     trace = wb.trace(workload, FUSE[dialect])
     assert trace.failed is None
     for graph in (workload.graph, trace.end.graph):
-        named = [group.name for group in graph.layered.groups if group.kind == "scope"]
+        named = [group.name for group in layered(graph).groups if group.kind == "scope"]
         assert [name for name in named if name.startswith("layers.")] == ["layers.0", "layers.1", "layers.2"]
     (ours,), theirs = run_once(workload).outputs, expected(workload, transformer)
     np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-4)
@@ -157,7 +158,7 @@ def test_operators_that_tvm_lacks_are_listed_at_once(dialect: str) -> None:
 
 
 def test_the_same_model_has_the_same_layers_each_time(transformer: Transformer, dialect: str) -> None:
-    first, second = (wb.load(transformer, inputs=[(1, LENGTH, WIDE)]).graph.layered for _ in range(2))
+    first, second = (layered(wb.load(transformer, inputs=[(1, LENGTH, WIDE)]).graph) for _ in range(2))
     assert [group.name for group in first.groups] == [group.name for group in second.groups]
 
 

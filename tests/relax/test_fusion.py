@@ -17,7 +17,6 @@ from tvm.script import relax as script_relax
 
 import workbench as wb
 from workbench.dialects.relax import compat
-from workbench.graph.nodes import is_work
 
 ROWS, COLUMNS = 4, 8
 UNARY = (relax.op.exp, relax.op.tanh, relax.op.nn.relu, relax.op.negative)
@@ -125,7 +124,7 @@ def real(module: tvm.IRModule, opt_level: int, max_depth: int) -> list[Kernel]:
     with tvm.transform.PassContext(config={"relax.FuseOps.max_depth": max_depth}):
         graph = wb.load(relax.transform.FuseOps(opt_level)(module)).graph
     held: dict[int | None, list[int]] = {}
-    for node in filter(is_work(graph), graph.ops):
+    for node in filter(graph.is_work, graph.ops):
         held.setdefault(graph.kernel_of(node.id), []).append(node.id)
     alone = [_kernel(graph, [node], node) for node in held.pop(None, [])]
     return alone + [_kernel(graph, nodes, graph.groups[kernel].output) for kernel, nodes in held.items()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
-from workbench.graph.lowering import RUNTIME, lowered, quiet_counts
+from workbench.graph.changes import RUNTIME, lowered, quiet_counts
 
 
 @pytest.mark.parametrize("name", ["attention", "mlp"])

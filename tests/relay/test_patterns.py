@@ -58,7 +58,7 @@ def test_seed_002_as_it_was_asked_a_field_of_a_tuple_is_no_call(attention):
 def test_the_region_is_regions_own_between_split_and_its_post_dominators(attention):
     graph = attention.graph
     region = max(wb.match(attention, ANY_PATH).near_misses, key=lambda miss: miss.root).domination.region
-    tree = wb.post_dominators(graph)
+    tree = graph.post_dominators()
     assert tree.dominates(region.exit, region.entry)
     inner = wb.regions(graph).of(region.entry)
     assert set(inner.nodes) <= set(region.nodes), "the transpose lies behind where split's arms first meet"

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from workbench.graph.dominance import VIRTUAL, DominatorTree, known_node, post_dominators
-from workbench.graph.model import Edge, Graph, HasGraph, graph_of
+from workbench.graph.dominance import VIRTUAL, DominatorTree
+from workbench.graph.model import Edge, Graph, HasGraph, graph_of, known_node
 from workbench.terminal import html_table
 from workbench.wording import counted
 
@@ -41,7 +41,7 @@ def regions(source: Graph | HasGraph, fixed: Collection[str] = ()) -> Regions:
     (True, [True], False)
     """
     graph = graph_of(source, "regions")
-    return Regions(graph, post_dominators(graph), frozenset(fixed))
+    return Regions(graph, graph.post_dominators(), frozenset(fixed))
 
 
 @dataclass(frozen=True)

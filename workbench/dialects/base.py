@@ -10,8 +10,7 @@ from typing import Any
 from workbench.dialects import registry
 from workbench.dialects.nesting import drawn_once
 from workbench.errors import LoadError, WorkbenchError, instead
-from workbench.graph.after import After
-from workbench.graph.model import Graph
+from workbench.graph.model import After, Graph
 from workbench.wording import counted
 
 SAFE_DEPTH = 5000

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.errors import LoadError, UnknownName, WorkbenchError
-from workbench.graph.after import After
+from workbench.graph.model import After
 from workbench.graph.nodes import DIALECTS
 from workbench.terminal import Listed
 from workbench.wording import counted

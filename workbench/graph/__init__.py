@@ -9,9 +9,9 @@ the mapping to neighbours with the same operator in the same argument position, 
 congruence; `refine.py` searches all mappings of small graphs. The result is a GraphDiff (`changes.py`).
 
 A graph that a pass made knows the graph before it (`Graph.history`). `diff` of two graphs of one trace composes the diffs
-between them (`compose.py`), so a whole pipeline and its steps are one story, and a graph has the layers of the trace's first one.
+between them (`changes.py`), so a whole pipeline and its steps are one story, and a graph has the layers of the trace's first one.
 
-Layers are computed when a graph is drawn (`Graph.layered`) and are never saved. Where most operators have an importer's
+Layers are computed when a graph is drawn (`layers.layered`) and are never saved. Where most operators have an importer's
 path, these paths are the layers (`scopes.py`); otherwise the repeats along the chain of post-dominators (`layers.py`).
 
 `received.py` reads untrusted JSON: it bounds depth, size and numbers before it parses.

@@ -13,11 +13,10 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from itertools import pairwise
 
-from workbench.graph.changes import GraphDiff
-from workbench.graph.compose import compose
-from workbench.graph.identity import Label, ValueNumbers, contexts, label, labels
+from workbench.graph.changes import GraphDiff, compose
+from workbench.graph.identity import ValueNumbers, label, labels
 from workbench.graph.model import Graph, HasGraph, graph_of
-from workbench.graph.refine import comparable, fewest, refine, same_inputs
+from workbench.graph.refine import Side, comparable, fewest, refine, same_inputs
 
 LOOK_THROUGH = 4
 "A pass may put a few operators (casts, layout transforms) on an edge; pairing looks past at most this many of them."
@@ -26,7 +25,7 @@ LOOK_THROUGH = 4
 def diff(before: Graph | HasGraph, after: Graph | HasGraph) -> GraphDiff:
     """Compare two graphs of one program. `diff(after, before)` is the inverse of `diff(before, after)`.
 
-    Nodes of two graphs of one trace are followed from pass to pass (`workbench.graph.compose` has the rules), so the changes of
+    Nodes of two graphs of one trace are followed from pass to pass (`workbench.graph.changes` has the rules), so the changes of
     several passes are those that the passes made.
 
     Parameters
@@ -59,13 +58,14 @@ def _followed(before: Graph, after: Graph) -> GraphDiff | None:
     place = next((place for place, graph in enumerate(history) if graph is before), None)
     if place is None or len(history) == 1:
         return None
-    if id(before) not in after.diffs:
+    key = diff, id(before)
+    if key not in after.memory:
         if place == len(history) - 2:
-            after.diffs[id(before)] = matched(before, after)
+            after.memory[key] = matched(before, after)
         else:
             steps = [diff(was, now) for was, now in pairwise(history[place:])]
-            after.diffs[id(before)] = compose(steps, before, after)
-    return after.diffs[id(before)]
+            after.memory[key] = compose(steps, before, after)
+    return after.memory[key]
 
 
 def matched(before: Graph, after: Graph) -> GraphDiff:
@@ -93,24 +93,7 @@ def _in_order(before: Graph, after: Graph) -> bool:
     return (before.inputs, before.outputs) <= (after.inputs, after.outputs)
 
 
-class _Side:
-    """One of the two graphs, with the data for matching."""
-
-    def __init__(self, graph: Graph, labels: list[Label], numbering: ValueNumbers) -> None:
-        self.graph = graph
-        self.labels = labels
-        self.numbers = numbering.of(graph, self.labels)
-        self.contexts = contexts(graph, self.numbers)
-        self.partner: list[int | None] = [None] * len(graph.nodes)
-
-    def classes(self) -> dict[int, list[int]]:
-        found: dict[int, list[int]] = defaultdict(list)
-        for id, number in enumerate(self.numbers):
-            found[number].append(id)
-        return found
-
-
-_Onward = Callable[[_Side, int], Iterator[int]]
+_Onward = Callable[[Side, int], Iterator[int]]
 "The nodes next to a node, upstream or downstream."
 
 
@@ -122,8 +105,8 @@ class _Matching:
     def __init__(self, before: Graph, after: Graph) -> None:
         numbering = ValueNumbers()
         ours, theirs = labels(before, after)
-        self.before = _Side(before, ours, numbering)
-        self.after = _Side(after, theirs, numbering)
+        self.before = Side(before, ours, numbering)
+        self.after = Side(after, theirs, numbering)
         self.joined: dict[int, list[int]] = defaultdict(list)
         "after node -> additional before nodes that became it"
         self.forked: dict[int, list[int]] = defaultdict(list)
@@ -257,10 +240,10 @@ class _Matching:
         for mine, other in dict.fromkeys((mine, other) for mine, index in free for other in users.get(index, ())):
             self.offer_past(heap, mine, other, self.users)
 
-    def producers(self, side: _Side, id: int) -> Iterator[int]:
+    def producers(self, side: Side, id: int) -> Iterator[int]:
         yield from side.graph.inputs[id]
 
-    def users(self, side: _Side, id: int) -> Iterator[int]:
+    def users(self, side: Side, id: int) -> Iterator[int]:
         yield from (consumer for consumer, _ in side.graph.consumers[id])
 
     def offer_past(self, heap: list[_Offer], b: int, a: int, onward: _Onward) -> None:
@@ -273,7 +256,7 @@ class _Matching:
         for distance, far in self.past(self.before, b, onward):
             self.offer(heap, far, a, distance)
 
-    def past(self, side: _Side, id: int, onward: _Onward) -> Iterator[tuple[int, int]]:
+    def past(self, side: Side, id: int, onward: _Onward) -> Iterator[tuple[int, int]]:
         """Yield a few free nodes beyond a free node, nearest first, at most LOOK_THROUGH steps away."""
         if side.partner[id] is not None:
             return

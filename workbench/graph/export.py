@@ -7,14 +7,11 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from workbench.colours import PAGE
-from workbench.graph.nodes import Node
+from workbench.graph.nodes import Node, Parts
 
 if TYPE_CHECKING:
     import graphviz
     import networkx as nx
-
-    from workbench.graph.changes import GraphDiff
-    from workbench.graph.model import Graph
 
 
 LONGEST = 80
@@ -30,7 +27,7 @@ MARKS = {
 "the colours of the page, each with a sign"
 
 
-def to_networkx(graph: Graph) -> nx.MultiDiGraph:
+def to_networkx(graph: Parts) -> nx.MultiDiGraph:
     """Return a `networkx.MultiDiGraph` with the fields of `Node` as data, edges keyed by argument position."""
     import networkx as nx
 
@@ -42,23 +39,24 @@ def to_networkx(graph: Graph) -> nx.MultiDiGraph:
     return out
 
 
-def to_graphviz(graph: Graph) -> graphviz.Digraph:
+def to_graphviz(graph: Parts) -> graphviz.Digraph:
     """Return a `graphviz.Digraph` with groups as clusters. Labels are plain text: Graphviz never reads them as markup."""
     dot = _empty(graph.name)
     _fill(dot, graph, "", {})
     return dot
 
 
-def compare_to_graphviz(before: Graph, after: Graph, diff: GraphDiff) -> graphviz.Digraph:
-    """Return both graphs of a diff side by side in one `graphviz.Digraph`; changed nodes have a colour and a sign."""
+def compare_to_graphviz(
+    before: Parts, after: Parts, marks: tuple[Mapping[int, str], Mapping[int, str]]
+) -> graphviz.Digraph:
+    """Return two graphs side by side in one `graphviz.Digraph`; `marks` are those of their difference (`GraphDiff.marks`)."""
     import graphviz
 
     dot = _empty(after.name)
-    sides = zip(("before", "after"), (before, after), _marks(diff), strict=True)
-    for title, graph, marks in sides:
+    for title, graph, marked in zip(("before", "after"), (before, after), marks, strict=True):
         side = graphviz.Digraph(f"cluster_{title}")
         side.attr(label=title, color="transparent", fontsize="11")
-        _fill(side, graph, title, marks)
+        _fill(side, graph, title, marked)
         dot.subgraph(side)
     return dot
 
@@ -73,7 +71,7 @@ def _empty(name: str) -> graphviz.Digraph:
     return dot
 
 
-def _fill(dot: graphviz.Digraph, graph: Graph, prefix: str, marks: Mapping[int, str]) -> None:
+def _fill(dot: graphviz.Digraph, graph: Parts, prefix: str, marks: Mapping[int, str]) -> None:
     import graphviz
 
     clusters: dict[int, graphviz.Digraph] = {}
@@ -99,7 +97,7 @@ def _fill(dot: graphviz.Digraph, graph: Graph, prefix: str, marks: Mapping[int, 
         dot.edge(f"{prefix}{edge.source}", f"{prefix}{edge.target}")
 
 
-def _nested(graph: Graph, clusters: Mapping[int, graphviz.Digraph]) -> Iterator[str]:
+def _nested(graph: Parts, clusters: Mapping[int, graphviz.Digraph]) -> Iterator[str]:
     """Yield the lines of each cluster inside those around it; `Digraph.subgraph` copies and indents them at each level."""
     inner: dict[int | None, list[int]] = {}
     for group in graph.groups:
@@ -113,20 +111,6 @@ def _nested(graph: Graph, clusters: Mapping[int, graphviz.Digraph]) -> Iterator[
         yield f"\tsubgraph {clusters[one].name} {{\n"
         yield from clusters[one].body
         waiting += ["\t}\n", *reversed(inner.get(one, ()))]
-
-
-def _marks(diff: GraphDiff) -> tuple[dict[int, str], dict[int, str]]:
-    """Return the kind of change of each node of the graph before and of the graph after."""
-    before, after = dict.fromkeys(diff.removed, "removed"), dict.fromkeys(diff.added, "added")
-    for b, a in diff.changed:
-        before[b] = after[a] = "changed"
-    for many, a in diff.merged:
-        after[a] = "merged"
-        before |= dict.fromkeys(many, "merged")
-    for b, many in diff.split:
-        before[b] = "split"
-        after |= dict.fromkeys(many, "split")
-    return before, after
 
 
 def _label(node: Node) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workbench.errors import LoadError
 from workbench.graph.nodes import (
@@ -18,12 +18,10 @@ from workbench.graph.nodes import (
     Group,
     Joined,
     Node,
+    Parts,
     Products,
 )
 from workbench.graph.received import Damaged, parse
-
-if TYPE_CHECKING:
-    from workbench.graph.model import Graph
 
 FORMAT = "tvm-workbench graph"
 VERSION = 1
@@ -31,14 +29,18 @@ DEEPEST = 2200
 "groups in groups: what the reader of Relay text takes, and layers around them"
 
 
-def dumps(graph: Graph) -> str:
-    """Return the graph as JSON text."""
-    return json.dumps(to_data(graph), separators=(",", ":"))
+Saved = tuple[Parts, Answers, "Products | None"]
+"a graph, and TVM's answers at the time of saving"
 
 
-def to_data(graph: Graph) -> dict[str, object]:
-    """Return the graph as plain lists and dicts."""
-    return {
+def text_of(data: dict[str, object]) -> str:
+    """Return the data as JSON text."""
+    return json.dumps(data, separators=(",", ":"))
+
+
+def to_data(graph: Parts, answers: Answers | None, products: Products | None) -> dict[str, object]:
+    """Return the graph as plain lists and dicts, with the answers of TVM that are known."""
+    data: dict[str, object] = {
         "format": FORMAT,
         "version": VERSION,
         "name": graph.name,
@@ -47,24 +49,15 @@ def to_data(graph: Graph) -> dict[str, object]:
         "edges": [[e.source, e.target, e.index] for e in graph.edges],
         "groups": [asdict(group) for group in graph.groups],
         "outputs": list(graph.outputs),
-        # saving does not run TVM, which would read all constants
-        **(_answers(graph.answers) if "answers" in vars(graph) else {}),
-        **(_products(graph.products) if "products" in vars(graph) else {}),
     }
-
-
-def _answers(answers: Answers) -> dict[str, object]:
-    merged = None if answers.merged is None else [list(pair) for pair in answers.merged.items()]
-    return {
-        key: value for key, value in (("merged", merged), ("unfusible", answers.unfusible)) if value not in (None, "")
-    }
-
-
-def _products(products: Products | None) -> dict[str, object]:
-    if products is None:
-        return {}
-    joined = [[each.left, list(each.right), list(each.bias)] for each in products.joined]
-    return {"products": {"joined": joined, "parts": sorted(products.parts), "failure": products.failure}}
+    if answers is not None and answers.merged is not None:
+        data["merged"] = [list(pair) for pair in answers.merged.items()]
+    if answers is not None and answers.unfusible:
+        data["unfusible"] = answers.unfusible
+    if products is not None:
+        joined = [[each.left, list(each.right), list(each.bias)] for each in products.joined]
+        data["products"] = {"joined": joined, "parts": sorted(products.parts), "failure": products.failure}
+    return data
 
 
 _EMPTY = Node(0, "", "")
@@ -77,17 +70,16 @@ def _without_defaults(node: Node) -> dict[str, object]:
     return {"kind": node.kind, "op": node.op, **rest}
 
 
-def loads(text: str, make: type[Graph]) -> Graph:
-    """Return the graph that `dumps` wrote; `make` is Graph."""
+def data_of(text: str) -> object:
+    """Return the data of a JSON text that may be a saved graph."""
     try:
-        data = parse(text)
+        return parse(text)
     except Damaged as error:
         raise LoadError(f"this is not a saved graph: {error}; save one with Graph.to_json()") from None
-    return from_data(data, make)
 
 
-def from_data(data: object, make: type[Graph]) -> Graph:
-    """Return the graph of which `to_data` made this data, with every reference checked; `make` is Graph."""
+def from_data(data: object) -> Saved:
+    """Return the graph of which `to_data` made this data, with every reference checked."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise LoadError("this JSON is not a saved graph; save one with Graph.to_json()")
     if data.get("version") != VERSION:
@@ -95,24 +87,21 @@ def from_data(data: object, make: type[Graph]) -> Graph:
             f"this graph has format version {data.get('version')!r:.40}, and this workbench reads version {VERSION}; upgrade it"
         )
     try:
-        graph = _read(data, make)
+        saved = _read(data)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise LoadError(f"this saved graph is damaged: {error!r:.120}; save it again") from None
-    _check(graph)
-    return graph
+    _check(*saved)
+    return saved
 
 
-def _read(data: dict[str, Any], make: type[Graph]) -> Graph:
+def _read(data: dict[str, Any]) -> Saved:
     nodes = tuple(Node(id=i, **_tuple_of_source(row)) for i, row in enumerate(data["nodes"]))
     types = [node.type for node in nodes]
     edges = tuple(Edge(s, t, i, types[s]) for s, t, i in data["edges"])
     groups = tuple(Group(**{**row, "inputs": _list(row.get("inputs", []))}) for row in data["groups"])
     answers = Answers(dict(data["merged"]) if "merged" in data else None, data.get("unfusible", ""))
     products = _read_products(data["products"]) if "products" in data else None
-    outputs = _list(data["outputs"])
-    return make(
-        nodes, edges, groups, outputs, data["name"], data["dialect"], lambda: answers, products and (lambda: products)
-    )
+    return Parts(nodes, edges, groups, _list(data["outputs"]), data["name"], data["dialect"]), answers, products
 
 
 def _tuple_of_source(row: dict[str, Any]) -> dict[str, Any]:
@@ -124,12 +113,9 @@ def _read_products(data: dict[str, Any]) -> Products:
     return Products(tuple(joined), frozenset(_list(data["parts"])), data["failure"])
 
 
-def _sound_products(graph: Graph) -> bool:
-    products = graph.products or Products()
-    nodes = (node for each in products.joined for node in (each.left, *each.right, *each.bias))
-    return isinstance(products.failure, str) and all(
-        _place(node, len(graph.nodes)) for node in (*nodes, *products.parts)
-    )
+def _sound_products(products: Products, nodes: int) -> bool:
+    ids = (node for each in products.joined for node in (each.left, *each.right, *each.bias))
+    return isinstance(products.failure, str) and all(_place(node, nodes) for node in (*ids, *products.parts))
 
 
 def _list(value: object) -> tuple[Any, ...]:
@@ -138,22 +124,19 @@ def _list(value: object) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def _check(graph: Graph) -> None:
+def _check(graph: Parts, answers: Answers, products: Products | None) -> None:
+    nodes, groups = len(graph.nodes), len(graph.groups)
     sound = (
         isinstance(graph.name, str)
-        and isinstance(graph.answers.unfusible, str)
+        and isinstance(answers.unfusible, str)
         and graph.dialect in (*DIALECTS, "")
-        and all(_sound_node(n, len(graph.groups)) for n in graph.nodes)
-        and all(
-            _place(e.target, len(graph.nodes)) and _place(e.source, e.target) and _place(e.index) for e in graph.edges
-        )
-        and all(_sound_group(g, i, len(graph.nodes), len(graph.groups)) for i, g in enumerate(graph.groups))
+        and all(_sound_node(n, groups) for n in graph.nodes)
+        and all(_place(e.target, nodes) and _place(e.source, e.target) and _place(e.index) for e in graph.edges)
+        and all(_sound_group(g, i, nodes, groups) for i, g in enumerate(graph.groups))
         and _nest(graph.groups)
-        and all(_place(o, len(graph.nodes)) for o in graph.outputs)
-        and all(
-            _place(a, len(graph.nodes)) and (_place(b, a) or b == -1) for a, b in (graph.answers.merged or {}).items()
-        )
-        and _sound_products(graph)
+        and all(_place(o, nodes) for o in graph.outputs)
+        and all(_place(a, nodes) and (_place(b, a) or b == -1) for a, b in (answers.merged or {}).items())
+        and (products is None or _sound_products(products, nodes))
     )
     if not sound:
         raise LoadError(

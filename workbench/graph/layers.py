@@ -1,5 +1,8 @@
 """Layers of a model, found from the graph's structure alone: repeated stretches of the dataflow's spine.
 
+The spine contains the nodes that every path to a result passes. A node is on it if it post-dominates the one before, so nodes
+that a skip connection bypasses are not on it, and an attention mask that feeds every layer removes no node.
+
 Links of the spine are compared by the set of their operators, so a residual block with a convolution on its shortcut is a
 block like the others, and a few changed attributes change no border. Layers are computed, never saved, and a diff ignores
 them. Where the importer gave paths, those are the layers (workbench.graph.scopes).
@@ -8,18 +11,16 @@ them. Where the importer gave paths, those are the layers (workbench.graph.scope
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
 
-from workbench.graph.layer_search import OUTSIDE, Repeat, Spine, repeats, spine
+from workbench.graph.changes import GraphDiff
+from workbench.graph.diff import diff
+from workbench.graph.dominance import OUTSIDE, Spine, spine
+from workbench.graph.model import Graph
 from workbench.graph.scopes import Scope, Scopes, carried, function_of, named_scopes, parts, settled, with_scopes
-
-if TYPE_CHECKING:
-    from workbench.graph.changes import GraphDiff
-    from workbench.graph.model import Graph
 
 LEAST = 4
 "least number of operators in a layer; fewer are readable without a box"
@@ -32,6 +33,27 @@ ALIKE = 0.7
 COMPUTING = ("op", "call", "if", "match")
 _NUMBER = re.compile(r"(?<=[^\d.])\d+(?=_|$)")
 "the number that Relax appends to functions made of an operator: `@conv2d3`"
+PERIODS = 16
+"Distances between equal items that are tried as a period, the likeliest first."
+NEAR = 4
+"Next equal items to which a distance is computed."
+MOST = 64
+"Most repeats that are returned."
+AS_GOOD = 0.9
+"A shorter period is better if it covers at least this fraction of the best one's weight."
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """A stretch `start` to `end` of a sequence that repeats every `period` items."""
+
+    start: int
+    end: int
+    period: int
+
+    def parts(self) -> list[tuple[int, int]]:
+        """(start, end) of each repetition."""
+        return [(at, at + self.period) for at in range(self.start, self.end, self.period)]
 
 
 @dataclass(frozen=True)
@@ -48,12 +70,25 @@ def layers(graph: Graph) -> Scopes:
 
     Passes drop the importer's paths, so a graph that passes made has the layers of the trace's first graph.
     """
-    *earlier, _ = graph.history
-    if earlier and graph.changes is not None:
-        for before in earlier:
-            # one after the other, because each needs those of the graph before it
-            _ = before.layers
-        return carried(earlier[-1], graph, graph.changes(earlier[-1], graph))
+    before: Graph | None = None
+    # one after the other, because each needs those of the graph before it
+    for each in graph.history:
+        if layers not in each.memory:
+            each.memory[layers] = (
+                _layers(each) if before is None else carried(layers(before), before, each, diff(before, each))
+            )
+        before = each
+    return graph.memory[layers]
+
+
+def layered(graph: Graph) -> Graph:
+    """Return the graph with its layers as groups of kind `scope`. For drawing."""
+    if layered not in graph.memory:
+        graph.memory[layered] = with_scopes(graph, layers(graph))
+    return graph.memory[layered]
+
+
+def _layers(graph: Graph) -> Scopes:
     if any(group.kind == "scope" for group in graph.groups):
         return Scopes((), (None,) * len(graph.nodes))
     return named_scopes(graph) or repeated_layers(graph)
@@ -73,10 +108,10 @@ def layered_pair(before: Graph, after: Graph, changes: GraphDiff) -> tuple[Graph
     if before.history[0] is after.history[0] or any(
         g.kind == "scope" for graph in (before, after) for g in graph.groups
     ):
-        return before.layered, after.layered
-    if before.layers.scopes:
-        return before.layered, with_scopes(after, carried(before, after, changes))
-    return with_scopes(before, carried(after, before, changes.inverse())), after.layered
+        return layered(before), layered(after)
+    if layers(before).scopes:
+        return layered(before), with_scopes(after, carried(layers(before), before, after, changes))
+    return with_scopes(before, carried(layers(after), after, before, changes.inverse())), layered(after)
 
 
 def repeated_layers(graph: Graph) -> Scopes:
@@ -262,3 +297,76 @@ def _shared(names: list[str]) -> str:
     first, last = min(names), max(names)
     same = (place for place, (a, b) in enumerate(zip(first, last, strict=False)) if a != b)
     return first[: next(same, min(len(first), len(last)))]
+
+
+def repeats(items: Sequence[Hashable], weights: Sequence[int], least: int) -> list[Repeat]:
+    """Return stretches that repeat, chosen by weight, without overlaps, in order.
+
+    Parameters
+    ----------
+    weights
+        The weight of each item.
+    least
+        The least weight of one repetition.
+
+    Examples
+    --------
+    >>> repeats("-abcabcabc-", [1] * 11, 3)
+    [Repeat(start=1, end=10, period=3)]
+    """
+    found: list[Repeat] = []
+    stack = [(0, len(items))]
+    while stack and len(found) < MOST:
+        low, high = stack.pop()
+        best = _best(items, weights, least, low, high)
+        if best is not None:
+            found.append(best)
+            stack += [(low, best.start), (best.end, high)]
+    return sorted(found, key=lambda repeat: repeat.start)
+
+
+def _best(items: Sequence[Hashable], weights: Sequence[int], least: int, low: int, high: int) -> Repeat | None:
+    total = [0]
+    for weight in weights[low:high]:
+        total.append(total[-1] + weight)
+
+    def covers(repeat: Repeat) -> int:
+        return total[repeat.end - low] - total[repeat.start - low]
+
+    candidates = [
+        repeat
+        for period in _periods(items, weights, low, high)
+        for repeat in _runs(items, weights, period, low, high)
+        if covers(repeat) * period >= least * (repeat.end - repeat.start)
+        # one operator repeated is a chain and not a layer
+        and len(set(items[repeat.start : repeat.start + period])) + (period == 1 and weights[repeat.start] > 1) > 1
+    ]
+    most = max(map(covers, candidates), default=0)
+    good = [repeat for repeat in candidates if covers(repeat) >= AS_GOOD * most]
+    return min(good, key=lambda repeat: (repeat.period, -covers(repeat), repeat.start), default=None)
+
+
+def _periods(items: Sequence[Hashable], weights: Sequence[int], low: int, high: int) -> list[int]:
+    """Return distances between equal items, the one with most weight first."""
+    places: dict[Hashable, list[int]] = defaultdict(list)
+    votes: Counter[int] = Counter()
+    for at in range(low, high):
+        before = places[items[at]]
+        for other in before[-NEAR:]:
+            votes[at - other] += weights[at]
+        before.append(at)
+    return sorted(votes, key=lambda period: (-votes[period] * period, period))[:PERIODS]
+
+
+def _runs(items: Sequence[Hashable], weights: Sequence[int], period: int, low: int, high: int) -> Iterator[Repeat]:
+    """Yield the longest stretches with this period, as whole repetitions that begin with the heaviest item possible."""
+    start = low
+    for at in range(low, high - period + 1):
+        if at < high - period and items[at] == items[at + period]:
+            continue
+        length = at + period - start
+        whole = length - length % period
+        if whole >= 2 * period:
+            first = max(range(start, start + length - whole + 1), key=lambda place: (weights[place], -place))
+            yield Repeat(first, first + whole, period)
+        start = at + 1

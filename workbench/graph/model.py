@@ -8,13 +8,16 @@ node and no edge, and a diff across it is exact.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex
 
-from workbench.errors import WorkbenchError, instead
-from workbench.graph.nodes import Answers, CallableTuple, Edge, Group, Node, Products, warn_of_call
+from workbench.errors import UnknownNode, WorkbenchError, instead
+from workbench.graph import export, json
+from workbench.graph.dominance import DominatorTree, tree_of
+from workbench.graph.nodes import Answers, Edge, Group, Node, Parts, Products
 from workbench.terminal import visible
 from workbench.wording import counted
 
@@ -22,13 +25,19 @@ if TYPE_CHECKING:
     import graphviz
     import networkx as nx
 
-    from workbench.graph.after import After
-    from workbench.graph.changes import GraphDiff
-    from workbench.graph.scopes import Scopes
+
+_BOOKKEEPING = re.compile(
+    # annotations and memory; `vm.builtin` also has library calls, so those that lowering makes are listed
+    r"on_device|memory\..*|vm\.(shape_of|shape_func|reshape_tensor|bind)"
+    r"|relax\.((vm|memory)\..*|builtin\.alloc_tensor|null_value|hint_on_device|shape_of|assert_op|print)"
+    r"|vm\.builtin\.((check|match|make|alloc|tuple)_.*|reshape|shape_of|copy|null_value|read_if_cond|assert_op)"
+)
+_VIEW = "relax.reshape"
+"made by RewriteDataflowReshape from a compiled reshape: a view of the same memory"
 
 
 @dataclass(frozen=True)
-class Graph:
+class Graph(Parts):
     """Nodes in topological order, edges, nested groups, and the nodes that the entry function returns.
 
     Examples
@@ -40,12 +49,6 @@ class Graph:
     True
     """
 
-    nodes: tuple[Node, ...] = ()
-    edges: tuple[Edge, ...] = ()
-    groups: tuple[Group, ...] = ()
-    outputs: tuple[int, ...] = ()
-    name: str = ""
-    dialect: str = ""
     ask: Callable[[], Answers] | None = field(default=None, compare=False, repr=False)
     "runs TVM's analyses on the module; None where there is no module"
     ask_products: Callable[[], Products | None] | None = field(default=None, compare=False, repr=False)
@@ -54,8 +57,6 @@ class Graph:
     "runs passes, given as a Pipeline's text, on the module in a child process; None where there is no module"
     made_from: Callable[[], Graph] | None = field(default=None, init=False, compare=False, repr=False)
     "returns the graph before the pass that made this one; None where no trace made it, as in a copy by `replace`"
-    changes: Callable[[Graph, Graph], GraphDiff] | None = field(default=None, init=False, compare=False, repr=False)
-    "compares two graphs of the trace, for its layers"
 
     def __repr__(self) -> str:
         sizes = f"{counted(len(self.nodes), 'node')}, {counted(len(self.edges), 'edge')}, {counted(len(self.groups), 'group')}"
@@ -96,10 +97,9 @@ class Graph:
                 found[node.group].append(node.id)
         return tuple(tuple(ids) for ids in found)
 
-    def follow(self, made_from: Callable[[], Graph], changes: Callable[[Graph, Graph], GraphDiff]) -> Graph:
-        """Continue the trace of the graph that `made_from` returns, and return this graph; `changes` is `wb.diff`."""
+    def follow(self, made_from: Callable[[], Graph]) -> Graph:
+        """Continue the trace of the graph that `made_from` returns, and return this graph."""
         object.__setattr__(self, "made_from", made_from)
-        object.__setattr__(self, "changes", changes)
         return self
 
     @property
@@ -120,33 +120,14 @@ class Graph:
         return found[::-1]
 
     @cached_property
-    def diffs(self) -> dict[int, GraphDiff]:
-        """The known diffs from graphs of the history, by `id`: a memory of `wb.diff`."""
+    def memory(self) -> dict[Hashable, Any]:
+        """Results about this graph that the functions which computed them keep, each by its own key."""
         return {}
 
     @cached_property
-    def layers(self) -> Scopes:
-        """The importer's layers, otherwise repeats; those of the first graph of a trace in all of its graphs."""
-        from workbench.graph.layers import layers
-
-        return layers(self)
-
-    @cached_property
-    def layered(self) -> Graph:
-        """The graph with its layers as groups of kind `scope`. For drawing."""
-        from workbench.graph.scopes import with_scopes
-
-        return with_scopes(self, self.layers)
-
-    def __call__(self) -> Graph:
-        """Return the graph itself: `Workload.graph` was a method."""
-        warn_of_call("Workload.graph")
-        return self
-
-    @cached_property
-    def ops(self) -> CallableTuple[Node]:
+    def ops(self) -> tuple[Node, ...]:
         """The operator calls, in topological order."""
-        return CallableTuple(node for node in self.nodes if node.kind == "op")
+        return tuple(node for node in self.nodes if node.kind == "op")
 
     def ancestors(self, group: int | None) -> Iterator[Group]:
         """Iterate over the group and every group around it, innermost first."""
@@ -187,32 +168,83 @@ class Graph:
             f"{(self.nodes[node].op or self.nodes[node].name).removeprefix('relax.')} {node}" for node in nodes
         )
 
-    def kernels(self) -> int:
-        """Return `kernel_count`, the current name of this value."""
-        warn_of_call("Graph.kernels", "kernel_count")
-        return self.kernel_count
-
     @cached_property
     def kernel_count(self) -> int:
         """The number of kernels: fused and offloaded groups that compute, and every operator outside one that is work."""
-        from workbench.graph.nodes import is_work
-
-        works = is_work(self)
-        computing = {self.kernel_of(node.id) for node in self.nodes if node.kind == "call" or works(node)}
-        lone = sum(works(node) and self.kernel_of(node.id) is None for node in self.nodes)
+        computing = {self.kernel_of(node.id) for node in self.nodes if node.kind == "call" or self.is_work(node)}
+        lone = sum(self.is_work(node) and self.kernel_of(node.id) is None for node in self.nodes)
         return lone + len(computing - {None})
+
+    def is_work(self, node: Node) -> bool:
+        """Return whether a node of this graph is work. Memory, checks and annotations are not."""
+        return node.kind == "op" and node.op in self._work
+
+    @cached_property
+    def _work(self) -> set[str]:
+        """The operators that are work.
+
+        Before lowering, an operator of Relax is a future kernel. After it, `relax.reshape` is a view, and no other operator is left.
+        """
+        ops = {node.op for node in self.ops if not _BOOKKEEPING.fullmatch(node.op)}
+        operators = {op for op in ops if op.startswith("relax.")}
+        return ops - {_VIEW} if operators == {_VIEW} != ops else ops
+
+    def dominators(self, sources: Iterable[int] | None = None) -> DominatorTree:
+        """Return the dominator tree, below a virtual root in front of all sources.
+
+        Parameters
+        ----------
+        sources
+            The nodes where values enter; by default every node without inputs that is not a constant. Give only the ids of
+            the data inputs to ignore the weights. Nodes that no source reaches are not in the tree.
+
+        Raises
+        ------
+        UnknownNode
+            A source is not a node of this graph.
+
+        Examples
+        --------
+        >>> builder = GraphBuilder("diamond", "relay")
+        >>> x = builder.node("param", "x")
+        >>> fork = builder.node("op", "exp", [x])
+        >>> arms = [builder.node("op", op, [fork]) for op in ("tanh", "sqrt")]
+        >>> join = builder.node("op", "add", arms)
+        >>> tree = builder.build().dominators()
+        >>> tree.parent[join] == fork, tree.dominates(x, join), tree.dominates(arms[0], join)
+        (True, True, False)
+        """
+        if sources is None:
+            entering = {node.id for node in self.nodes if not self.inputs[node.id] and node.kind != "constant"}
+        else:
+            entering = {known_node(self, node) for node in sources}
+        return tree_of(range(len(self.nodes)), self.inputs, entering)
+
+    def post_dominators(self) -> DominatorTree:
+        """Return the post-dominator tree, below a virtual exit after all outputs and all unused values.
+
+        A node post-dominates another if every path from the other to the exit leads through it.
+
+        Examples
+        --------
+        >>> graph = wb.load("def @main(%x: Tensor[(1, 8), float32]) { add(exp(%x), tanh(%x)) }").graph
+        >>> [node.op for node in graph.nodes]
+        ['x', 'exp', 'tanh', 'add']
+        >>> graph.post_dominators().dominates(3, 0)
+        True
+        """
+        users = tuple(tuple(user for user, _ in uses) for uses in self.consumers)
+        leaving = {*self.outputs, *(node for node, used_by in enumerate(users) if not used_by)}
+        return tree_of(range(len(self.nodes) - 1, -1, -1), users, leaving)
 
     def to_data(self) -> dict[str, object]:
         """Return the graph as plain lists and dicts, for JSON; `Graph.from_data` reads them."""
-        from workbench.graph.json import to_data
-
-        return to_data(self)
+        # saving does not run TVM, which would read all constants
+        return json.to_data(self, vars(self).get("answers"), vars(self).get("products"))
 
     def to_json(self) -> str:
         """Return the graph as versioned JSON text; `Graph.from_json` reads it."""
-        from workbench.graph.json import dumps
-
-        return dumps(self)
+        return json.text_of(self.to_data())
 
     @classmethod
     def from_data(cls, data: object) -> Graph:
@@ -223,9 +255,8 @@ class Graph:
         LoadError
             The data is not a graph, is of an unknown version, or is damaged.
         """
-        from workbench.graph.json import from_data
-
-        return from_data(data, cls)
+        parts, answers, products = json.from_data(data)
+        return cls(**vars(parts), ask=lambda: answers, ask_products=products and (lambda: products))
 
     @classmethod
     def from_json(cls, text: str) -> Graph:
@@ -236,21 +267,28 @@ class Graph:
         LoadError
             The text is not a graph, is of an unknown version, or is damaged.
         """
-        from workbench.graph.json import loads
-
-        return loads(text, cls)
+        return cls.from_data(json.data_of(text))
 
     def to_networkx(self) -> nx.MultiDiGraph:
         """Return a `networkx.MultiDiGraph` with the node and edge fields as data (needs networkx)."""
-        from workbench.graph.export import to_networkx
-
-        return to_networkx(self)
+        return export.to_networkx(self)
 
     def to_graphviz(self) -> graphviz.Digraph:
         """Return a `graphviz.Digraph` with kernels as clusters; `.pipe("svg")` draws it (needs the `dot` program)."""
-        from workbench.graph.export import to_graphviz
+        return export.to_graphviz(self)
 
-        return to_graphviz(self)
+
+@dataclass(frozen=True)
+class After:
+    """The result of running passes on a graph's module."""
+
+    before: Graph
+    graph: Graph | None = None
+    "the graph after the passes; None where one of them fails"
+    failure: str = ""
+    "one sentence: the error of the pass, how its process ended, or why it was not run"
+    tried: bool = True
+    "False where TVM did not run the passes, or not to an end: another try may succeed"
 
 
 class HasGraph(Protocol):
@@ -274,6 +312,20 @@ def graph_of(source: Graph | HasGraph, asked: str) -> Graph:
             f"{asked} takes a Workload or a Graph, not {type(source).__name__}; {instead(source, graph=True)}"
         )
     return graph
+
+
+def known_node(graph: Graph, node: int) -> int:
+    """Return the id itself if the graph has such a node.
+
+    Raises
+    ------
+    UnknownNode
+        It does not.
+    """
+    # the id is the user's, so it may be an object of any type
+    if not isinstance(node, SupportsIndex) or not 0 <= node < len(graph.nodes):
+        raise UnknownNode(node, len(graph.nodes))
+    return node
 
 
 class GraphBuilder:

@@ -1,16 +1,10 @@
-"""The parts of a Graph: nodes, edges and groups, TVM's answers about them, and attributes that were methods."""
+"""The parts of a Graph: nodes, edges and groups, and TVM's answers about them."""
 
 from __future__ import annotations
 
-import re
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    from workbench.graph.model import Graph
-
+from typing import Any
 
 DIALECTS = ("relay", "relax")
 KINDS = ("op", "param", "constant", "tuple", "get_item", "call", "function", "if", "match", "ref", "global", "shape")
@@ -89,6 +83,18 @@ class Group:
 
 
 @dataclass(frozen=True)
+class Parts:
+    """A graph as it is saved and drawn."""
+
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    groups: tuple[Group, ...] = ()
+    outputs: tuple[int, ...] = ()
+    name: str = ""
+    dialect: str = ""
+
+
+@dataclass(frozen=True)
 class Answers:
     """TVM's answers about a Relax module."""
 
@@ -121,54 +127,3 @@ class Products:
     "nodes whose value is a part of a split after the pass"
     failure: str = ""
     "the error that the pass raises; empty where it raises none"
-
-
-_BOOKKEEPING = re.compile(
-    # annotations and memory; `vm.builtin` also has library calls, so those that lowering makes are listed
-    r"on_device|memory\..*|vm\.(shape_of|shape_func|reshape_tensor|bind)"
-    r"|relax\.((vm|memory)\..*|builtin\.alloc_tensor|null_value|hint_on_device|shape_of|assert_op|print)"
-    r"|vm\.builtin\.((check|match|make|alloc|tuple)_.*|reshape|shape_of|copy|null_value|read_if_cond|assert_op)"
-)
-_VIEW = "relax.reshape"
-"made by RewriteDataflowReshape from a compiled reshape: a view of the same memory"
-
-
-def is_work(graph: Graph) -> Callable[[Node], bool]:
-    """Return a predicate: whether a node of the graph is work. Memory, checks and annotations are not.
-
-    Before lowering, an operator of Relax is a future kernel. After it, `relax.reshape` is a view, and no other operator is left.
-    """
-    ops = {node.op for node in graph.ops if not _BOOKKEEPING.fullmatch(node.op)}
-    operators = {op for op in ops if op.startswith("relax.")}
-    if operators == {_VIEW} and ops != operators:
-        ops.remove(_VIEW)
-    return lambda node: node.kind == "op" and node.op in ops
-
-
-T = TypeVar("T")
-K = TypeVar("K")
-V = TypeVar("V")
-
-
-def warn_of_call(name: str, instead: str = "") -> None:
-    """Warn the caller's caller that the value is now an attribute, not a method."""
-    now = f"use {instead}" if instead else "leave out the parentheses"
-    warnings.warn(f"{name} is an attribute: {now}", DeprecationWarning, stacklevel=3)
-
-
-class CallableTuple(tuple[T, ...]):
-    """The tuple of an attribute that was a method: a call still gives the value, with a DeprecationWarning."""
-
-    __slots__ = ()
-
-    def __call__(self) -> tuple[T, ...]:
-        warn_of_call("this value")
-        return self
-
-
-class CallableDict(dict[K, V]):
-    """The dict of an attribute that was a method."""
-
-    def __call__(self) -> dict[K, V]:
-        warn_of_call("this value")
-        return self

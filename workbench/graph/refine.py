@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from functools import lru_cache
-from typing import Protocol
 
-from workbench.graph.identity import Label
+from workbench.graph.identity import Label, ValueNumbers, contexts
 from workbench.graph.model import Graph, Node
 
 ROUNDS = 4
@@ -27,13 +26,21 @@ FAN_OUT = 200
 "Nodes with more uses than this keep their pair, since their uses determine it."
 
 
-class Side(Protocol):
-    """One of the two graphs in a matching."""
+class Side:
+    """One of the two graphs, with the data for matching."""
 
-    graph: Graph
-    labels: list[Label]
-    numbers: list[int]
-    partner: list[int | None]
+    def __init__(self, graph: Graph, labels: list[Label], numbering: ValueNumbers) -> None:
+        self.graph = graph
+        self.labels = labels
+        self.numbers = numbering.of(graph, self.labels)
+        self.contexts = contexts(graph, self.numbers)
+        self.partner: list[int | None] = [None] * len(graph.nodes)
+
+    def classes(self) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = defaultdict(list)
+        for id, number in enumerate(self.numbers):
+            found[number].append(id)
+        return found
 
 
 def refine(before: Side, after: Side) -> None:

@@ -11,13 +11,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
+from workbench.graph.changes import GraphDiff
+from workbench.graph.model import Graph
 from workbench.graph.nodes import Group, Node
-
-if TYPE_CHECKING:
-    from workbench.graph.changes import GraphDiff
-    from workbench.graph.model import Graph
 
 
 @dataclass(frozen=True)
@@ -118,13 +115,12 @@ def function_of(graph: Graph) -> list[int | None]:
     return [None if node.group is None else function[node.group] for node in graph.nodes]
 
 
-def carried(before: Graph, after: Graph, changes: GraphDiff) -> Scopes:
-    """Return the layers of the graph before, for the graph after: a common node is in the same box in both.
+def carried(found: Scopes, before: Graph, after: Graph, changes: GraphDiff) -> Scopes:
+    """Return the layers `found` of the graph before, for the graph after: a common node is in the same box in both.
 
     A node that several became is in the scope that they share. An added node is in the scope that its own path names; without a
     path in the last scope that it is computed from; without one in the common scope of its users.
     """
-    found = before.layers
     home: list[int | None] = [None] * len(after.nodes)
     fixed = bytearray(len(after.nodes))
     for b, images in changes.mapping.items():

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from workbench.dialects import registry
 from workbench.dialects.base import Workload
-from workbench.graph.after import After
-from workbench.graph.model import Graph
+from workbench.graph.model import After, Graph
 
 
 def _run_passes(workload: Workload, graph: Graph, passes: str) -> After:

@@ -18,8 +18,7 @@ from workbench.dialects.base import SAFE_DEPTH, Workload, workload_of
 from workbench.dialects.registry import dialect_of
 from workbench.dialects.trust import UNTRUSTED
 from workbench.errors import Cancelled, MeasureError, TooDeep, WorkbenchError, WorkerLost, check_level, reason_of
-from workbench.graph.after import After
-from workbench.graph.model import Graph, depth
+from workbench.graph.model import After, Graph, depth
 from workbench.pipeline.apply import BIND, applied, default_pipeline, make_pass
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.step import State, Step

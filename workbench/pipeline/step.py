@@ -44,7 +44,7 @@ class State:
     def graph(self) -> Graph:
         graph, before = self._graph(), self.made_from
         if before is not None:
-            graph.follow(lambda: before.graph, diff)
+            graph.follow(lambda: before.graph)
         # the diffs and layers of a trace know its graphs by identity, so a second thread gets the same graph
         return self.__dict__.setdefault("graph", graph)
 

@@ -235,7 +235,7 @@ def _nodes(shown: Shown) -> int:
 
 
 def _dot(shown: Shown) -> Any:
-    return to_graphviz(shown[0]) if len(shown) == 1 else compare_to_graphviz(*shown)
+    return to_graphviz(shown[0]) if len(shown) == 1 else compare_to_graphviz(*shown[:2], shown[2].marks)
 
 
 def _words(shown: Shown | None) -> str:

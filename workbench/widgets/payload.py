@@ -8,9 +8,8 @@ from array import array
 from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
-from workbench.graph.changes import MARKS, GraphDiff
+from workbench.graph.changes import MARKS, GraphDiff, lowered
 from workbench.graph.layers import layered_pair
-from workbench.graph.lowering import lowered
 from workbench.graph.model import Graph
 from workbench.graph.nodes import GROUP_KINDS, KINDS, Group
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from workbench.analysis.branches.contraction import folded
 from workbench.analysis.branches.siblings import Reason
 from workbench.analysis.fusion import explain_fusion
-from workbench.analysis.outcome import FAILED, LEFT, MERGED, Outcome, failed
+from workbench.analysis.outcome import FAILED, LEFT, MERGED, Outcome, failed, remains
 from workbench.analysis.tensors import nbytes
 from workbench.graph.model import Edge, Graph
 from workbench.terminal import visible
@@ -67,8 +67,7 @@ class BranchGroup:
         return Outcome(MERGED, "merged: the rules refuse it, and TVM's pass does it", contradicts=True)
 
     def _merged(self) -> bool:
-        assert self.graph.ask_after is not None, "a graph without a module has no outcome"
-        after, lasts = self.graph.ask_after(self.passes), [branch[-1] for branch in self.branches]
+        after, lasts = remains(self.graph, self.passes), [branch[-1] for branch in self.branches]
         if self.passes in EQUAL_PASSES:
             return after.merges(lasts) and (self.kind == "identical" or after.leaves_one(lasts[0]))
         # a diff may pair nodes wrongly where several differ in their inputs only, so the counts of operators are a second sign
@@ -84,10 +83,7 @@ class BranchGroup:
         """
         if self.kind not in ("identical", "combinable") or self.outcome.status != MERGED:
             return None
-        assert self.graph.ask_after is not None, "a graph without a module has no outcome"
-        after = self.graph.ask_after(self.passes).graph
-        assert after is not None, "a pass that fails merges nothing"
-        return change(self.graph, after, self._weights)
+        return change(self.graph, remains(self.graph, self.passes).graph, self._weights)
 
     @property
     def _weights(self) -> list[int]:

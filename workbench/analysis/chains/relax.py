@@ -16,6 +16,7 @@ from typing import Any
 from workbench.analysis.branches.siblings import Reason
 from workbench.analysis.chains import rules
 from workbench.analysis.chains.relay import ConstantChain, RelayChains
+from workbench.analysis.outcome import FAILED, failed, remains
 from workbench.graph.model import Graph, Node
 
 RELAY_NAMES: Mapping[str, str] = {
@@ -69,12 +70,10 @@ class RelaxChains(RelayChains):
         """Return the operators of a run that the pass leaves; None where there is no module to run it on."""
         if len(run) == 1 and run[0].type != self.graph.nodes[self.graph.inputs[run[0].id][0]].type:
             return 1
-        if self.given.ask_after is None:
-            return None
-        after = self.given.ask_after(passes)
-        if not after.tried:
-            return None
-        return len(run) if after.failure else after.left_of([node.id for node in run])
+        found = failed(self.given, passes)
+        if found is not None:
+            return len(run) if found.status == FAILED else None
+        return remains(self.given, passes).left_of([node.id for node in run])
 
     def _stays(self, run: Sequence[Node], family: str) -> ConstantChain:
         own = [self.given.nodes[node.id] for node in run]

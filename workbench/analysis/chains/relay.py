@@ -9,7 +9,7 @@ from functools import cached_property
 from workbench.analysis.branches.siblings import Reason
 from workbench.analysis.chains import rules
 from workbench.analysis.chains.rules import Step
-from workbench.analysis.outcome import FAILED, LEFT, MERGED, Outcome, failed
+from workbench.analysis.outcome import FAILED, LEFT, MERGED, Outcome, failed, remains
 from workbench.analysis.tensors import tensor
 from workbench.graph.model import Graph, Node
 from workbench.terminal import visible
@@ -48,9 +48,7 @@ class ConstantChain:
         found = failed(self.graph, self.tried)
         if found is not None:
             return replace(found, contradicts=self.folds and found.status == FAILED)
-        assert self.graph.ask_after is not None, "a graph without a module has no outcome"
-        after = self.graph.ask_after(self.tried)
-        left, status = after.left_of(self.nodes), LEFT
+        left, status = remains(self.graph, self.tried).left_of(self.nodes), LEFT
         if left < len(self.nodes):
             status = MERGED
         if left == self.left:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from workbench.analysis import legality
 from workbench.analysis.tensors import nbytes
-from workbench.graph.diff import diff
 from workbench.graph.model import Graph, Group
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def kernel_graph(report: FusionReport) -> Graph:
         groups.append(box)
         home |= dict.fromkeys(kernel.nodes, box.id)
     nodes = tuple(node if home[node.id] == node.group else replace(node, group=home[node.id]) for node in graph.nodes)
-    return replace(graph, nodes=nodes, groups=tuple(groups)).follow(lambda: graph, diff)
+    return replace(graph, nodes=nodes, groups=tuple(groups)).follow(lambda: graph)
 
 
 def called(kernel: FusedGroup) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,7 @@ from workbench.analysis.fusion.forward import OPAQUE, Forward
 from workbench.analysis.fusion.reasons import Decision
 from workbench.analysis.fusion.what_if import Why, why
 from workbench.errors import WorkbenchError
-from workbench.graph.dominance import known_node
-from workbench.graph.model import Graph, HasGraph, Node, graph_of
-from workbench.graph.nodes import is_work
+from workbench.graph.model import Graph, HasGraph, graph_of, known_node
 from workbench.target_text import TargetLike, kind_of, target_text
 from workbench.terminal import html_table
 from workbench.wording import counted
@@ -204,11 +202,7 @@ class FusionReport:
         return FusedGroup(root, nodes, ops, is_made and self._has_work(nodes))
 
     def _has_work(self, nodes: Sequence[int]) -> bool:
-        return any(self._works(self.graph.nodes[node]) for node in nodes)
-
-    @cached_property
-    def _works(self) -> Callable[[Node], bool]:
-        return is_work(self.graph)
+        return any(self.graph.is_work(self.graph.nodes[node]) for node in nodes)
 
     def _frozen_groups(self, frozen: set[int]) -> Iterator[FusedGroup]:
         held: dict[int | None, list[int]] = {}

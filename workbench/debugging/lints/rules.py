@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from workbench.analysis.chains import ConstantChain, constant_chains
+from workbench.analysis.outcome import Remains
 from workbench.analysis.tensors import size_of
 from workbench.debugging.remarks.folds import after_passes
 from workbench.debugging.remarks.fusion import FUSE_OPS, report_of
 from workbench.debugging.remarks.steps import pass_of
-from workbench.graph.after import After
 from workbench.graph.model import Graph
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.step import Step
@@ -58,7 +58,7 @@ def _leads_back(graph: Graph, chain: ConstantChain) -> bool:
 
 def _is_removed(made: Trace, chain: ConstantChain) -> bool:
     end = after_passes(made, [step.name for step in Pipeline.parse(chain.passes)])
-    return end is not None and After(made.start.graph, end).left_of(chain.nodes) == 0
+    return end is not None and Remains(made.start.graph, end).left_of(chain.nodes) == 0
 
 
 def operators_without_kind(made: Trace, weights: Collection[str]) -> Iterator[Finding]:  # noqa: ARG001

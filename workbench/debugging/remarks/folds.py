@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from workbench.analysis.branches.relax import is_lowered
 from workbench.analysis.chains import ConstantChain, constant_chains
+from workbench.analysis.outcome import Remains
 from workbench.analysis.tensors import size_of
 from workbench.debugging.remarks.merges import LEFT, NOT_RUN
 from workbench.debugging.remarks.places import Places, places
 from workbench.debugging.remarks.remark import ANALYSIS, MISSED, PASSED, Remark
 from workbench.debugging.remarks.steps import pass_of, ran
-from workbench.graph.after import After
 from workbench.graph.model import Graph
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.step import Step
@@ -79,7 +79,7 @@ def _verdict(trace: Trace, graph: Graph, chain: ConstantChain) -> tuple[str, str
         return MISSED, NOT_RUN, f"no steps run {chain.passes}, which leave {chain.left} of {len(chain.nodes)} operators"
     if is_lowered(end):
         return ANALYSIS, LOWERED, "the passes run on PrimFuncs, where the chain is not followed"
-    left = After(graph, end).left_of(chain.nodes)
+    left = Remains(graph, end).left_of(chain.nodes)
     said = f"{left} of {counted(len(chain.nodes), 'operator')} are left"
     return (PASSED, SHORTENED, said) if left < len(chain.nodes) else (MISSED, LEFT, said)
 

@@ -11,8 +11,7 @@ from workbench.analysis.tensors import size_of
 from workbench.debugging.remarks.places import Places, places
 from workbench.debugging.remarks.remark import ANALYSIS, MISSED, PASSED, Remark
 from workbench.debugging.remarks.steps import pass_of, ran
-from workbench.graph.after import After
-from workbench.graph.model import Graph
+from workbench.graph.model import After, Graph
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.step import Step
 from workbench.pipeline.trace import Trace

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from workbench.debugging.remarks.remark import Remark, Source
 from workbench.graph.diff import diff
-from workbench.graph.layers import unnumbered
+from workbench.graph.layers import layers, unnumbered
 from workbench.graph.model import Graph, Node
 from workbench.graph.scopes import Scopes, function_of, path_of
 from workbench.pipeline.step import State
@@ -76,10 +76,10 @@ def places(trace: Trace, state: State) -> Places:
     """Return the places of the nodes of a state of a trace."""
     start, graph = trace.start.graph, state.graph
     if graph is start:
-        return Places(graph, graph.layers, function_of(graph), {})
+        return Places(graph, layers(graph), function_of(graph), {})
     mapping = diff(start, graph).mapping
     origins = {image: start.nodes[first] for first, images in reversed(mapping.items()) for image in images}
-    return Places(graph, graph.layers, function_of(graph), origins)
+    return Places(graph, layers(graph), function_of(graph), origins)
 
 
 def source_of(span: str) -> Source | None:

@@ -12,6 +12,7 @@ from workbench.analysis.branches import BranchGroup, parallel_branches
 from workbench.analysis.branches.relax import is_lowered
 from workbench.analysis.chains import ConstantChain, constant_chains
 from workbench.analysis.fusion.reasons import Decision
+from workbench.graph.layers import layered
 from workbench.graph.model import Graph
 from workbench.measurement.boundaries.costs import BoundaryCosts
 from workbench.widgets.background import Background, Task
@@ -74,7 +75,7 @@ class Controller:
             self._branches, self._chains, self.branch = {}, None, -1
             if old is not None and old.program.edits != fused.program.edits:
                 self.measured = Measured()
-            view.graph = encode_graph(fused.drawn.layered)
+            view.graph = encode_graph(layered(fused.drawn))
             if old is not None and old.graph is not fused.graph:
                 self._follow(old.graph, fused.graph)
             self._requests.show(error=None)

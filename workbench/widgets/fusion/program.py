@@ -17,8 +17,7 @@ from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
 from workbench.errors import WorkbenchError
 from workbench.graph.diff import diff
-from workbench.graph.dominance import known_node
-from workbench.graph.model import Edge, Graph
+from workbench.graph.model import Edge, Graph, known_node
 from workbench.measurement.build_and_time import MeasureOptions
 from workbench.measurement.measure import measure_one
 from workbench.pipeline.apply import default_pipeline

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traitlets
 
 from workbench.errors import WorkbenchError
+from workbench.graph.layers import layered
 from workbench.widgets.base import View
 
 SIDES = ("before", "after")
@@ -35,7 +36,7 @@ class CollapsedGroups(traitlets.TraitType[list[int] | None, list[int] | None]):
         if not isinstance(value, (list, tuple)) or any(type(id) is not int for id in value):
             self.error(obj, value)
         shown = obj.shown_graphs()
-        return known(list(value), len(shown[0].layered.groups), "group") if shown else list(value)
+        return known(list(value), len(layered(shown[0]).groups), "group") if shown else list(value)
 
 
 class SideIds(traitlets.TraitType[Sides, Sides]):

@@ -8,6 +8,7 @@ import traitlets
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
+from workbench.graph.layers import layered
 from workbench.graph.model import Graph, graph_of
 from workbench.measurement.overlay import Overlay
 from workbench.widgets.base import SAVED, Shown, View, json_trait
@@ -30,7 +31,7 @@ class GraphView(View):
     hovered
         Id of the node under the pointer, -1 for none.
     collapsed
-        Ids of the groups drawn as one box, those of `graph.layered`: the graph's own, then the layers found in it. `[]` opens
+        Ids of the groups drawn as one box, those of `layered(graph)`: the graph's own, then the layers found in it. `[]` opens
         all of them; None lets the view choose, and the trait then has its choice.
     viewport
         `{"x": ..., "y": ..., "scale": ...}`: the centre, in the picture's own pixels, and their scale.
@@ -75,7 +76,7 @@ class GraphView(View):
 
     def __init__(self, graph: Graph | Workload, **traits: object) -> None:
         self.model = graph_of(graph, "GraphView")
-        super().__init__(graph=encode_graph(self.model.layered), **traits)
+        super().__init__(graph=encode_graph(layered(self.model)), **traits)
 
     def shown_graphs(self) -> Shown:
         return (self.model,)

@@ -15,6 +15,7 @@ from workbench.analysis.patterns.text import code as written
 from workbench.dialects.base import Workload
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.graph.diff import diff
+from workbench.graph.layers import layered
 from workbench.graph.model import Graph
 from workbench.pipeline.fusion_edits import outline
 from workbench.pipeline.load import load
@@ -91,7 +92,7 @@ class PatternInspector(View):
         self._lock = threading.RLock()
         self._requests = Requests(self, Handlers().on(Act, self._act).on(Set, self._set))
         later = {name: traits.pop(name) for name in ("place", "selection") if name in traits}
-        super().__init__(graph=encode_graph(self.model.layered), **{"height": 640, **traits})
+        super().__init__(graph=encode_graph(layered(self.model)), **{"height": 640, **traits})
         self.observe(self._tried, ["pattern"])
         self.observe(lambda _: self._show(), ["place", "tab"])
         self.observe(self._selected, ["selection"])
@@ -178,7 +179,7 @@ class PatternInspector(View):
         with self._lock, self.hold_sync():
             old, self.source, self.model = self.model, source, _graph(source)
             self.suggested = None
-            self.graph = encode_graph(self.model.layered)
+            self.graph = encode_graph(layered(self.model))
             mapping = diff(old, self.model).mapping
             self.selection = [a for b in self.selection for a in mapping.get(b, [])[:1]]
             self.report = match(source, self.pattern) if self.pattern else None

@@ -16,6 +16,7 @@ import traitlets
 
 from workbench.errors import WorkbenchError
 from workbench.graph.changes import GraphDiff
+from workbench.graph.layers import layered
 from workbench.graph.model import Graph
 from workbench.measurement.overlay import Overlay
 from workbench.pipeline.trace import Trace
@@ -226,7 +227,7 @@ class PassStepper(View):
 
     def _traits_to_draw(self) -> dict[str, object]:
         before, after, changes = self.shown_graphs()
-        graphs = {"before": encode_graph(before.layered), "after": encode_graph(after.layered)}
+        graphs = {"before": encode_graph(layered(before)), "after": encode_graph(layered(after))}
         return {**saved_traits(self), **graphs, "diff": encode_diff(changes, before, after), "titles": self._titles()}
 
     def _traits_to_save(self) -> dict[str, object]:

@@ -7,9 +7,9 @@ from array import array
 from collections.abc import Callable, Iterator
 
 from workbench.errors import WorkbenchError
-from workbench.graph.changes import GraphDiff
+from workbench.graph.changes import GraphDiff, quiet_counts
 from workbench.graph.diff import diff
-from workbench.graph.lowering import quiet_counts
+from workbench.graph.layers import layered
 from workbench.graph.model import Graph
 from workbench.pipeline.lineage import SURE, lineage
 from workbench.pipeline.step import State
@@ -126,7 +126,7 @@ class States:
         return {"state": state, "nodes": len(graph.nodes), "ops": len(graph.ops), "kernels": graph.kernel_count}
 
     def _state(self, state: int) -> StateMessage:
-        return {"type": "state", **self._sizes(state), "graph": encode_graph(self.graph(state).layered)}
+        return {"type": "state", **self._sizes(state), "graph": encode_graph(layered(self.graph(state)))}
 
     def _text(self, state: int) -> TextMessage:
         return {"type": "text", "state": state, **printed(self._states[state])}

@@ -9,8 +9,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Option, PassInfo, Preset
-from workbench.graph.changes import GraphDiff
-from workbench.graph.lowering import quiet_counts
+from workbench.graph.changes import GraphDiff, quiet_counts
 from workbench.measurement.columns import BRIEF
 from workbench.measurement.overlay import Overlay
 from workbench.measurement.race import Race
