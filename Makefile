@@ -10,7 +10,8 @@ MAIN   := .venv
 RELAY  := .venv-relay
 TORCH  := .torch
 DOCS   := .venv-docs
-RELAX_OLD := .venv-relax-0.25 .venv-relax-0.26
+RELAX_OLD := .venv-relax-0.26
+RELAX_NEWEST := .venv-relax-newest
 BUNDLE := workbench/widgets/static/workbench.js
 
 # The bundle is built here, once, so that the two environments' installations do not build it at the same time.
@@ -23,7 +24,8 @@ js_sources := $(shell find js \( -name node_modules -o -name '.*' \) -prune -o -
 docs_made  := $(DOCS)/.made-$(call hash,pyproject.toml)
 main_made  := $(MAIN)/.made-$(call hash,pyproject.toml)
 torch_made := $(TORCH)/.made-2.13.0
-relax_old_made := $(addsuffix /.made-$(call hash,pyproject.toml),$(RELAX_OLD))
+relax_old_made := $(RELAX_OLD)/.made-$(call hash,pyproject.toml)
+relax_newest_made := $(RELAX_NEWEST)/.made-$(call hash,pyproject.toml)
 npm_made   := js/node_modules/.made-$(call hash,js/package.json js/package-lock.json)
 js_made    := workbench/widgets/static/.made-$(call hash,$(js_sources))
 
@@ -64,12 +66,13 @@ $(torch_made): | $(main_made)
 	$(MAIN)/bin/python -m pip install -q --no-input --target $(TORCH) 'torch==2.13.0' onnxscript
 	touch $@
 
-# The older TVMs that the Relax dialect knows. 0.25 needs an apache-tvm-ffi of its own, with a newer one it does not load; 0.26
-# loads with any, and gets the main environment's, because tvm.ir.save_json ends the process with a newer one.
-relax-old: $(relax_old_made)  ## make the environments of the smoke tests on apache-tvm 0.25 and 0.26
-.venv-relax-0.25/.made-%: tvm := 'apache-tvm==0.25.0.post1' 'apache-tvm-ffi==0.1.12'
+# The other TVMs of the Relax dialect. 0.26 gets the main environment's apache-tvm-ffi, because tvm.ir.save_json ends the process
+# with a newer one. The newest is what the index has when the environment is made; `make sweep` makes it again.
+relax-old: $(relax_old_made)  ## make the environment of the smoke tests on apache-tvm 0.26
+relax-newest: $(relax_newest_made)  ## make the environment of the smoke tests on the newest apache-tvm of the index
 .venv-relax-0.26/.made-%: tvm := 'apache-tvm==0.26.0' 'apache-tvm-ffi==0.1.14.post1'
-$(relax_old_made): | $(main_made)
+.venv-relax-newest/.made-%: tvm := --upgrade apache-tvm
+$(relax_old_made) $(relax_newest_made): | $(main_made)
 	@echo "[relax] installing $(tvm) into $(@D)"
 	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install -q --no-input -e '.[onnx,remote]' $(tvm) 'hypothesis>=6.100' 'pytest>=8'
@@ -143,8 +146,12 @@ check: bundle graphviz $(docs_made)  ## run the quick lanes, as one does before 
 test: setup chromium $(docs_made)  ## run every lane, short tests only
 	@.ci/lanes
 
-test-long: setup chromium pytorch relax-old  ## run the tests that take minutes
+test-long: setup chromium  ## run the tests that take minutes
 	@.ci/lanes --long
+
+sweep: test  ## before a release: every test, also with TVM asked where the others replay its recorded answers
+	@rm -f $(relax_newest_made)
+	.ci/lanes --sweep
 
 test-all: test test-long  ## run every test
 
@@ -157,6 +164,6 @@ bench: setup  ## measure against the bars and the peers; writes benchmarks/resul
 	@$(MAIN)/bin/python -m benchmarks
 
 clean:  ## remove the environments and what was built (not the cache of downloads)
-	rm -rf $(MAIN) $(RELAY) $(RELAX_OLD) $(TORCH) $(DOCS) js/node_modules workbench/widgets/static build dist
+	rm -rf $(MAIN) $(RELAY) $(RELAX_OLD) $(RELAX_NEWEST) $(TORCH) $(DOCS) js/node_modules workbench/widgets/static build dist
 
-.PHONY: help setup lab main relay relax-old pytorch docs bundle messages wheelhouse graphviz chromium check test test-long test-all format bench clean
+.PHONY: help setup lab main relay relax-old relax-newest pytorch docs bundle messages wheelhouse graphviz chromium check test test-long test-all sweep format bench clean

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rpc_park import Park
 
 TESTS = Path(__file__).parent
-LANES = ("static", "core", "relay", "relax", "pytorch", "widgets", "browser", "notebooks", "device")
+LANES = ("static", "core", "relay", "relax", "pytorch", "widgets", "browser", "notebooks", "install", "device")
 # Lanes whose tests are all in their folder: the other files are not even imported.
 IN_FOLDERS = ("static", "pytorch", "browser", "notebooks", "device")
 # What a lane can not do without: a module of the environment.
@@ -137,7 +137,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         own = _lane(item)
         item.add_marker(own)
         if DIALECT == "relay" and item.get_closest_marker("one_dialect"):
-            item.add_marker("long")
+            item.add_marker("sweep")
         (chosen if own == lane or (lane is None and _possible(own)) else left_out).append(item)
     items[:] = chosen
     config.hook.pytest_deselected(items=left_out)

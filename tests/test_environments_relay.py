@@ -63,6 +63,7 @@ def test_an_error_is_one_sentence_and_status_1(tmp_path, capsys):
 
 
 @pytest.mark.long
+@pytest.mark.install
 @pytest.mark.skipif(sys.platform != "linux", reason="the Relay build is for Linux")
 @pytest.mark.usefixtures("offline")
 def test_killed_and_run_again_it_starts_over(tmp_path):
@@ -86,6 +87,7 @@ def test_killed_and_run_again_it_starts_over(tmp_path):
 
 
 @pytest.mark.long  # makes a whole environment; `make setup` makes the one with nvrtc
+@pytest.mark.install
 def test_made_once_and_then_left_alone(tmp_path):
     prefix, jupyter = tmp_path / "relay", tmp_path / "jupyter"
     lines: list[str] = []

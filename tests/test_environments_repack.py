@@ -113,6 +113,7 @@ def test_a_broken_compiler(tmp_path, monkeypatch):
 
 
 @pytest.mark.long  # downloads 80 MB
+@pytest.mark.install
 def test_with_no_compiler_zig_comes_from_pypi(tmp_path, monkeypatch):
     without_programs(monkeypatch, tmp_path / "bin")
     compiler = find_compiler(PYTHON, tmp_path)

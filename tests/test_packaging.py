@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.long  # builds packages and installs their needs
+pytestmark = [pytest.mark.install, pytest.mark.long]  # builds packages and installs their needs
 
 ROOT = Path(__file__).parents[1]
 TEXT = ROOT / "tests" / "pastes" / "casts.txt"
@@ -90,7 +90,6 @@ print(t.steps[0].status)
 """
 
 
-@pytest.mark.relax
 def test_wheel_works_with_relax(wheel: Path, tmp_path: Path) -> None:
     python = environment(tmp_path / "env")
     run(python, "-m", "pip", "install", "-q", f"tvm-workbench[relax] @ {wheel.as_uri()}", cwd=tmp_path)

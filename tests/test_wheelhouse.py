@@ -129,7 +129,7 @@ print(tvm.__version__, counted.calls)
 
 
 @pytest.mark.long  # downloads and compresses 300 MB
-@pytest.mark.relay
+@pytest.mark.install
 def test_a_small_wheelhouse_installs_relay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell) -> None:
     # The bundle is the one that `make` built: npm must not change the checkout while other tests run.
     monkeypatch.setenv("TVM_WORKBENCH_NO_BUNDLE", "1")
@@ -163,7 +163,7 @@ def test_a_small_wheelhouse_installs_relay(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.long
-@pytest.mark.relax
+@pytest.mark.install
 def test_a_wheelhouse_installs_relax(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TVM_WORKBENCH_NO_BUNDLE", "1")
     monkeypatch.setattr(wheelhouse, "_FILTERS", [{"id": lzma.FILTER_LZMA2, "preset": 0}])  # it is read here, once

@@ -72,10 +72,6 @@ class Module:
 """
 
 
-if hasattr(relax, "TensorStructInfo"):  # TVM 0.25
-    EVERYTHING = EVERYTHING.replace("out_ty=", "out_sinfo=").replace("ty_args=", "sinfo_args=")
-
-
 @pytest.fixture(scope="module")
 def graph() -> Graph:
     return wb.load(EVERYTHING, name="everything").graph
@@ -315,9 +311,6 @@ class Module:
         return (same, pair)
 """
 
-if hasattr(relax, "TensorStructInfo"):
-    OTHER_CALLS = OTHER_CALLS.replace("out_ty=", "out_sinfo=")
-
 
 def test_calls_in_place_fields_of_a_tuple_parameter_and_other_names() -> None:
     graph = wb.load(OTHER_CALLS).graph
@@ -342,7 +335,6 @@ def kinds_of_values(data: Any) -> set[type]:
 @pytest.mark.parametrize("passes", ["", "LegalizeOps,AnnotateTIROpPattern,FuseOps{fuse_opt_level=2}"])
 @pytest.mark.parametrize("name", ["bert", "conv_bias_batch_norm"])
 def test_no_object_of_tvm_is_in_a_graph_or_a_text(name: str, passes: str) -> None:
-    # TVM's own kind of str among them: copied, it ends the process of TVM 0.25 when it is let go
     state = wb.trace(wb.samples.load(name, **SMALL[name]), passes).end
     assert kinds_of_values(state.graph.to_data()) <= {str, int, float, bool, type(None)}
     assert type(state.text) is str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import tvm
 
 import workbench as wb
 
@@ -39,12 +38,7 @@ def agree(built: wb.Kernels, counted: wb.Counts) -> None:
     assert built.traffic_bytes == counted.traffic_bytes
 
 
-OLD = pytest.mark.skipif(
-    tvm.__version__.startswith("0.25."), reason="TVM 0.25 compiles no module of two devices for a CPU"
-)
-
-
-@pytest.mark.parametrize("target", [pytest.param("llvm", marks=OLD), "cuda -arch=sm_80"])
+@pytest.mark.parametrize("target", ["llvm", "cuda -arch=sm_80"])
 def test_copies_between_two_devices_are_told_apart_from_kernels(target: str) -> None:
     workload = wb.load(TWO_DEVICES)
     built, counted = wb.kernels(workload, target), wb.count(workload, target)

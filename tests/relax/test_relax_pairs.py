@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from onnx_models import bert, convolutions, dense
 
 ROOT = Path(__file__).parents[2]
-OLDER = ROOT / ".venv-relax-0.25/bin/python"
+OLDER = ROOT / ".venv-relax-0.26/bin/python"
 
 
 def test_without_fuse_ops():
@@ -84,7 +84,7 @@ def test_an_older_version(make: Any):
     (pair,) = wb.compare_compilers(make(), compilers=compilers, budget=0.5).pairs
     if "onnx is required" in pair.left.message:
         pytest.skip("this environment has no onnx; make relax-old installs it")
-    assert pair.left.title == "Relax 0.25"
+    assert pair.left.title == "Relax 0.26"
     assert pair.right.title.startswith("Relax 0.")
     assert [side.status for side in pair.sides] == ["ok", "ok"], str(pair)
     assert [check.same for check in pair.checks] == [True] * 3

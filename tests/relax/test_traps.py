@@ -103,12 +103,6 @@ def chain(*, nested: bool = False, bound: bool = True) -> tvm.IRModule:
     return tvm.IRModule({"main": relax.Function(function.params, body, compat.type_of(result))})
 
 
-TYPED = pytest.mark.skipif(
-    compat.OLD_TYPES, reason="TVM 0.25 walks calls without types, and wants the type of a sequence"
-)
-
-
-@TYPED
 def test_calls_without_types_are_refused_with_the_reason_of_tvm() -> None:
     saved = tvm.ir.load_json(compat.save_json(chain(nested=True)))
     with pytest.raises(wb.WorkbenchError, match=r"TVM cannot walk the function main.*relax\.BlockBuilder"):
@@ -116,7 +110,6 @@ def test_calls_without_types_are_refused_with_the_reason_of_tvm() -> None:
     assert "TVM cannot walk" in wb.explain_fusion(wb.load(chain()).of(saved).graph).failure
 
 
-@TYPED
 def test_pass_that_breaks_the_program_is_named() -> None:
     whole = chain()
     trace = wb.trace(
