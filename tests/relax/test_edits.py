@@ -15,7 +15,7 @@ import workbench as wb
 from workbench.analysis import legality
 from workbench.analysis.legality import IllegalEdit
 from workbench.dialects.relax import compat
-from workbench.dialects.relax.passes.nodes import located
+from workbench.dialects.relax.passes.editing import located
 from workbench.errors import PipelineError
 
 KERNELS = "LegalizeOps,AnnotateTIROpPattern"

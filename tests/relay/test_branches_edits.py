@@ -14,7 +14,7 @@ import workbench as wb
 from workbench.analysis import legality
 from workbench.analysis.legality import IllegalEdit
 from workbench.dialects.registry import dialect
-from workbench.dialects.relay.passes.nodes import located
+from workbench.dialects.relay.passes.editing import located
 from workbench.errors import PipelineError, WorkbenchError
 
 FUSED = "SimplifyInference,FuseOps{fuse_opt_level=2}"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from workbench.dialects.compiler.fallbacks import Fallbacks
     from workbench.dialects.compiler.planned import Planned
     from workbench.dialects.compiler.run_calls import RanCall
+    from workbench.dialects.edits import Editable
     from workbench.graph.model import Graph
 
 
@@ -53,6 +54,10 @@ class Dialect(Protocol):
     @property
     def tuning(self) -> Tuning:
         """MetaSchedule."""
+        ...
+
+    def editable(self, module: Any) -> Editable:
+        """Return a module with the changes that the passes of `edits.py` are made of."""
         ...
 
     def importer(self, format: str) -> Importer:

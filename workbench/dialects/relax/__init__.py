@@ -6,9 +6,10 @@ dialect (`dialects/facets.py`). `parser/` checks text before TVM's parser sees i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from workbench.dialects.edits import Editable
     from workbench.dialects.facets import CodeText, Compiler, Dialect, Frontend, Importer, Passes, Patterns, Tuning
 
 
@@ -46,6 +47,11 @@ class Relax:
         from workbench.dialects.relax import tuning
 
         return tuning
+
+    def editable(self, module: Any) -> Editable:
+        from workbench.dialects.relax.passes import editing
+
+        return editing.editable(module)
 
     def importer(self, format: str) -> Importer:
         from workbench.dialects.relax.importers import importer

@@ -10,8 +10,7 @@ from tvm import relax
 
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.compat import identity, type_of
-from workbench.dialects.relax.passes.fill import constants_of
-from workbench.dialects.relax.passes.rewriting import bindings_of, rebuilt, with_main
+from workbench.dialects.relax.passes.rewriting import bindings_of, constants_of, rebuilt, with_main
 
 _IMPORT = re.compile(r"^# (from tvm\.script import .*)$", re.MULTILINE)
 

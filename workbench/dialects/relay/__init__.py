@@ -7,9 +7,10 @@ dialect (`dialects/facets.py`); they need its TVM.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from workbench.dialects.edits import Editable
     from workbench.dialects.facets import CodeText, Compiler, Dialect, Frontend, Importer, Passes, Patterns, Tuning
 
 
@@ -47,6 +48,11 @@ class Relay:
         from workbench.dialects.relay import tuning
 
         return tuning
+
+    def editable(self, module: Any) -> Editable:
+        from workbench.dialects.relay.passes import editing
+
+        return editing.editable(module)
 
     def importer(self, format: str) -> Importer:
         from workbench.dialects.relay.importers import importer

@@ -10,8 +10,7 @@ from tvm import relax
 
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.compat import identity, type_of
-from workbench.dialects.relax.passes.nodes import Place
-from workbench.dialects.relax.passes.rewriting import behind, used, with_block
+from workbench.dialects.relax.passes.rewriting import Place, behind, used, with_block
 
 _CONV = "relax.nn.conv2d"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 import tvm
@@ -11,7 +12,14 @@ from tvm import relax
 
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.compat import identity, type_of
-from workbench.dialects.relax.passes.nodes import Place
+
+
+@dataclass(frozen=True)
+class Place:
+    """The place of bindings: a block of a global function."""
+
+    function: str
+    block: int
 
 
 def replaced(value: relax.Expr, instead: Mapping[int, relax.Expr]) -> relax.Expr:
@@ -25,14 +33,18 @@ def replaced(value: relax.Expr, instead: Mapping[int, relax.Expr]) -> relax.Expr
     if identity(value) in instead:
         return instead[identity(value)]
     if isinstance(value, relax.Call):
-        arguments = [replaced(argument, instead) for argument in value.args]
-        types = getattr(value, "sinfo_args", None) or getattr(value, "ty_args", None)
-        return relax.Call(value.op, arguments, value.attrs, types, value.span)
+        return with_operands(value, [replaced(argument, instead) for argument in value.args], value.attrs)
     if isinstance(value, relax.Tuple):
         return relax.Tuple([replaced(field, instead) for field in value.fields])
     if isinstance(value, relax.TupleGetItem):
         return relax.TupleGetItem(replaced(value.tuple_value, instead), value.index)
     return value
+
+
+def with_operands(call: relax.Call, arguments: Sequence[relax.Expr], attrs: Any) -> relax.Call:
+    """Return a call of the same operator, with the same types among its arguments."""
+    types = getattr(call, "sinfo_args", None) or getattr(call, "ty_args", None)
+    return relax.Call(call.op, arguments, attrs, types, call.span)
 
 
 def operands(value: relax.Expr) -> list[relax.Expr]:
@@ -81,6 +93,14 @@ def bindings_of(function: relax.Function) -> Iterator[Any]:
         yield from block.bindings
 
 
+def constants_of(function: relax.Function) -> Iterator[relax.Expr]:
+    """Yield the tensor constants that the bindings of a function read."""
+    for binding in bindings_of(function):
+        for each in operands(binding.value):
+            if isinstance(each, compat.Constant) and compat.fixed_shape(type_of(each)):
+                yield each
+
+
 def rebuilt(
     function: relax.Function,
     params: Sequence[relax.Var],
@@ -104,7 +124,12 @@ def rebuilt(
     with builder.function("main", list(params), attrs=attrs):
         with builder.dataflow() if is_dataflow else nullcontext():
             for binding in bindings:
-                instead[identity(binding.var)] = _emitted(builder, binding, instead)
+                value = replaced(binding.value, instead)
+                if isinstance(binding, relax.MatchCast):
+                    value = builder.match_cast(value, type_of(binding.var))
+                elif not isinstance(value, relax.Var):
+                    value = builder.emit(value, compat.name_of(binding.var))
+                instead[identity(binding.var)] = value
             values = [replaced(each, instead) for each in results]
             output = values[0] if len(values) == 1 else relax.Tuple(values)
             output = builder.emit_output(output) if is_dataflow else output
@@ -112,27 +137,16 @@ def rebuilt(
     return builder.get()["main"]
 
 
-def _emitted(builder: relax.BlockBuilder, binding: Any, instead: Mapping[int, relax.Expr]) -> relax.Expr:
-    value = replaced(binding.value, instead)
-    if isinstance(binding, relax.MatchCast):
-        return builder.match_cast(value, type_of(binding.var))
-    return value if isinstance(value, relax.Var) else builder.emit(value, compat.name_of(binding.var))
-
-
 def with_main(module: tvm.IRModule, main: relax.Function) -> tvm.IRModule:
     """Return the module with another `main`, without bindings, parameters and functions that nothing reads."""
     made = module.clone()
     made.update_func(made.get_global_var("main"), main)
     made = relax.transform.DeadCodeElimination(["main"])(made)
-    return _without_idle_parameters(made)
-
-
-def _without_idle_parameters(module: tvm.IRModule) -> tvm.IRModule:
-    main = module["main"]
+    main = made["main"]
     read = {identity(each) for binding in bindings_of(main) for each in used(binding)}
     read |= {identity(each) for each in operands(main.body.body)}
     params = [each for each in main.params if identity(each) in read]
     if len(params) < len(main.params):
         changed = relax.Function(params, main.body, type_of(main.body.body), main.is_pure, main.attrs, main.span)
-        module.update_func(module.get_global_var("main"), changed)
-    return module
+        made.update_func(made.get_global_var("main"), changed)
+    return made

@@ -22,7 +22,7 @@ from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.relay.compiler.autotvm_records import Records
 from workbench.dialects.relay.compiler.optimization import quickly_optimized
-from workbench.dialects.relay.passes.nodes import located
+from workbench.dialects.relay.passes.editing import located
 from workbench.errors import MeasureError
 
 

@@ -9,8 +9,8 @@ from tvm import relay
 
 from workbench.analysis.branches.batched import WITH_AXIS, Batch, batch_form, batches
 from workbench.dialects.relay.operators import registered_pattern
-from workbench.dialects.relay.passes.nodes import Located, located
-from workbench.dialects.relay.passes.rewriting import Memo, in_module, rewritten
+from workbench.dialects.relay.passes.editing import Located, located
+from workbench.dialects.relay.passes.rewriting import Memo, everywhere, rewritten
 from workbench.errors import PipelineError
 
 
@@ -60,23 +60,17 @@ class CombineParallelOps:
         """Run on a module; return it unchanged if it has no such siblings."""
         at = located(relay.transform.InferType()(module))
         found, _ = batches(at.graph, self.op, self.min_num_branches)
-        found = [batch for batch in found if all(_is_once(at, node) for branch in batch.branches for node in branch)]
+        found = [
+            batch
+            for batch in found
+            if all(at.instances[at.expressions[node]] == 1 for branch in batch.branches for node in branch)
+        ]
         if not found:
             return module
         instead: Memo = {}
         for batch in found:
             instead.update(_combined(at, batch))
-        functions = {}
-        for name, function in at.module.functions.items():
-            if isinstance(function, relay.Function):
-                changed = rewritten(function, {}, instead=instead)
-                if not changed.same_as(function):
-                    functions[name.name_hint] = changed
-        return in_module(at.module, functions)
-
-
-def _is_once(at: Located, node: int) -> bool:
-    return at.instances[at.expressions[node]] == 1
+        return everywhere(at.module, lambda function: rewritten(function, {}, instead=instead))
 
 
 def _combined(at: Located, batch: Batch) -> Memo:

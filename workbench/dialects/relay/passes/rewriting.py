@@ -8,10 +8,13 @@ from typing import Any
 import tvm
 from tvm import relay
 
-from workbench.dialects.relay.entries import with_entry
-from workbench.dialects.relay.object_types import attribute_type
+from workbench.dialects.relay.entries import copy, with_entry
 from workbench.dialects.relay.printer import parts
 
+_WITH_PARTS = (
+    *(relay.Call, relay.Tuple, relay.TupleGetItem, relay.Function, relay.Let, relay.If, relay.Match),
+    *(relay.RefCreate, relay.RefRead, relay.RefWrite),
+)
 Memo = dict[relay.Expr, relay.Expr]
 Change = Callable[[relay.Expr, list[relay.Expr]], "list[relay.Expr]"]
 
@@ -53,9 +56,7 @@ def rewritten(root: relay.Expr, memo: Memo, change: Change | None = None, instea
 
 def operands(expr: relay.Expr) -> list[relay.Expr]:
     """Return the parts of an expression; none for a leaf. The parameters of a function are not parts of it."""
-    if isinstance(expr, (relay.Var, relay.Constant, relay.GlobalVar, tvm.ir.Op)) or not _has_parts(expr):
-        return []
-    return parts(expr)
+    return parts(expr) if isinstance(expr, _WITH_PARTS) else []
 
 
 def with_parts(expr: relay.Expr, old: list[relay.Expr], new: list[relay.Expr]) -> relay.Expr:
@@ -89,60 +90,27 @@ def with_body(function: relay.Function, body: relay.Expr) -> relay.Function:
 
 def in_module(module: tvm.IRModule, functions: Mapping[Any, relay.Function]) -> tvm.IRModule:
     """Return a copy of the module with some functions added or replaced, by name or GlobalVar; types inferred."""
-    changed = tvm.IRModule(module.functions, module.type_definitions, attrs=module.attrs)
+    changed = copy(module)
     for name, function in functions.items():
         changed[name] = function
     return relay.transform.InferType()(changed)
 
 
+def everywhere(
+    module: tvm.IRModule,
+    change: Callable[[relay.Function], relay.Function],
+    added: Mapping[Any, relay.Function] | None = None,
+) -> tvm.IRModule:
+    """Return a copy of the module with each function changed, and some added; types inferred."""
+    functions = dict(added or {})
+    for name, function in module.functions.items():
+        if isinstance(function, relay.Function) and not (new := change(function)).same_as(function):
+            functions[name.name_hint] = new
+    return in_module(module, functions)
+
+
 def with_main(module: tvm.IRModule, main: relay.Function) -> tvm.IRModule:
     """Return the module with another `main`, without the functions that it does not call; types inferred."""
-    made = tvm.IRModule(module.functions, module.type_definitions, module.attrs)
+    made = copy(module)
     made["main"] = main
     return with_entry(made, "main")
-
-
-def with_types(
-    module: tvm.IRModule,
-    type_of: Callable[[Any, relay.Var], Any],
-    constant: Callable[[relay.Constant], relay.Constant],
-    attribute: Callable[[Any], Any] | None,
-) -> tvm.IRModule:
-    """Return the module with other types of the inputs of `main`, other constants and other attributes; types inferred.
-
-    Parameters
-    ----------
-    type_of
-        Returns the type for an input, given its own and the input.
-    constant, attribute
-        Return the new constant or the new value of an attribute; None leaves all attributes as they are.
-    """
-    main = module["main"]
-    memo: Memo = {each: relay.Var(each.name_hint, type_of(each.checked_type, each)) for each in main.params}
-
-    def change(expr: relay.Expr) -> None:
-        # its parts are noted already
-        if isinstance(expr, relay.Constant):
-            memo[expr] = constant(expr)
-        elif isinstance(expr, relay.Call) and attribute is not None and expr.attrs is not None:
-            arguments = [memo.get(each, each) for each in expr.args]
-            attrs = _with_attributes(expr, attribute)
-            memo[expr] = relay.Call(memo.get(expr.op, expr.op), arguments, attrs, [], expr.span)
-        else:
-            rewritten(expr, memo)
-
-    relay.analysis.post_order_visit(main.body, change)
-    return with_main(
-        module, relay.Function([memo[each] for each in main.params], memo[main.body], None, [], main.attrs)
-    )
-
-
-def _with_attributes(call: relay.Call, change: Callable[[Any], Any]) -> Any:
-    fields = {str(name): change(call.attrs[name]) for name in call.attrs.keys()}  # noqa: SIM118  not a mapping
-    key = attribute_type(call.op) if isinstance(call.op, tvm.ir.Op) else ""
-    return tvm.ir.make_node(key, **fields) if key else call.attrs
-
-
-def _has_parts(expr: relay.Expr) -> bool:
-    kinds = (relay.Call, relay.Tuple, relay.TupleGetItem, relay.Function, relay.Let, relay.If, relay.Match)
-    return isinstance(expr, (*kinds, relay.RefCreate, relay.RefRead, relay.RefWrite))

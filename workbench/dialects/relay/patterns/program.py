@@ -13,7 +13,7 @@ from workbench.analysis.patterns import PatternNode
 from workbench.analysis.patterns.pattern import PatternError
 from workbench.analysis.patterns.program import Program, Row, other_type
 from workbench.dialects.pattern_objects import Paired
-from workbench.dialects.relay.passes.nodes import Located, located
+from workbench.dialects.relay.passes.editing import Located, located
 from workbench.dialects.relay.patterns.pairs import plain, skips_leaves, type_text
 from workbench.errors import reason_of
 from workbench.graph.model import Graph

@@ -1,0 +1,372 @@
+"""The passes that change a program by the node ids of its graph, for both dialects.
+
+Each checks the request on the graph, and has the dialect's `Editable` (`<dialect>/passes/editing.py`) change the module. It is a
+TVM Pass: it runs in a Pipeline, by name or as an object, and in TVM's own Sequential.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import tvm
+
+from workbench.analysis import legality
+from workbench.analysis.legality import Selection
+from workbench.analysis.subprograms import (
+    Subprogram,
+    check_dtype,
+    check_functions,
+    check_given,
+    check_pairs,
+    subprogram,
+)
+from workbench.dialects.registry import dialect_here
+from workbench.errors import PipelineError
+from workbench.graph.model import Edge, Graph
+
+
+class Change:
+    """Other types, values and attributes, for `Editable.changed`. This one changes nothing."""
+
+    def tensor(self, shape: Sequence[Any], dtype: str) -> tuple[Sequence[Any], str]:
+        """Return the type for an input of this type; a dimension is a number, or an expression of TVM's."""
+        return shape, dtype
+
+    def constant(self, shape: Sequence[int], dtype: str, values: Callable[[], np.ndarray]) -> np.ndarray | None:  # noqa: ARG002
+        """Return the values for a constant, None to leave it as it is."""
+        return None
+
+    def attribute(self, value: Any) -> Any:
+        """Return the value for a number or a text among the attributes."""
+        return value
+
+
+class Editable(ABC):
+    """A module, and the changes that the passes are made of. Each returns another module, with its types inferred."""
+
+    ir: ClassVar[Any]
+    "TVM's module with the classes of the dialect's expressions"
+    tuple_type: ClassVar[type]
+
+    module: Any
+
+    @property
+    @abstractmethod
+    def graph(self) -> Graph:
+        """The module's graph, whose node ids the passes take."""
+
+    @abstractmethod
+    def cut(self, edges: Sequence[Edge]) -> Any:
+        """Keep the ends of each edge in different kernels."""
+
+    @abstractmethod
+    def outlined(self, region: Selection, name: str, attribute: str, value: Any) -> Any:
+        """Put a region into a function that is called in its place.
+
+        Parameters
+        ----------
+        attribute, value
+            The function's attribute: `Primitive` (a kernel), `Composite`, or `Compiler` (code of another compiler).
+        """
+
+    @abstractmethod
+    def extracted(self, region: Selection) -> Any:
+        """Make a region `main`, and leave the rest out."""
+
+    @abstractmethod
+    def kept(self, program: Subprogram) -> Any:
+        """Keep the operators of a program in `main`."""
+
+    @abstractmethod
+    def replaced(self, pairs: Sequence[Sequence[int]]) -> Any:
+        """Read the second node of each pair in the place of the first."""
+
+    @abstractmethod
+    def inlined(self, functions: Collection[str]) -> Any:
+        """Put the bodies of functions, by default of all, in the place of their calls in `main`."""
+
+    @abstractmethod
+    def changed(self, change: Change, nodes: Collection[int] = (), attributes: bool = False) -> Any:
+        """Change the inputs and the constants of `main`, by default all, and its attributes."""
+
+    def new_input(self, type: Any, taken: set[str]) -> Any:
+        """Return a new input of a type; for a tuple, a tuple of new inputs, because a run takes tensors."""
+        if isinstance(type, self.tuple_type):
+            return self.ir.Tuple([self.new_input(field, taken) for field in type.fields])  # pyright: ignore[reportAttributeAccessIssue]  a tuple's type
+        return self.ir.Var(new_name("v", taken), type)
+
+    def tensors(self, value: Any, type: Any) -> Iterator[Any]:
+        """Yield the tensors of a value."""
+        if not isinstance(type, self.tuple_type):
+            yield value
+            return
+        for place, field in enumerate(type.fields):  # pyright: ignore[reportAttributeAccessIssue]  a tuple's type
+            yield from self.tensors(self.ir.TupleGetItem(value, place), field)
+
+
+def new_name(prefix: str, taken: set[str]) -> str:
+    """Return the prefix with the first number that makes a new name, which is taken then."""
+    name = next(name for number in range(len(taken) + 1) if (name := f"{prefix}{number}") not in taken)
+    taken.add(name)
+    return name
+
+
+class _Edit:
+    """A pass that changes a module at chosen nodes, if there are any."""
+
+    def chosen(self) -> Sequence[int]:
+        """Return the nodes; `ops` has the operators that they were when the pass was written."""
+        return self.nodes  # pyright: ignore[reportAttributeAccessIssue]  each has fields of its own
+
+    def transform_module(self, module: tvm.IRModule, _: tvm.transform.PassContext) -> tvm.IRModule:
+        """Run on a module; raises IllegalEdit if the nodes cannot be changed so."""
+        if not self.chosen():
+            return module
+        at = dialect_here().editable(module)
+        legality.check_names(at.graph, self.chosen(), getattr(self, "ops", ()), type(self).__name__)
+        return self.edited(at)
+
+    def edited(self, at: Editable) -> tvm.IRModule:
+        """Return the changed module."""
+        raise NotImplementedError
+
+
+@tvm.transform.module_pass(opt_level=0, name="CutFusion")
+@dataclass(frozen=True)
+class CutFusion(_Edit):
+    """Keep the two ends of chosen edges in different kernels: FuseOps does not fuse across them.
+
+    In Relay each edge gets an `annotation.stop_fusion`, which FuseOps removes; for a pass before FuseOps it is an operator, so a
+    rewrite pattern no longer matches across the edge. In Relax a value that leaves its dataflow block is never fused into its
+    users, so the edge's source is made an output of its block; this separates all of its uses.
+    """
+
+    edges: Sequence[Sequence[int]] = ()
+    "(source, target) or (source, target, argument position) by the node ids of the module's graph"
+    ops: Sequence[str] = ()
+    "the operators at both ends of each edge, one after the other, checked first; empty to trust the ids"
+
+    def chosen(self) -> Sequence[int]:
+        return [node for edge in self.edges for node in tuple(edge)[:2]]
+
+    def edited(self, at: Editable) -> tvm.IRModule:
+        return at.cut(legality.cut(at.graph, [tuple(edge) for edge in self.edges]))
+
+
+@tvm.transform.module_pass(opt_level=0, name="ForceFusion")
+@dataclass(frozen=True)
+class ForceFusion(_Edit):
+    """Make chosen operators one kernel: they go into a Primitive function, which FuseOps leaves as it is.
+
+    The region must be convex, give one tensor, and hold one complicated operator (a reduction, a convolution, ...) at most. Tuples
+    and scalar constants between the chosen operators are included. In Relax run it after AnnotateTIROpPattern: before, no operator
+    has a pattern.
+    """
+
+    nodes: Sequence[int] = ()
+    "the operators by their node ids in the module's graph"
+    ops: Sequence[str] = ()
+    "the operators at these ids, in the same order, checked first; empty to trust the ids"
+
+    def edited(self, at: Editable) -> tvm.IRModule:
+        return at.outlined(legality.kernel(at.graph, self.nodes), "fused_by_hand", "Primitive", 1)
+
+
+@tvm.transform.module_pass(opt_level=0, name="OutlineRegion")
+@dataclass(frozen=True)
+class OutlineRegion(_Edit):
+    """Put chosen operators into a function: a composite of that name, or with `compiler` a region for that code generator.
+
+    A composite is the same as one of MergeComposite or FuseOpsByPattern. A region for a compiler is a global function with the
+    attributes that PartitionGraph or MergeCompositeFunctions sets. A region with several results returns a tuple. Relay's own code
+    generators do not accept composites; DefuseOps inlines them again.
+    """
+
+    nodes: Sequence[int] = ()
+    "the operators by their node ids in the module's graph"
+    name: str = "region"
+    "the composite's name, or the global function's"
+    compiler: str | None = None
+    "the code generator that is to compile it (`relay.ext.<compiler>`, `relax.ext.<compiler>`)"
+    ops: Sequence[str] = ()
+    "the operators at these ids, in the same order, checked first; empty to trust the ids"
+
+    def edited(self, at: Editable) -> tvm.IRModule:
+        region = legality.region(at.graph, self.nodes)
+        if not self.compiler:
+            return at.outlined(region, self.name, "Composite", self.name)
+        if self.name in {str(variable.name_hint) for variable in at.module.get_global_vars()}:
+            raise PipelineError(f"the module has a function @{self.name} already; give the region another name")
+        return at.outlined(region, self.name, "Compiler", self.compiler)
+
+
+@tvm.transform.module_pass(opt_level=0, name="ExtractRegion")
+@dataclass(frozen=True)
+class ExtractRegion(_Edit):
+    """Keep only chosen operators: `main` computes them from their inputs, and the rest of the module is left out.
+
+    Constants that are tensors become parameters, because a kernel takes them as arguments too. A region with several results
+    returns a tuple. Relax's kernels stay in the module.
+    """
+
+    nodes: Sequence[int] = ()
+    "the operators by their node ids in the module's graph"
+    ops: Sequence[str] = ()
+    "the operators at these ids, in the same order, checked first; empty to trust the ids"
+
+    def edited(self, at: Editable) -> tvm.IRModule:
+        return at.extracted(legality.region(at.graph, self.nodes))
+
+
+@tvm.transform.module_pass(opt_level=0, name="KeepOperators")
+@dataclass(frozen=True)
+class KeepOperators(_Edit):
+    """Keep only chosen operators of `main`. The values that they read of others become inputs of the same types.
+
+    The outputs are the values that no chosen operator reads. Inputs and constants stay as they are.
+    """
+
+    nodes: Sequence[int] = ()
+    "the operators by their node ids in the module's graph"
+    ops: Sequence[str] = ()
+    "the operators at these ids, in the same order, checked first; empty to trust the ids"
+
+    def edited(self, at: Editable) -> tvm.IRModule:
+        return at.kept(subprogram(at.graph, self.nodes))
+
+
+@tvm.transform.module_pass(opt_level=0, name="ReplaceValues")
+@dataclass(frozen=True)
+class ReplaceValues(_Edit):
+    """Read another value of the same type in the place of a value: an operator's input in the place of its result."""
+
+    pairs: Sequence[Sequence[int]] = ()
+    "(node, an earlier node of the same type) by the node ids of the module's graph"
+    ops: Sequence[str] = ()
+    "the operators at both nodes of each pair, one after the other, checked first; empty to trust the ids"
+
+    def chosen(self) -> Sequence[int]:
+        return [node for pair in self.pairs for node in pair]
+
+    def edited(self, at: Editable) -> tvm.IRModule:
+        check_pairs(at.graph, self.pairs)
+        return at.replaced(self.pairs)
+
+
+@tvm.transform.module_pass(opt_level=0, name="InlineFunctions")
+@dataclass(frozen=True)
+class InlineFunctions:
+    """Put the body of each called function in the place of the call, in `main`.
+
+    A function that calls itself, and one for another compiler, stays. TVM's own Inline fails in Relay on a call whose argument is
+    a call of the same function.
+    """
+
+    functions: Sequence[str] = ()
+    "names of functions of the module; empty for all, in Relay also those that are written where they are called"
+
+    def transform_module(self, module: tvm.IRModule, _: tvm.transform.PassContext) -> tvm.IRModule:
+        """Run on a module; raises IllegalEdit if it does not have a function of a name."""
+        check_functions(self.functions, [str(each.name_hint) for each in module.get_global_vars()])
+        return dialect_here().editable(module).inlined(self.functions)
+
+
+@tvm.transform.module_pass(opt_level=0, name="FillConstants")
+@dataclass(frozen=True)
+class FillConstants(_Edit, Change):
+    """Set all elements of the chosen constants to one value; a scalar stays as it is."""
+
+    nodes: Sequence[int] = ()
+    "the constants by their node ids in the module's graph"
+    value: int = 1
+
+    def edited(self, at: Editable) -> tvm.IRModule:
+        return at.changed(self, self.nodes)
+
+    def constant(self, shape: Sequence[int], dtype: str, values: Callable[[], np.ndarray]) -> np.ndarray | None:  # noqa: ARG002
+        return np.full_like(values(), self.value) if len(shape) else None
+
+
+@tvm.transform.module_pass(opt_level=0, name="ResizeDimensions")
+@dataclass(frozen=True)
+class ResizeDimensions(Change):
+    """Change every dimension of one size in `main`: of its inputs and constants, and in attributes or shapes that operators take.
+
+    A constant keeps its first elements. The pass raises if the types no longer fit.
+    """
+
+    size: int
+    to: int
+    "the new size, which is smaller"
+    attributes: bool = True
+    "whether attributes that are this number, such as `units`, and shapes that operators take change too"
+
+    def __post_init__(self) -> None:
+        """Refuse sizes that no tensor can have.
+
+        Raises
+        ------
+        PipelineError
+            The new size is not from 1 to the old one.
+        """
+        if not 0 < self.to <= self.size:
+            raise PipelineError(f"the new size is {self.to!r}; give a whole number from 1 to {self.size}")
+
+    def transform_module(self, module: tvm.IRModule, _: tvm.transform.PassContext) -> tvm.IRModule:
+        """Run on a module."""
+        return dialect_here().editable(module).changed(self, attributes=self.attributes)
+
+    def attribute(self, value: Any) -> Any:
+        return self.to if isinstance(value, int) and value == self.size else value
+
+    def tensor(self, shape: Sequence[Any], dtype: str) -> tuple[Sequence[Any], str]:
+        return [self.attribute(each) for each in shape], dtype
+
+    def constant(self, shape: Sequence[int], dtype: str, values: Callable[[], np.ndarray]) -> np.ndarray | None:
+        first = tuple(slice(size) for size in self.tensor(shape, dtype)[0])
+        return np.ascontiguousarray(values()[first]) if self.size in shape else None
+
+
+@tvm.transform.module_pass(opt_level=0, name="ChangeDtype")
+@dataclass(frozen=True)
+class ChangeDtype(Change):
+    """Change one data type to another in `main`: of its inputs and constants, and in attributes such as that of a cast.
+
+    The values of constants are converted. The pass raises if the types no longer fit.
+    """
+
+    dtype: str
+    to: str
+    nodes: Sequence[int] = ()
+    "inputs and constants by their node ids in the module's graph, which alone change; empty for all, and the attributes"
+
+    def __post_init__(self) -> None:
+        """Refuse data types that numpy cannot convert.
+
+        Raises
+        ------
+        PipelineError
+            One is not a type of numbers.
+        """
+        check_dtype(self.dtype)
+        check_dtype(self.to)
+
+    def transform_module(self, module: tvm.IRModule, _: tvm.transform.PassContext) -> tvm.IRModule:
+        """Run on a module; raises IllegalEdit if a node is not an input or a constant."""
+        at = dialect_here().editable(module)
+        if self.nodes:
+            check_given(at.graph, self.nodes)
+        return at.changed(self, self.nodes, attributes=not self.nodes)
+
+    def attribute(self, value: Any) -> Any:
+        return self.to if isinstance(value, str) and value == self.dtype else value
+
+    def tensor(self, shape: Sequence[Any], dtype: str) -> tuple[Sequence[Any], str]:
+        return shape, self.attribute(dtype)
+
+    def constant(self, shape: Sequence[int], dtype: str, values: Callable[[], np.ndarray]) -> np.ndarray | None:  # noqa: ARG002
+        return values().astype(self.to) if dtype == self.dtype else None
