@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from workbench.dialects.base import PassInfo, Workload
+from workbench.dialects.base import Workload
+from workbench.dialects.catalog import PassInfo
 from workbench.errors import MeasureError, UnknownName
 from workbench.pipeline import config
 from workbench.pipeline.config import Config

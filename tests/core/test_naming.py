@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.dialects.base import Preset
+from workbench.dialects.catalog import Preset
 from workbench.pipeline.naming import short_name
 from workbench.pipeline.spec import Pipeline
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from workbench.dialects.base import PassInfo, Preset
+from workbench.dialects.catalog import PassInfo, Preset
 from workbench.errors import WorkbenchError
 from workbench.pipeline.spec import Pipeline
 from workbench.widgets.history import KEPT_CHOICES, KEPT_RESULTS, History, Newest

@@ -15,7 +15,7 @@ from catalog_workloads import CASES, UNCHANGED, Case
 from tvm import relay
 
 import workbench as wb
-from workbench.dialects.base import PassInfo
+from workbench.dialects.catalog import PassInfo
 from workbench.pipeline.spec import PassStep
 
 INFOS = {info.name: info for info in wb.passes("relay")}

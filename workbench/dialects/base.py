@@ -1,4 +1,4 @@
-"""Workloads, and passes and presets as values."""
+"""Workloads: programs with their parameters, a name and a dialect."""
 
 from __future__ import annotations
 
@@ -15,54 +15,6 @@ from workbench.wording import counted
 
 SAFE_DEPTH = 5000
 """Operators in a chain that TVM's recursive passes take. Of chains tried, 5,000 ran and 20,000 ended the process."""
-
-
-@dataclass(frozen=True)
-class Option:
-    """One option of a pass."""
-
-    name: str
-    type: str
-    "`int`, `bool`, `str`, ... as far as the signature or the default shows; `any` otherwise"
-    default: Any
-    required: bool = False
-
-
-@dataclass(frozen=True)
-class PassInfo:
-    """A pass that a pipeline can name."""
-
-    name: str
-    dialect: str
-    doc: str = ""
-    options: tuple[Option, ...] = ()
-    opt_level: int | None = None
-    "TVM runs the pass in a Sequential only when the context's opt_level is at least this; None if that depends on options"
-    locked: str = ""
-    "why the compiler cannot do without it; empty if it can be switched off"
-    ours: bool = False
-    "a pass of the workbench rather than of TVM"
-    requires: tuple[str, ...] = ()
-    "passes that TVM's Sequential runs before it"
-    example: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    "options to try it with, for a pass that needs options and works on any module"
-    reason: str = ""
-    "why it can't be tried by name on any module: it needs an object that only Python can give, or it fails in this TVM"
-
-    def line(self) -> dict[str, object]:
-        """Return the row of a table."""
-        options = ", ".join(option.name for option in self.options)
-        return {"pass": self.name, "effect": self.doc, "options": options, "opt level": self.opt_level}
-
-
-@dataclass(frozen=True)
-class Preset:
-    """A pipeline worth starting from."""
-
-    name: str
-    pipeline: str
-    doc: str
-    opt_level: int = 3
 
 
 @dataclass(eq=False)

@@ -1,90 +1,172 @@
-"""Passes with their options, found by inspecting the running TVM, for Relay and Relax alike."""
+"""Passes as values, and the passes of a dialect, found by inspecting the running TVM."""
 
 from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import tvm
+from workbench.errors import PipelineError, UnknownName, reason_of
 
-from workbench.dialects.base import Option, PassInfo
-from workbench.errors import PipelineError, UnknownName
+if TYPE_CHECKING:
+    import tvm
 
 
 @dataclass(frozen=True)
-class Catalog:
-    """The passes of a dialect, and our knowledge of them."""
+class Option:
+    """One option of a pass."""
 
+    name: str
+    type: str
+    "`int`, `bool`, `str`, ... as far as the signature or the default shows; `any` otherwise"
+    default: Any
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class PassInfo:
+    """A pass that a pipeline can name."""
+
+    name: str
     dialect: str
-    constructors: Mapping[str, Callable[..., Any]]
-    "pass name -> the function or class that makes the pass"
-    ours: Collection[str]
+    doc: str = ""
+    options: tuple[Option, ...] = ()
+    opt_level: int | None = None
+    "TVM runs the pass in a Sequential only when the context's opt_level is at least this; None if that depends on options"
+    locked: str = ""
+    "why the compiler cannot do without it; empty if it can be switched off"
+    ours: bool = False
+    "a pass of the workbench rather than of TVM"
+    requires: tuple[str, ...] = ()
+    "passes that TVM's Sequential runs before it"
+    example: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    "options to try it with, for a pass that needs options and works on any module"
+    reason: str = ""
+    "why it can't be tried by name on any module: it needs an object that only Python can give, or it fails in this TVM"
+
+    def line(self) -> dict[str, object]:
+        """Return the row of a table."""
+        options = ", ".join(option.name for option in self.options)
+        return {"pass": self.name, "effect": self.doc, "options": options, "opt level": self.opt_level}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A pipeline worth starting from."""
+
+    name: str
+    pipeline: str
+    doc: str
+    opt_level: int = 3
+
+
+class Passes(ABC):
+    """The passes of a dialect that a pipeline can name, and our knowledge of them. TVM's modules and passes are opaque objects."""
+
+    dialect: ClassVar[str]
+    ours: ClassVar[Mapping[str, str]]
     "names of the passes of the workbench"
-    message: Callable[[BaseException], str]
-    "returns the sentence of an error of TVM's"
-    locked: Mapping[str, str]
+    locked: ClassVar[Mapping[str, str]]
     "name -> the reason why the compiler cannot do without the pass"
-    reasons: Mapping[str, str]
+    reasons: ClassVar[Mapping[str, str]]
     "name -> the reason why the pass can't be tried by name on any module"
-    examples: Mapping[str, Mapping[str, Any]]
+    examples: ClassVar[Mapping[str, Mapping[str, Any]]]
     "name -> options that work on any module, for a pass that has no defaults"
-    cautions: Mapping[str, str] = field(default_factory=dict)
+    cautions: ClassVar[Mapping[str, str]] = {}
     "name -> a sentence after TVM's own description"
 
-    def infos(self) -> list[PassInfo]:
-        """Return a description of each pass."""
-        return [self._describe(name, constructor) for name, constructor in self.constructors.items()]
+    @abstractmethod
+    def constructors(self) -> Mapping[str, Callable[..., Any]]:
+        """Return pass name -> the function or class of TVM's, or ours, that makes the pass."""
 
-    def make(self, name: str, options: Mapping[str, Any]) -> tvm.transform.Pass:
-        """Return the pass of a name with these options."""
-        if name not in self.constructors:
-            raise UnknownName(f"{self.dialect.capitalize()} pass", name, self.constructors)
+    @abstractmethod
+    def fusing(self) -> str:
+        """Return the pipeline that makes kernels of any module, for counting them."""
+
+    @abstractmethod
+    def presets(self) -> tuple[Preset, ...]:
+        """Return pipelines to start from, the best first."""
+
+    @abstractmethod
+    def toggles(self) -> tuple[str, ...]:
+        """Return the passes of the compiler's own pipeline that a PassContext can switch."""
+
+    @abstractmethod
+    def apply(self, compiled: Any, module: Any, opt_level: int) -> Any:
+        """Run one pass as TVM's Sequential does at this opt_level, with types inferred after it."""
+
+    @abstractmethod
+    def rewrite(self, callback: Any, module: Any) -> Any:
+        """Return the module with the matches of a DFPatternCallback replaced, in every function of the dialect."""
+
+    def extra(self) -> list[PassInfo]:
+        """Return the passes that no constructor makes."""
+        return []
+
+    @cached_property
+    def _constructors(self) -> Mapping[str, Callable[..., Any]]:
+        return self.constructors()
+
+    @cached_property
+    def _catalog(self) -> tuple[PassInfo, ...]:
+        listed = [*self.extra(), *(self._describe(name, make) for name, make in self._constructors.items())]
+        return tuple(sorted(listed, key=lambda info: info.name.lower()))
+
+    def catalog(self) -> tuple[PassInfo, ...]:
+        """Return every pass that a pipeline can name, in alphabetical order."""
+        return self._catalog
+
+    def make(self, name: str, options: Mapping[str, Any]) -> Any:
+        """Return the TVM pass of that name with these options."""
+        if name not in self._constructors:
+            raise UnknownName(f"{self.dialect.capitalize()} pass", name, self._constructors)
         try:
-            return self.constructors[name](**options)
+            return self._constructors[name](**options)
         except (TypeError, ValueError, AttributeError, RuntimeError) as error:  # TVMError is a RuntimeError
-            known = {parameter.name for parameter in _options(self.constructors[name])}
+            known = {parameter.name for parameter in _options(self._constructors[name])}
             takes = f"; it takes {', '.join(sorted(known)) or 'no options'}" if set(options) - known else ""
-            raise PipelineError(f"{name} cannot be made with {dict(options)}: {self.message(error)}{takes}") from None
+            raise PipelineError(f"{name} cannot be made with {dict(options)}: {reason_of(error)}{takes}") from None
+
+    def is_pass(self, thing: object) -> bool:
+        """Return whether an object is one of TVM's Pass objects."""
+        import tvm
+
+        return isinstance(thing, tvm.transform.Pass)
+
+    def opt_level_of(self, compiled: tvm.transform.Pass) -> int:
+        """Return the lowest opt_level at which a Sequential runs this pass."""
+        return int(compiled.info.opt_level)
 
     def _describe(self, name: str, constructor: Callable[..., Any]) -> PassInfo:
         options = tuple(map(_option, _options(constructor)))
         doc = (inspect.getdoc(constructor) or "").split("\n\n")[0].replace("\n", " ")
         example = self.examples.get(name, {})
-        level, requires = _level(constructor, options, example)
+        made = None
+        if {option.name for option in options if option.required} <= set(example):
+            with warnings.catch_warnings():
+                # a pass under its former name warns, and is listed too
+                warnings.simplefilter("ignore")
+                try:
+                    made = constructor(**example)
+                except RuntimeError:  # MetaScheduleApplyDatabase needs a current target
+                    made = None
+        known = self.is_pass(made)
         return PassInfo(
             name,
             self.dialect,
             f"{doc} {self.cautions.get(name, '')}".strip(),
             options,
-            level,
+            self.opt_level_of(made) if known else None,  # pyright: ignore[reportArgumentType]  it is a pass
             self.locked.get(name, ""),
             ours=name in self.ours,
-            requires=requires,
+            requires=tuple(map(str, made.info.required)) if known else (),  # pyright: ignore[reportOptionalMemberAccess]
             example=example,
             reason=self.reasons.get(name, ""),
         )
-
-
-def _level(
-    constructor: Callable[..., Any], options: tuple[Option, ...], example: Mapping[str, Any]
-) -> tuple[int | None, tuple[str, ...]]:
-    """Return the opt_level from which a Sequential runs the pass, and the passes that it runs before it."""
-    if not {option.name for option in options if option.required} <= set(example):
-        return None, ()
-    try:
-        with warnings.catch_warnings():
-            # a pass under its former name warns, and is listed too
-            warnings.simplefilter("ignore")
-            made = constructor(**example)
-    except RuntimeError:
-        # MetaScheduleApplyDatabase needs a current target
-        return None, ()
-    if not is_pass(made):
-        return None, ()
-    return int(made.info.opt_level), tuple(map(str, made.info.required))
 
 
 def _options(constructor: Callable[..., Any]) -> list[inspect.Parameter]:
@@ -102,13 +184,3 @@ def _option(parameter: inspect.Parameter) -> Option:
     else:
         type = "any" if default is None else default.__class__.__name__
     return Option(parameter.name, type, default, required)
-
-
-def opt_level_of(compiled: tvm.transform.Pass) -> int:
-    """Return the lowest opt_level at which a Sequential runs the pass."""
-    return int(compiled.info.opt_level)
-
-
-def is_pass(thing: object) -> bool:
-    """Return whether an object is one of TVM's Pass objects."""
-    return isinstance(thing, tvm.transform.Pass)

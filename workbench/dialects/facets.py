@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from workbench.analysis.patterns import Pattern
     from workbench.analysis.patterns.program import Program as PatternProgram
     from workbench.analysis.patterns.report import PatternReport
-    from workbench.dialects.base import PassInfo, Preset, Workload
+    from workbench.dialects.base import Workload
+    from workbench.dialects.catalog import Passes
     from workbench.dialects.compiler.counted import Program
     from workbench.dialects.compiler.fallbacks import Fallbacks
     from workbench.dialects.compiler.planned import Planned
@@ -160,46 +161,6 @@ class Importer(Protocol):
 
     def __call__(self, model: Any, name: str, inputs: Any) -> Workload:
         """Return a Workload of the model; `inputs` are shapes that it leaves open, or example arrays."""
-        ...
-
-
-class Passes(Protocol):
-    """The passes that a pipeline can name."""
-
-    def catalog(self) -> tuple[PassInfo, ...]:
-        """Return every pass that a pipeline can name."""
-        ...
-
-    def fusing(self) -> str:
-        """Return the pipeline that makes kernels of any module, for counting them."""
-        ...
-
-    def presets(self) -> tuple[Preset, ...]:
-        """Return pipelines to start from, the best first."""
-        ...
-
-    def toggles(self) -> tuple[str, ...]:
-        """Return the passes of the compiler's own pipeline that a PassContext can switch."""
-        ...
-
-    def make(self, name: str, options: Mapping[str, Any]) -> Any:
-        """Return the TVM pass of that name with these options."""
-        ...
-
-    def apply(self, compiled: Any, module: Any, opt_level: int) -> Any:
-        """Run one pass as TVM's Sequential does at this opt_level, with types inferred after it."""
-        ...
-
-    def rewrite(self, callback: Any, module: Any) -> Any:
-        """Return the module with the matches of a DFPatternCallback replaced, in every function of the dialect."""
-        ...
-
-    def is_pass(self, thing: Any) -> bool:
-        """Return whether an object is one of TVM's Pass objects."""
-        ...
-
-    def opt_level_of(self, compiled: Any) -> int:
-        """Return the lowest opt_level at which a Sequential runs this pass."""
         ...
 
 

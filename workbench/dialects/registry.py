@@ -15,7 +15,8 @@ from workbench.terminal import Listed
 from workbench.wording import counted
 
 if TYPE_CHECKING:
-    from workbench.dialects.base import PassInfo, Workload
+    from workbench.dialects.base import Workload
+    from workbench.dialects.catalog import PassInfo
     from workbench.dialects.facets import Dialect
     from workbench.graph.model import Graph
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from workbench.dialects.base import PassInfo, Workload, workload_of
+from workbench.dialects.base import Workload, workload_of
+from workbench.dialects.catalog import PassInfo
 from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, WorkbenchError, WorkerLost, check_level
 from workbench.graph.changes import Mark

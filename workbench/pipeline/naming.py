@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
-from workbench.dialects.base import Preset
+from workbench.dialects.catalog import Preset
 from workbench.pipeline.spec import Pipeline
 
 USUAL_LEVEL = 3

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from workbench.dialects.catalog import Passes
     from workbench.dialects.edits import Editable
-    from workbench.dialects.facets import CodeText, Compiler, Dialect, Frontend, Importer, Passes, Patterns, Tuning
+    from workbench.dialects.facets import CodeText, Compiler, Dialect, Frontend, Importer, Patterns, Tuning
 
 
 class Relax:
@@ -26,9 +27,9 @@ class Relax:
 
     @property
     def passes(self) -> Passes:
-        from workbench.dialects.relax.passes import catalog
+        from workbench.dialects.relax.passes.catalog import PASSES
 
-        return catalog
+        return PASSES
 
     @property
     def compiler(self) -> Compiler:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from workbench.dialects.base import Option, PassInfo, Preset
+from workbench.dialects.catalog import Option, PassInfo, Preset
 from workbench.graph.changes import GraphDiff, quiet_counts
 from workbench.measurement.columns import BRIEF
 from workbench.measurement.overlay import Overlay

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from workbench.dialects.base import PassInfo, Preset, Workload
+from workbench.dialects.base import Workload
+from workbench.dialects.catalog import PassInfo, Preset
 from workbench.dialects.facets import Dialect
 from workbench.dialects.registry import dialect_of
 from workbench.errors import UnknownName, WorkbenchError

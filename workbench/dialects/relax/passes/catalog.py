@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import tvm
 from tvm import relax
 
-from workbench.dialects.base import PassInfo, Preset
-from workbench.dialects.catalog import Catalog
-from workbench.dialects.catalog import is_pass as is_pass
-from workbench.dialects.catalog import opt_level_of as opt_level_of
+from workbench.dialects.catalog import Passes, Preset
 from workbench.dialects.relax import passes
-from workbench.errors import PipelineError, reason_of
+from workbench.errors import PipelineError
 
 LOCKED = {
     "LegalizeOps": "an operator without a PrimFunc has no code generator",
@@ -57,32 +53,6 @@ EXAMPLES = {
 _BASES = (relax.transform.FunctionPass, relax.transform.DataflowBlockPass)
 
 
-@lru_cache
-def catalog() -> tuple[PassInfo, ...]:
-    """Return every public pass constructor of relax.transform, and ours, in alphabetical order."""
-    return tuple(sorted(_catalog().infos(), key=lambda info: info.name.lower()))
-
-
-def make(name: str, options: Mapping[str, Any]) -> tvm.transform.Pass:
-    """Return the pass of a name with these options."""
-    return _catalog().make(name, options)
-
-
-@lru_cache
-def _catalog() -> Catalog:
-    theirs = {
-        name: thing for name, thing in inspect.getmembers(relax.transform) if name[0].isupper() and _makes_a_pass(thing)
-    }
-    ours = {name: getattr(passes, name) for name in passes.OURS}
-    return Catalog("relax", {**theirs, **ours}, passes.OURS, reason_of, LOCKED, REASONS, EXAMPLES, CAUTIONS)
-
-
-def _makes_a_pass(thing: Any) -> bool:
-    if inspect.isclass(thing):
-        return issubclass(thing, tvm.transform.Pass) and thing not in _BASES
-    return inspect.isfunction(thing)
-
-
 _LEGAL = "LegalizeOps,AnnotateTIROpPattern,FoldConstant"
 _FUSED = f"{_LEGAL},FuseOps{{fuse_opt_level=2}}"
 _TIDY = "CanonicalizeBindings,EliminateCommonSubexpr,DeadCodeElimination"
@@ -116,30 +86,44 @@ TOGGLES = (
 )
 
 
-def fusing() -> str:
-    """Return the pipeline that makes kernels of any module."""
-    return "DecomposeOpsForInference,LegalizeOps,AnnotateTIROpPattern,FuseOps{fuse_opt_level=2}"
+class RelaxPasses(Passes):
+    """The public pass constructors of relax.transform, and ours."""
+
+    dialect = "relax"
+    ours = passes.OURS
+    locked, reasons, examples, cautions = LOCKED, REASONS, EXAMPLES, CAUTIONS
+
+    def constructors(self) -> Mapping[str, Callable[..., Any]]:
+        theirs = {
+            name: thing
+            for name, thing in inspect.getmembers(relax.transform)
+            if name[0].isupper()
+            and (
+                issubclass(thing, tvm.transform.Pass) and thing not in _BASES
+                if inspect.isclass(thing)
+                else inspect.isfunction(thing)
+            )
+        }
+        return {**theirs, **{name: getattr(passes, name) for name in passes.OURS}}
+
+    def fusing(self) -> str:
+        return "DecomposeOpsForInference,LegalizeOps,AnnotateTIROpPattern,FuseOps{fuse_opt_level=2}"
+
+    def presets(self) -> tuple[Preset, ...]:
+        return PRESETS
+
+    def toggles(self) -> tuple[str, ...]:
+        return TOGGLES
+
+    def apply(self, compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) -> tvm.IRModule:
+        # a pass that is called directly ignores opt_level; only a Sequential checks it
+        with tvm.transform.PassContext(opt_level=opt_level):
+            return tvm.transform.Sequential([compiled])(module)
+
+    def rewrite(self, callback: Any, module: tvm.IRModule) -> tvm.IRModule:  # noqa: ARG002
+        raise PipelineError(
+            f"{type(callback).__name__} is Relay's way to rewrite; give a relax.dpl.PatternMatchingRewriter"
+        )
 
 
-def presets() -> tuple[Preset, ...]:
-    """Return pipelines to start from, the best first."""
-    return PRESETS
-
-
-def toggles() -> tuple[str, ...]:
-    """Return the passes of the compiler's pipeline that a PassContext switches."""
-    return TOGGLES
-
-
-def apply(compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) -> tvm.IRModule:
-    """Run one pass as a Sequential does at this opt_level."""
-    # a pass that is called directly ignores opt_level; only a Sequential checks it
-    with tvm.transform.PassContext(opt_level=opt_level):
-        return tvm.transform.Sequential([compiled])(module)
-
-
-def rewrite(callback: Any, module: tvm.IRModule) -> tvm.IRModule:  # noqa: ARG001
-    """Refuse a DFPatternCallback: Relax rewrites with other objects."""
-    raise PipelineError(
-        f"{type(callback).__name__} is Relay's way to rewrite; give a relax.dpl.PatternMatchingRewriter"
-    )
+PASSES = RelaxPasses()

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import tvm
 from tvm import relay
 
-from workbench.dialects.base import PassInfo, Preset
-from workbench.dialects.catalog import Catalog
-from workbench.dialects.catalog import is_pass as is_pass
-from workbench.dialects.catalog import opt_level_of as opt_level_of
+from workbench.dialects.catalog import Passes, PassInfo, Preset
 from workbench.dialects.relay import passes
 from workbench.dialects.relay.diagnostics import as_error
 from workbench.dialects.relay.entries import unshared
-from workbench.errors import PipelineError, reason_of
+from workbench.errors import PipelineError
 
 LOCKED = {
     "InferType": "later passes and the picture need every type",
@@ -59,32 +55,6 @@ EXAMPLES = {
     "ResizeDimensions": {"size": 1, "to": 1},
     "SplitArgs": {"max_function_args": 8},
 }
-
-
-@lru_cache
-def catalog() -> tuple[PassInfo, ...]:
-    """Return every public pass constructor of relay.transform and relay.qnn.transform, and ours, in alphabetical order."""
-    bind = PassInfo(
-        "BindParams", "relay", "Make the parameters constants, as relay.build does before any pass.", (), 0, ours=True
-    )
-    return tuple(sorted([bind, *_catalog().infos()], key=lambda info: info.name.lower()))
-
-
-def make(name: str, options: Mapping[str, Any]) -> tvm.transform.Pass:
-    """Return the pass of a name with these options."""
-    return _catalog().make(name, options)
-
-
-@lru_cache
-def _catalog() -> Catalog:
-    theirs = {
-        prefix + name: constructor
-        for prefix, module in (("", relay.transform), ("qnn.", relay.qnn.transform))
-        for name, constructor in inspect.getmembers(module, inspect.isfunction)
-        if name[0].isupper()
-    }
-    ours = {name: getattr(passes, name) for name in passes.OURS}
-    return Catalog("relay", {**theirs, **ours}, passes.OURS, reason_of, LOCKED, REASONS, EXAMPLES)
 
 
 _BUILD = (
@@ -154,29 +124,51 @@ TOGGLES = (
 )
 
 
-def fusing() -> str:
-    """Return the pipeline that makes kernels of any module."""
-    return "SimplifyInference,FuseOps{fuse_opt_level=2}"
+class RelayPasses(Passes):
+    """The public pass constructors of relay.transform and relay.qnn.transform, and ours."""
+
+    dialect = "relay"
+    ours = passes.OURS
+    locked, reasons, examples = LOCKED, REASONS, EXAMPLES
+
+    def constructors(self) -> Mapping[str, Callable[..., Any]]:
+        theirs = {
+            prefix + name: constructor
+            for prefix, module in (("", relay.transform), ("qnn.", relay.qnn.transform))
+            for name, constructor in inspect.getmembers(module, inspect.isfunction)
+            if name[0].isupper()
+        }
+        return {**theirs, **{name: getattr(passes, name) for name in passes.OURS}}
+
+    def extra(self) -> list[PassInfo]:
+        doc = "Make the parameters constants, as relay.build does before any pass."
+        return [PassInfo("BindParams", "relay", doc, (), 0, ours=True)]
+
+    def fusing(self) -> str:
+        return "SimplifyInference,FuseOps{fuse_opt_level=2}"
+
+    def presets(self) -> tuple[Preset, ...]:
+        return PRESETS
+
+    def toggles(self) -> tuple[str, ...]:
+        return TOGGLES
+
+    def apply(self, compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) -> tvm.IRModule:
+        if compiled.info.name == "DefuseOps":
+            _check_defusable(module)
+        with as_error(PipelineError), tvm.transform.PassContext(opt_level=opt_level):
+            return tvm.transform.Sequential([relay.transform.InferType(), compiled, relay.transform.InferType()])(
+                unshared(module)
+            )
+
+    def rewrite(self, callback: Any, module: tvm.IRModule) -> tvm.IRModule:
+        for name, function in module.functions.items():
+            if isinstance(function, relay.Function):
+                module.update_func(name, relay.dataflow_pattern.rewrite(callback, function, module))
+        return module
 
 
-def presets() -> tuple[Preset, ...]:
-    """Return pipelines to start from, the best first."""
-    return PRESETS
-
-
-def toggles() -> tuple[str, ...]:
-    """Return the passes of the compiler's pipeline that a PassContext switches."""
-    return TOGGLES
-
-
-def apply(compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) -> tvm.IRModule:
-    """Run one pass as a Sequential does at this opt_level."""
-    if compiled.info.name == "DefuseOps":
-        _check_defusable(module)
-    with as_error(PipelineError), tvm.transform.PassContext(opt_level=opt_level):
-        return tvm.transform.Sequential([relay.transform.InferType(), compiled, relay.transform.InferType()])(
-            unshared(module)
-        )
+PASSES = RelayPasses()
 
 
 def _check_defusable(module: tvm.IRModule) -> None:
@@ -206,11 +198,3 @@ def _check_defusable(module: tvm.IRModule) -> None:
     for function in module.functions.values():
         if isinstance(function, relay.Function):
             relay.analysis.post_order_visit(function, look)
-
-
-def rewrite(callback: Any, module: tvm.IRModule) -> tvm.IRModule:
-    """Return the module with the matches of a DFPatternCallback replaced."""
-    for name, function in module.functions.items():
-        if isinstance(function, relay.Function):
-            module.update_func(name, relay.dataflow_pattern.rewrite(callback, function, module))
-    return module
