@@ -12,9 +12,8 @@ from small_samples import SMALL
 
 import workbench as wb
 from workbench.cli import main
-from workbench.debugging.remarks.fusion import has_remark, report_of
+from workbench.debugging.remarks.decisions import has_remark, pass_of, ran, report_of
 from workbench.debugging.remarks.result import Remarks
-from workbench.debugging.remarks.steps import pass_of, ran
 from workbench.dialects.registry import dialect as door
 from workbench.pipeline.step import Step
 from workbench.pipeline.trace import Trace

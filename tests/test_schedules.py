@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
-from workbench.debugging.lints.records import UNUSED
+from workbench.debugging.lints.schedules import UNUSED
 from workbench.dialects.kernel_search import best_cost_model
 from workbench.dialects.registry import dialect_of
 from workbench.dialects.scheduling import RECORDS

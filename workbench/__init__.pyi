@@ -11,8 +11,8 @@ from workbench.analysis.regions import regions as regions
 from workbench.debugging.compilers.compiler import Compiler as Compiler
 from workbench.debugging.compilers.run import compare_compilers as compare_compilers
 from workbench.debugging.kernel_errors.found import kernel_errors as kernel_errors
-from workbench.debugging.lints.collect import lint as lint
-from workbench.debugging.remarks.collect import remarks as remarks
+from workbench.debugging.lints.rules import lint as lint
+from workbench.debugging.remarks.result import remarks as remarks
 from workbench.dialects.kinds import explain_kind as explain_kind
 from workbench.dialects.registry import passes as passes
 from workbench.dialects.translating import to_relax as to_relax

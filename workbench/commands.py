@@ -161,7 +161,7 @@ def remarks(options: argparse.Namespace) -> int:
     """Write the decisions of the passes, or compare two files of them."""
     if options.diff:
         return _lost(*options.diff)
-    from workbench.debugging.remarks.collect import remarks as collect
+    from workbench.debugging.remarks.result import remarks as collect
 
     if options.model.endswith(".wbtrace"):
         found = collect(Trace.open(Path(options.model)))
@@ -179,8 +179,7 @@ def remarks(options: argparse.Namespace) -> int:
 
 def _lost(before: Path, after: Path) -> int:
     """Print the decisions of a file that another file lacks."""
-    from workbench.debugging.remarks.lost import lost_text
-    from workbench.debugging.remarks.result import Remarks
+    from workbench.debugging.remarks.result import Remarks, lost_text
 
     try:
         since, now = Remarks.open(before), Remarks.open(after)

@@ -21,7 +21,7 @@ import pytest
 import workbench as wb
 from workbench.analysis.patterns.text import parse as parse_pattern
 from workbench.analysis.tensors import size_of
-from workbench.debugging.remarks import json_lines, llvm_yaml
+from workbench.debugging.remarks.remark import parse as parse_remarks
 from workbench.dialects.relax.parser.expressions import Vocabulary
 from workbench.dialects.relax.parser.source import find_program
 from workbench.dialects.relay.paste.reading import read_all
@@ -333,8 +333,10 @@ READERS: dict[str, tuple[Callable[[str], object], tuple[str, ...]]] = {
     "pipeline": (wb.Pipeline.parse, ("{}", "A{{a={}}}", "A{{a='{}'}}")),
     "target": (target_text, ("{}", "llvm {}", '{{"kind":"{}"}}')),
     "pattern": (parse_pattern, ("{}", "is_op('{}')(wildcard())", "wildcard().has_attr({{'a':{}}})")),
-    "remarks": (lambda text: list(llvm_yaml.read(text)), ("{}", "# tvm-workbench remarks, version 1, 1 remarks\n{}")),
-    "lines of JSON": (lambda text: list(json_lines.read(text)), ("{}",)),
+    "remarks": (
+        lambda text: list(parse_remarks(text)),
+        ("{}", "# tvm-workbench remarks, version 1, 1 remarks\n{}", "{{{}"),
+    ),
     "JSON": (received.parse, ("{}", '["{}"]')),
     "literal": (received.literal, ("{}", "'{}'")),
     "type": (size_of, ("{}", "Tensor[({}), float32]")),

@@ -14,8 +14,7 @@ import pytest
 import workbench as wb
 from workbench.analysis.fusion.assertions import as_test
 from workbench.debugging.lints.result import config_text
-from workbench.debugging.remarks.llvm_yaml import lines
-from workbench.debugging.remarks.remark import Remark
+from workbench.debugging.remarks.remark import Remark, lines
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.pipeline.config import Config
 from workbench.pipeline.step import State, Step
@@ -112,5 +111,5 @@ def test_dot_and_yaml() -> None:
     """Only strings of the language hold the name."""
     for name in NAMES:
         remark = Remark("missed", name, name, name, name, (name,), layer=name)
-        for text in (graph(name).to_graphviz().source, *lines([remark])):
+        for text in (graph(name).to_graphviz().source, *lines([remark], "yaml")):
             assert "PWNED" not in re.sub(r'"(?:[^"\\]|\\.)*"', "", text)

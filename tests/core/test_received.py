@@ -23,7 +23,7 @@ import workbench as wb
 from workbench.analysis.patterns.text import code
 from workbench.analysis.patterns.text import parse as parse_pattern
 from workbench.analysis.tensors import size_of
-from workbench.debugging.lints.autotvm_log import read_log
+from workbench.debugging.lints.schedules import read_log
 from workbench.debugging.remarks.result import Remarks
 from workbench.dialects.importers import onnx_model, tflite_model
 from workbench.dialects.importers.params import LIST, read_params

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from workbench.cli import main
-from workbench.debugging.remarks.fusion import has_remark
+from workbench.debugging.remarks.decisions import has_remark
 from workbench.debugging.remarks.remark import KINDS, Remark, Source
 from workbench.debugging.remarks.result import Remarks
 from workbench.errors import LoadError, WorkbenchError

@@ -11,8 +11,8 @@ import tvm
 from tvm import relax
 
 import workbench as wb
-from workbench.debugging.lints.fallbacks import FALLBACK
 from workbench.debugging.lints.result import Lint
+from workbench.debugging.lints.schedules import FALLBACK
 
 GPU = "cuda -arch=sm_80"
 

@@ -10,8 +10,8 @@ import tvm
 from tvm import relax
 
 import workbench as wb
-from workbench.debugging.lints.reshapes import COPIED
 from workbench.debugging.lints.result import Lint
+from workbench.debugging.lints.rules import COPIED
 
 softmax = relax.op.nn.softmax
 

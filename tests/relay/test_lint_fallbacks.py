@@ -12,9 +12,8 @@ import pytest
 from tvm import autotvm, relay
 
 import workbench as wb
-from workbench.debugging.lints.fallbacks import FALLBACK
-from workbench.debugging.lints.records import UNUSED
 from workbench.debugging.lints.result import Lint
+from workbench.debugging.lints.schedules import FALLBACK, UNUSED
 
 TARGET = "llvm -mcpu=core-avx2"
 FAILED = 4

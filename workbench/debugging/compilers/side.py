@@ -10,8 +10,7 @@ from typing import Any
 from workbench.analysis.cost import canonical
 from workbench.analysis.fusion import FusionReport
 from workbench.debugging.compilers.compiler import Compiler
-from workbench.debugging.remarks.fusion import FUSE_OPS, report_of
-from workbench.debugging.remarks.steps import pass_of, ran
+from workbench.debugging.remarks.decisions import FUSE_OPS, pass_of, ran, report_of
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph

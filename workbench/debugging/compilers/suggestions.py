@@ -11,7 +11,7 @@ from workbench.analysis.cost import canonical
 from workbench.debugging.compilers.differences import Difference
 from workbench.debugging.compilers.side import CompilerSide
 from workbench.debugging.compilers.turns import Runner
-from workbench.debugging.remarks.fusion import FUSE_OPS
+from workbench.debugging.remarks.decisions import FUSE_OPS
 from workbench.errors import WorkbenchError
 from workbench.measurement.build_and_time import RaceRequest
 from workbench.measurement.race import Race, judged
