@@ -49,11 +49,13 @@ def test_missing_pass_is_found(cast: wb.Workload, passes: str) -> None:
     assert found.passes == (f"without {MERGE}",)
 
 
+@pytest.mark.one_dialect
 def test_changed_option_of_a_pass_is_found(cast: wb.Workload, passes: str) -> None:
     found = wb.bisect(cast, "kernels", passes.replace("fuse_opt_level=2", "fuse_opt_level=0"), reference=passes)
     assert found.passes == ("FuseOps{fuse_opt_level=0}",)
 
 
+@pytest.mark.one_dialect
 def test_peak_memory_is_a_symptom(dialect: str, depth: str) -> None:
     w = wb.samples.load("chain", rows=64)
     found = wb.bisect(w, "peak_bytes", {"options": {depth: 1}, "disabled": ("FoldConstant",)})
@@ -71,6 +73,7 @@ def test_pass_that_raises_is_found_by_its_own_message(cast: wb.Workload, dialect
     assert "ToMixedPrecision" in keys.pop()
 
 
+@pytest.mark.one_dialect
 def test_timeout_is_a_hang_and_no_crash(cast: wb.Workload) -> None:
     config = wb.Config()
     short, long = Limits(timeout=0.01), Limits(timeout=300)
@@ -79,6 +82,7 @@ def test_timeout_is_a_hang_and_no_crash(cast: wb.Workload) -> None:
     assert [symptom.probe(cast, config, long).answer for symptom in (Hang(), Crash())] == ["no", "no"]
 
 
+@pytest.mark.one_dialect
 class TestSearch:
     """What a search asks, and how often."""
 
@@ -152,11 +156,13 @@ class TestSearch:
             wb.bisect(cast, lambda _, __: None, passes)  # pyright: ignore[reportArgumentType]
 
 
+@pytest.mark.one_dialect
 def test_unknown_symptom_is_refused(cast: wb.Workload) -> None:
     with pytest.raises(UnknownName, match="slower"):
         wb.bisect(cast, "slow")
 
 
+@pytest.mark.one_dialect
 def test_configuration_is_not_compared_with_itself(cast: wb.Workload) -> None:
     with pytest.raises(wb.WorkbenchError, match="with itself"):
         wb.bisect(cast, "kernels", 3)
@@ -164,6 +170,7 @@ def test_configuration_is_not_compared_with_itself(cast: wb.Workload) -> None:
         wb.bisect(cast, "wrong", 3, reference=3)
 
 
+@pytest.mark.one_dialect
 def test_pipeline_and_compiler_are_not_compared(cast: wb.Workload, passes: str) -> None:
     with pytest.raises(wb.WorkbenchError, match="of one kind"):
         wb.bisect(cast, "wrong", passes, reference=2)

@@ -70,6 +70,7 @@ def test_a_race_measures_a_boundary(dialect):
     assert found.race.note == ""
 
 
+@pytest.mark.one_dialect
 def test_the_effect_on_peak_memory_is_that_of_two_plans(dialect):
     w = ready("mlp", dialect, layers=1)
     costs = wb.boundary_costs(w, cuts=True)
@@ -83,6 +84,7 @@ def test_the_effect_on_peak_memory_is_that_of_two_plans(dialect):
     assert costs.peaks([row]).table["peak_bytes"].count() == 1
 
 
+@pytest.mark.one_dialect
 def test_an_edit_that_changes_nothing_is_no_difference(dialect):
     w = ready("mlp", dialect, layers=1)
     row = next(row for row in wb.boundary_costs(w, cuts=True) if row.boundary.joined and not row.boundary.refusal)
@@ -92,6 +94,7 @@ def test_an_edit_that_changes_nothing_is_no_difference(dialect):
     assert "can't tell" in answers
 
 
+@pytest.mark.one_dialect
 def test_an_illegal_boundary_is_not_raced(dialect):
     w = ready("attention", dialect)
     row = next(row for row in wb.boundary_costs(w) if row.boundary.refusal)
@@ -99,6 +102,7 @@ def test_an_illegal_boundary_is_not_raced(dialect):
         trial.pair_of(w, row.boundary)
 
 
+@pytest.mark.one_dialect
 def test_costs_of_this_machine(dialect, tell, tmp_path, monkeypatch):
     monkeypatch.setenv("TVM_WORKBENCH_STORE", str(tmp_path / "m.sqlite"))
     found = machine_costs(dialect, "llvm")
@@ -120,6 +124,7 @@ def test_extract_region_keeps_only_the_chosen_operators(dialect):
     assert wb.measure(wb.load(trace.result), [0], budget=0.05)["status"][0] == "ok"
 
 
+@pytest.mark.one_dialect
 def test_extract_region_of_a_wrong_program_is_refused(dialect):
     w = ready("mlp", dialect, layers=1)
     last = w.graph.ops[-1].id
@@ -128,6 +133,7 @@ def test_extract_region_of_a_wrong_program_is_refused(dialect):
     assert "was written for the nodes exp" in trace.failed.error
 
 
+@pytest.mark.one_dialect
 def test_the_inspector_tries_the_selected_boundary(dialect):
     view = wb.FusionInspector(ready("mlp", dialect, layers=1), tab="costs")
     assert view.wait()

@@ -32,6 +32,7 @@ def test_a_build_is_checked_as_far_as_its_modules_can_be_run(name: str, dialect:
     assert checks.rows[-1].status == "same", checks.rows[-1].message
 
 
+@pytest.mark.one_dialect
 def test_only_what_is_asked_for_is_run_and_told(dialect: str) -> None:
     w = wb.samples.load("parallel_cast", dialect=dialect)
     t = wb.trace(w, door(dialect).passes.presets()[0].pipeline)
@@ -45,12 +46,14 @@ def test_only_what_is_asked_for_is_run_and_told(dialect: str) -> None:
     assert str(checks) == f"{t.steps[changed[0]].name}: same"
 
 
+@pytest.mark.one_dialect
 def test_it_can_be_given_up(dialect: str) -> None:
     t = wb.trace(wb.samples.load("mlp", dialect=dialect), door(dialect).passes.presets()[0].pipeline)
     with pytest.raises(wb.WorkbenchError):
         t.check(cancelled=lambda: True)
 
 
+@pytest.mark.one_dialect
 def test_an_opened_trace_says_that_it_has_no_modules(dialect: str, tmp_path: Path) -> None:
     t = wb.trace(wb.samples.load("mlp", dialect=dialect), "")
     with pytest.raises(wb.WorkbenchError, match="holds no modules"):

@@ -11,6 +11,8 @@ import workbench as wb
 from workbench.cli import main
 from workbench.dialects.registry import dialect as door
 
+pytestmark = pytest.mark.one_dialect
+
 # it looks for nodes of another module
 FAILS = "CutFusion{edges=[(0, 1, 0)],ops=['none', 'none']}"
 MARKS = {"changed": "*", "same": " ", "off": "-"}

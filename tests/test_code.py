@@ -137,6 +137,7 @@ def helped(module: Any) -> Any:
     return mine(module)
 
 
+@pytest.mark.one_dialect
 def test_a_function_of_the_persons_own_is_in_the_code(dialect: str, replayed: Replay) -> None:
     w = wb.samples.load("parallel_cast", dialect=dialect)
     t = wb.trace(w, [mine])
@@ -145,6 +146,7 @@ def test_a_function_of_the_persons_own_is_in_the_code(dialect: str, replayed: Re
     assert door(dialect).frontend.same(replayed(w, t.code()), t.result)
 
 
+@pytest.mark.one_dialect
 @pytest.mark.parametrize(
     ("function", "name"), [(helped, "helped"), (lambda module: module, "lambda_")], ids=["helped", "lambda"]
 )
@@ -155,6 +157,7 @@ def test_a_function_that_needs_its_notebook_must_be_given(function: Any, name: s
     ast.parse(text)
 
 
+@pytest.mark.one_dialect
 def test_a_failed_pass_is_a_comment_with_its_error(dialect: str) -> None:
     def broken(module: Any) -> Any:
         raise ValueError('it says """ and \\ on\ntwo lines')
@@ -180,6 +183,7 @@ def test_a_builds_code_builds(dialect: str, replayed: Replay) -> None:
     replayed(w, text, "built(mod, params) and mod")
 
 
+@pytest.mark.one_dialect
 def test_an_opened_trace_has_the_same_code(dialect: str, tmp_path: Path) -> None:
     w = wb.samples.load("mlp", dialect=dialect)
     for t in (wb.trace(w, passes_of(dialect, 0)), wb.trace_build(w)):

@@ -33,6 +33,8 @@ from workbench.worker.parent import Worker
 sys.path.insert(0, str(Path(__file__).parent))
 from onnx_models import FLOAT, Onnx, convolutions
 
+pytestmark = pytest.mark.one_dialect
+
 
 @pytest.fixture
 def other(dialect: str) -> str:
@@ -261,7 +263,6 @@ def test_the_other_half_is_whole(dialect: str, other: str, path: Path, number: i
     assert ended.title in str(pair).splitlines()[0 if ended is pair.left else 1]
 
 
-@pytest.mark.one_dialect
 def test_a_missing_environment(dialect: str, other: str, path: Path, monkeypatch: pytest.MonkeyPatch):
     (pair,) = wb.compare_compilers(path, budget=0, compilers=pythons(other, "/nowhere/python")).pairs
     lost = side_of(pair, other)
@@ -302,7 +303,6 @@ def _garbage(folder: Path) -> Path:
     return made
 
 
-@pytest.mark.one_dialect
 def test_the_report_of_a_migration(dialect: str, other: str, path: Path, tmp_path: Path, capsys: Any):
     report = tmp_path / "report.html"
     assert main(["migrate", str(path), "-o", str(report), "--budget", "0"]) == 0

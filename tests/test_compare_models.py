@@ -21,6 +21,8 @@ from workbench.errors import LoadError, WorkbenchError
 from workbench.graph.nodes import DIALECTS
 from workbench.pipeline.elsewhere import Environment
 
+pytestmark = pytest.mark.one_dialect
+
 WEIGHTS = {"w": np.linspace(-1, 1, 12, dtype="float32").reshape(4, 3)}
 
 
@@ -198,7 +200,6 @@ def test_a_sample(dialect: str):
     agree(given)
 
 
-@pytest.mark.one_dialect
 def test_the_report_of_a_sample(dialect: str, tmp_path: Path, capsys: Any):
     report = tmp_path / "report.html"
     assert main(["migrate", "sample:chain", "-o", str(report), "--budget", "0"]) == 0

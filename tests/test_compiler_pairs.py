@@ -21,6 +21,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from onnx_models import FLOAT, Onnx
 from test_compare_compilers import signalled
 
+pytestmark = pytest.mark.one_dialect
+
 APART = wb.Config(opt_level=0)
 
 
@@ -40,7 +42,6 @@ def pair_of(path: Path, *compilers: wb.Compiler, **how: Any) -> CompilerPair:
     return pair
 
 
-@pytest.mark.one_dialect
 def test_equal_sides_differ_in_nothing_but_the_title(dialect: str, path: Path):
     pair = pair_of(path, wb.Compiler(dialect), wb.Compiler(dialect), budget=0.3)
     left, right = pair.sides
@@ -93,7 +94,6 @@ def test_a_pipeline_of_ours(dialect: str, path: Path):
     assert any(row.relation == "split" and "joins" in row.why for row in pair.rows)
 
 
-@pytest.mark.one_dialect
 def test_tuned_schedules(dialect: str, path: Path, tmp_path: Path):
     workload = wb.load(path)
     tuned = wb.tune_schedules(workload, kernels=[0], trials=1, budget=0.05, folder=tmp_path, cost_model="random")
@@ -110,7 +110,6 @@ def test_tuned_schedules(dialect: str, path: Path, tmp_path: Path):
     assert view.titles == [side.title for side in pair.sides]
 
 
-@pytest.mark.one_dialect
 @pytest.mark.parametrize("place", [0, 1])
 def test_one_of_two_equal_sides_crashes(dialect: str, path: Path, place: int):
     """Two sides with one Python have two processes."""
@@ -140,7 +139,6 @@ def test_two_targets(dialect: str, path: Path):
         assert pair.unraced == f"{name} cuda has no build that runs"
 
 
-@pytest.mark.one_dialect
 def test_a_configuration_that_one_side_does_not_know(dialect: str, path: Path):
     for config, said in (
         (wb.Config(disabled=("FuzeOps",)), "did you mean FuseOps"),
@@ -156,7 +154,6 @@ def test_a_configuration_that_one_side_does_not_know(dialect: str, path: Path):
         assert pair.left.title in pair.unraced
 
 
-@pytest.mark.one_dialect
 def test_a_python_that_is_not_there(dialect: str, path: Path):
     pair = pair_of(path, wb.Compiler(dialect, "/nowhere/python"), wb.Compiler(dialect))
     assert "/nowhere/python cannot be started" in pair.left.message

@@ -43,6 +43,7 @@ def test_an_effect_is_what_the_pass_does_when_it_is_run(dialect: str, facts: Fac
     assert effect.delta("ops") == len(step.after.ops) - len(step.before.ops)
 
 
+@pytest.mark.one_dialect
 def test_a_pass_that_changes_nothing_has_no_delta(dialect: str, facts: Facts) -> None:
     (effect,) = wb.explore(wb.samples.load("mlp", dialect=dialect), [facts.batch_norm_apart])
     assert effect.status == "same"
@@ -55,12 +56,14 @@ def test_kernels_are_those_of_the_fused_module(dialect: str, facts: Facts) -> No
     assert (effect.before["kernels"], effect.after["kernels"]) == (5, facts.kernels_of_merged_casts)
 
 
+@pytest.mark.one_dialect
 def test_it_can_be_asked_in_the_middle_of_a_pipeline(dialect: str) -> None:
     w = wb.samples.load("parallel_cast", dialect=dialect)
     (effect,) = wb.explore(w, ["EliminateCommonSubexpr"], after="EliminateCommonSubexpr")
     assert effect.status == "same"
 
 
+@pytest.mark.one_dialect
 def test_it_runs_only_as_far_as_it_is_asked_and_goes_on_from_there(dialect: str) -> None:
     found = wb.explore(wb.samples.load("mlp", dialect=dialect), ["FuseOps", "FoldConstant", "DeadCodeElimination"])
     assert found.rows == []
@@ -73,6 +76,7 @@ def test_it_runs_only_as_far_as_it_is_asked_and_goes_on_from_there(dialect: str)
     assert len(found.table) == 3
 
 
+@pytest.mark.one_dialect
 def test_it_can_be_given_up_and_taken_up_again(dialect: str) -> None:
     found = wb.explore(wb.samples.load("mlp", dialect=dialect), ["FuseOps", "FoldConstant"])
     found.run(lambda so_far: so_far.cancel())
@@ -90,6 +94,7 @@ def test_given_up_from_another_thread_it_stops_within_the_pass(dialect: str, fac
     assert [row.status for row in found] == ["same"]
 
 
+@pytest.mark.one_dialect
 def test_a_pass_that_takes_too_long_is_a_row(dialect: str) -> None:
     worker("trials").stop()
     (effect,) = wb.explore(wb.samples.load("mlp", dialect=dialect), ["FuseOps"], timeout=0.001)
@@ -97,6 +102,7 @@ def test_a_pass_that_takes_too_long_is_a_row(dialect: str) -> None:
     assert "longer timeout" in effect.message
 
 
+@pytest.mark.one_dialect
 def test_names_and_options_are_checked_before_anything_runs(dialect: str) -> None:
     w = wb.samples.load("mlp", dialect=dialect)
     with pytest.raises(UnknownName, match="did you mean FuseOps"):
@@ -112,10 +118,12 @@ def test_a_prefix_that_fails_is_said_once_for_each_pass(dialect: str) -> None:
     assert "before any pass was tried" in effect.message
 
 
+@pytest.mark.one_dialect
 def test_it_does_not_use_the_process_that_holds_traces(dialect: str) -> None:
     assert worker("trials") is not worker()
 
 
+@pytest.mark.one_dialect
 def test_last_pass_that_another_thread_takes_is_no_error(dialect: str) -> None:
     found = wb.explore(normed(dialect), ["FoldConstant"])
 

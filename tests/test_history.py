@@ -12,6 +12,8 @@ import workbench as wb
 from workbench.measurement.row import COLUMNS, workload_hash
 from workbench.measurement.store import VARIABLE, Store
 
+pytestmark = pytest.mark.one_dialect
+
 
 @pytest.fixture
 def path(tmp_path, monkeypatch):
@@ -37,7 +39,6 @@ def test_rows_come_back_as_they_were_measured(small, path):
     assert len(kept["samples"].iloc[0]) >= 10
 
 
-@pytest.mark.one_dialect
 def test_newest_last_and_of_every_workload_when_none_is_named(small, path):
     measured(small)
     other = wb.samples.load("mlp", layers=1, width=8)
@@ -85,7 +86,6 @@ def test_rows_are_on_the_disk_while_measure_goes_on(small, path):
     assert seen[-1] == 1
 
 
-@pytest.mark.one_dialect
 def test_the_hash_is_the_same_in_another_process_and_does_not_count_the_name(small):
     code = """
 import workbench as wb

@@ -59,6 +59,7 @@ def test_planted_kernel_is_named_and_later_kernels_inherit(dialect: str) -> None
         assert row.inherited is None or row.inherited.same
 
 
+@pytest.mark.one_dialect
 def test_another_operator_is_named(dialect: str) -> None:
     found = wb.kernel_errors(bare_stack(dialect, planted=True), reference=bare_stack(dialect))
     (wrong,) = found.wrong
@@ -72,6 +73,7 @@ def test_values_are_dropped_after_their_last_use(dialect: str) -> None:
     assert long.kept == short.kept <= 4
 
 
+@pytest.mark.one_dialect
 def test_result_as_table_and_text(dialect: str) -> None:
     found = planted(dialect)
     assert list(found.table.columns[:4]) == ["index", "kernel", "operators", "own"]
@@ -81,6 +83,7 @@ def test_result_as_table_and_text(dialect: str) -> None:
     assert "<table>" in found._repr_html_()
 
 
+@pytest.mark.one_dialect
 def test_errors_lie_over_the_graph(dialect: str) -> None:
     found = planted(dialect)
     values = found.overlay()
@@ -92,6 +95,7 @@ def test_errors_lie_over_the_graph(dialect: str) -> None:
         found.overlay("ovn")
 
 
+@pytest.mark.one_dialect
 def test_infinite_error_has_a_colour(dialect: str) -> None:
     found = wb.kernel_errors(stack(dialect, 2, planted=0, value=float("inf")), reference=stack(dialect, 2))
     assert found.wrong[0].own is not None
@@ -100,11 +104,13 @@ def test_infinite_error_has_a_colour(dialect: str) -> None:
     assert max({**values.nodes, **values.groups}.values()) == 1
 
 
+@pytest.mark.one_dialect
 def test_reference_with_other_inputs_is_refused(dialect: str) -> None:
     with pytest.raises(wb.WorkbenchError, match="give a reference with the same inputs"):
         wb.kernel_errors(stack(dialect), reference=stack(dialect, width=8))
 
 
+@pytest.mark.one_dialect
 def test_bad_input_is_refused_in_one_sentence(dialect: str) -> None:
     with pytest.raises(wb.WorkbenchError, match="takes a Workload"):
         wb.kernel_errors(stack(dialect), reference="model.onnx")  # pyright: ignore[reportArgumentType]

@@ -43,6 +43,7 @@ def test_damaged_json(dialect: str, tmp_path: Path) -> None:
     assert refused
 
 
+@pytest.mark.one_dialect
 def test_loading_twice_gives_the_same(dialect: str, tmp_path: Path) -> None:
     workload = small(dialect)
     text = saved(workload, tmp_path)
@@ -58,6 +59,7 @@ def test_types_that_double(dialect: str, facts: Facts) -> None:
         wb.load(facts.doubled(16))
 
 
+@pytest.mark.one_dialect
 def test_time_of_a_source_is_limited(dialect: str, facts: Facts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.pipeline.load.TEXT", Allowance(1.0, 10_000, 2 << 30, 1000))
     with pytest.raises(LoadError, match="TVM needs more than"):
@@ -100,6 +102,7 @@ def test_child_that_ends_is_named_in_the_error(dialect: str, tmp_path: Path, mon
     assert wb.load(text).graph.nodes
 
 
+@pytest.mark.one_dialect
 def test_graph_only_needs_no_child(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object, **__: object) -> None:
         raise AssertionError("a child was asked")
@@ -116,6 +119,7 @@ def test_errors_cross_processes() -> None:
     assert isinstance(from_data({"kind": "Unheard", "message": "m", "fields": {}}), WorkbenchError)
 
 
+@pytest.mark.one_dialect
 def test_cost_of_the_child(dialect: str, tell: Callable[[object], None]) -> None:
     text = small(dialect).text()
     assert wb.load(text).graph == readers.load(text).graph

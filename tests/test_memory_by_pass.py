@@ -47,6 +47,7 @@ def test_last_row_is_the_plan_of_the_whole_pipeline(trace, passes, drawn):
     assert set(rows["status"]) == {"counted"}
 
 
+@pytest.mark.one_dialect
 def test_pass_that_changes_nothing_is_not_counted_again(trace, monkeypatch):
     asked = []
     count = switches.count_config
@@ -55,6 +56,7 @@ def test_pass_that_changes_nothing_is_not_counted_again(trace, monkeypatch):
     assert len(asked) == 1 + sum(step.changed for step in trace.steps) < 1 + len(trace.steps)
 
 
+@pytest.mark.one_dialect
 def test_passes_that_are_off_have_no_row(passes, drawn):
     first, *others = wb.Pipeline.parse(passes)
     off = wb.Pipeline([replace(first, enabled=False), *others])
@@ -62,6 +64,7 @@ def test_passes_that_are_off_have_no_row(passes, drawn):
     assert list(drawn[0]["pass"]) == ["input", *(step.text for step in others)]
 
 
+@pytest.mark.one_dialect
 def test_state_without_a_count_is_a_note(trace, monkeypatch):
     count = switches.count_config
     last = [step.name for step in trace.steps if step.changed][-1]
@@ -77,6 +80,7 @@ def test_state_without_a_count_is_a_note(trace, monkeypatch):
     assert any(f"! {last}: failed: control flow cannot be planned" in text.get_text() for text in ax.texts)
 
 
+@pytest.mark.one_dialect
 def test_plot_has_the_peaks(trace):
     ax = Figure().subplots()
     assert peak_by_pass(trace, ax, quiet=True) is ax
@@ -86,6 +90,7 @@ def test_plot_has_the_peaks(trace):
     assert labels[-1] == "result"
 
 
+@pytest.mark.one_dialect
 def test_trace_of_a_file_is_refused(trace, tmp_path):
     opened = wb.Trace.open(trace.save(tmp_path / "t.wbtrace"))
     with pytest.raises(MeasureError, match="made in this session"):

@@ -111,6 +111,7 @@ def test_parameters_and_constants_are_apart(plan: MemoryPlan):
     assert plan.parameter_bytes + plan.constant_bytes == sum(tensor.bytes for tensor in apart)
 
 
+@pytest.mark.one_dialect
 def test_parameters_have_the_bytes_of_their_arrays(dialect: str):
     workload = wb.samples.load("mlp")
     given = sum(bytes_of(array).nbytes for array in workload.params.values())
@@ -126,6 +127,7 @@ def test_a_pipeline_is_planned(dialect: str):
     assert len(plan.steps) == wb.trace(workload, fusing).end.graph.kernel_count
 
 
+@pytest.mark.one_dialect
 def test_configs_in_each_form(dialect: str):
     workload = wb.samples.load("chain")
     plans = [wb.memory(workload, config=config) for config in (0, {"opt_level": 0}, wb.Config(opt_level=0))]
@@ -133,6 +135,7 @@ def test_configs_in_each_form(dialect: str):
     assert wb.memory(workload) == wb.memory(workload, config=3)
 
 
+@pytest.mark.one_dialect
 def test_wrong_configs(dialect: str):
     workload = wb.samples.load("chain")
     with pytest.raises(wb.WorkbenchError, match="FuseOpps"):
@@ -141,6 +144,7 @@ def test_wrong_configs(dialect: str):
         wb.memory(workload, config=2.5)  # pyright: ignore[reportArgumentType]  a mistake
 
 
+@pytest.mark.one_dialect
 def test_module_without_main(dialect: str, facts: Facts):
     loaded = wb.load(facts.steps, entry="first")
     assert len(wb.memory(loaded).steps) >= 1
@@ -148,6 +152,7 @@ def test_module_without_main(dialect: str, facts: Facts):
         wb.memory(wb.load(facts.steps))
 
 
+@pytest.mark.one_dialect
 def test_kernels_and_peak_are_asserted(dialect: str):
     plan = wb.memory(wb.samples.load("mlp"))
     wb.assert_kernels(plan, at_most=len(plan.steps), peak_bytes=plan.peak_bytes)

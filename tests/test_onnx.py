@@ -112,6 +112,7 @@ def test_an_opset_newer_than_the_converters_is_noted(dialect: str) -> None:
     assert "the model is in opset 99" in note
 
 
+@pytest.mark.one_dialect
 @pytest.mark.parametrize(
     ("shape", "said"), [((2, 2), ""), (("n", 2), ""), ((2, 7), "2 x 7"), (("n", 2, 1), "? x 2 x 1")]
 )
@@ -133,6 +134,7 @@ def test_open_dimensions_are_noted_and_fixed_by_inputs(dialect: str) -> None:
         assert fixed.graph == wb.load(dense(), name=fixed.name).graph
 
 
+@pytest.mark.one_dialect
 @pytest.mark.parametrize(
     ("inputs", "error", "words"),
     [
@@ -147,6 +149,7 @@ def test_inputs_that_do_not_fit_are_told(dialect: str, inputs: Any, error: type[
         wb.load(dense(), inputs=inputs)
 
 
+@pytest.mark.one_dialect
 @pytest.mark.parametrize(("shape", "words"), [((1, 8), "1 x 8"), ((1, 8, 16), "1 x 8 x 16")])
 def test_a_shape_that_the_file_contradicts_is_named(dialect: str, shape: tuple[int, ...], words: str) -> None:
     m = Onnx()
@@ -163,6 +166,7 @@ def test_a_program_of_another_shape_than_the_file_has_a_note(dialect: str) -> No
     assert made.notes == ["the file declares the input x as 4, and inputs= gives 8"]
 
 
+@pytest.mark.one_dialect
 def test_inputs_of_a_program_with_shapes_are_refused(dialect: str) -> None:
     with pytest.raises(wb.WorkbenchError, match="with shapes="):
         wb.load(wb.samples.load("mlp").text(), inputs={"x": (1, 8)})
@@ -204,6 +208,7 @@ def test_a_node_that_does_not_convert_is_named(dialect: str, capsys: pytest.Capt
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.one_dialect
 @pytest.mark.parametrize(
     "value",
     [
@@ -231,6 +236,7 @@ def test_malformed_metadata_of_nodes(dialect: str, value: str) -> None:
     assert not any("\x1b" in node.span + node.name for node in graph.nodes)
 
 
+@pytest.mark.one_dialect
 def test_control_characters_in_names_are_written_out(dialect: str) -> None:
     evil = "x\x1b]0;title\x07\u2028"
     model = dense("batch")
@@ -258,6 +264,7 @@ def test_what_todays_torch_says_of_scopes_becomes_layers(dialect: str) -> None:
     assert layers(wb.load(model).graph) == ["layer.0", "layer.1"]
 
 
+@pytest.mark.one_dialect
 @pytest.mark.parametrize("scopes", ["[", "['a', 3, 'b']", "7", "__import__('os')", "[]", "{[]: 1}", "{{}}"])
 def test_scopes_that_are_no_list_of_names_are_no_layers(dialect: str, scopes: str) -> None:
     model = dense()
@@ -266,6 +273,7 @@ def test_scopes_that_are_no_list_of_names_are_no_layers(dialect: str, scopes: st
     assert len(wb.load(model).graph.ops) == len(wb.load(dense()).graph.ops)
 
 
+@pytest.mark.one_dialect
 @pytest.mark.parametrize("damage", ["half", "text", "empty", "graphless"])
 def test_a_file_that_is_no_whole_model_is_a_load_error(damage: str, twelve: Path, tmp_path: Path, dialect: str) -> None:
     data = twelve.read_bytes()
@@ -278,6 +286,7 @@ def test_a_file_that_is_no_whole_model_is_a_load_error(damage: str, twelve: Path
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.one_dialect
 def test_weights_in_a_file_beside_it_are_read_or_missed_by_name(tmp_path: Path, dialect: str) -> None:
     path = tmp_path / "m.onnx"
     onnx.save(dense(), path, save_as_external_data=True, location="weights.bin", size_threshold=16)
@@ -316,6 +325,7 @@ def test_functions_of_a_model_are_inlined(dialect: str) -> None:
     assert [node.op.rpartition(".")[2] for node in graph.ops][-1] == "relu"
 
 
+@pytest.mark.one_dialect
 def test_functions_that_never_end_are_a_load_error(dialect: str) -> None:
     with pytest.raises(LoadError, match="calls itself"):
         wb.load(model_of(function("F0", "F1"), function("F1", "F0")))
@@ -323,6 +333,7 @@ def test_functions_that_never_end_are_a_load_error(dialect: str) -> None:
         wb.load(model_of(*(function(f"F{i}", *[f"F{i + 1}"] * 10) for i in range(9)), function("F9", "Relu")))
 
 
+@pytest.mark.one_dialect
 def test_names_that_are_not_utf8_are_a_load_error(tmp_path: Path, dialect: str) -> None:
     data = dense().SerializeToString()
     names = [node.name.encode() for node in dense().graph.node if len(node.name) > 3]
@@ -331,6 +342,7 @@ def test_names_that_are_not_utf8_are_a_load_error(tmp_path: Path, dialect: str) 
         wb.load(tmp_path / "m.onnx")
 
 
+@pytest.mark.one_dialect
 def test_long_names_do_not_make_long_messages(dialect: str) -> None:
     m = Onnx()
     model = m.model({"x": (FLOAT, [2])}, m.op("x" * 5000, "x"))
@@ -339,6 +351,7 @@ def test_long_names_do_not_make_long_messages(dialect: str) -> None:
     assert len(str(caught.value)) < 2000
 
 
+@pytest.mark.one_dialect
 def test_weights_outside_the_models_folder_are_not_read(tmp_path: Path, dialect: str) -> None:
     (tmp_path / "in").mkdir()
     path = tmp_path / "in" / "m.onnx"
@@ -354,12 +367,14 @@ def test_weights_outside_the_models_folder_are_not_read(tmp_path: Path, dialect:
         wb.load(path)
 
 
+@pytest.mark.one_dialect
 def test_without_onnx_the_message_names_the_extra(twelve: Path, dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(LoadError, match=r"pip install 'tvm-workbench\[onnx\]'"):
         readers.load(twelve)
 
 
+@pytest.mark.one_dialect
 def test_the_command_line_takes_onnx_files(
     twelve: Path, tmp_path: Path, dialect: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

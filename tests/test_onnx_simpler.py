@@ -42,6 +42,7 @@ def test_shapes_that_only_a_run_decides_are_noted(dialect):
     assert note.startswith("the input x leaves n open")
 
 
+@pytest.mark.one_dialect
 def test_unknown_shapes_without_onnxscript_are_noted(dialect, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxscript.optimizer", None)
     loaded = readers.load(halved())
@@ -62,12 +63,14 @@ def refusing(dialect, operator):
     return workload
 
 
+@pytest.mark.one_dialect
 def test_simplified_model_has_a_note_and_its_names(dialect):
     loaded = onnx_simpler.workload(refusing(dialect, "Concat"), padded(), "padded", None)
     assert loaded.notes[0].startswith("TVM cannot convert Concat (node '/x') as exported, so onnxscript simplified")
     assert outputs_like(padded(), loaded)
 
 
+@pytest.mark.one_dialect
 def test_model_as_given_is_not_changed(dialect):
     model = reshaped("n")
     before = model.SerializeToString()
@@ -92,6 +95,7 @@ def test_large_fillings_are_not_written_out(size, kept):
     assert ("ConstantOfShape" in [node.op_type for node in simple.graph.node]) is kept
 
 
+@pytest.mark.one_dialect
 def test_without_onnxscript_the_message_names_the_extra(dialect, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxscript.optimizer", None)
     with pytest.raises(

@@ -110,6 +110,7 @@ def test_a_bad_pass_object_is_a_step_too(w: wb.Workload, bad: Any) -> None:
     assert [step.status for step in trace.steps] == ["error", "changed"]
 
 
+@pytest.mark.one_dialect
 def test_an_interrupt_of_the_user_ends_the_trace(w: wb.Workload) -> None:
     with pytest.raises(KeyboardInterrupt):
         wb.trace(w, [interrupts])
@@ -145,12 +146,14 @@ def test_isolated_passes_make_the_same_modules(w: wb.Workload, passes: list[Any]
     assert ours.end.graph == theirs.end.graph
 
 
+@pytest.mark.one_dialect
 def test_a_function_of_the_notebook_takes_along_what_it_uses(w: wb.Workload) -> None:
     holder = [merged]
     trace = wb.trace(w, [lambda module: holder[0](module)], isolated=True)
     assert trace.steps[0].changed
 
 
+@pytest.mark.one_dialect
 def test_a_pass_object_cannot_be_isolated_and_the_error_says_what_can(w: wb.Workload) -> None:
     from workbench.dialects.registry import dialect as door
 
@@ -158,12 +161,14 @@ def test_a_pass_object_cannot_be_isolated_and_the_error_says_what_can(w: wb.Work
         wb.trace(w, [door(w.dialect).passes.make("EliminateCommonSubexpr", {})], isolated=True)
 
 
+@pytest.mark.one_dialect
 def test_an_isolated_pass_is_given_up_while_it_runs(w: wb.Workload) -> None:
     started = time.monotonic()
     with pytest.raises(Cancelled):
         Runner(w, 30.0).run(wb.Pipeline([loops]), cancelled=lambda: time.monotonic() > started + 0.5)
 
 
+@pytest.mark.one_dialect
 def test_an_edited_function_is_another_pass(w: wb.Workload) -> None:
     runner = Runner(w)
 

@@ -39,6 +39,7 @@ def test_a_waterfall_of_the_compilers_own_passes_ends_with_its_own_build(cast):
     assert "FoldConstant" in set(found["pass"])
 
 
+@pytest.mark.one_dialect
 def test_stages_that_counts_tell_apart_are_timed_and_the_rest_is_not(cast, dialect):
     found = wb.waterfall(cast, f"{MERGE},{MERGE}", budget=0.02, store=False)
     assert list(found["status"]) == ["ok", "ok", "counted"]
@@ -46,6 +47,7 @@ def test_stages_that_counts_tell_apart_are_timed_and_the_rest_is_not(cast, diale
     assert found["kernels"][1] == found["kernels"][2] < found["kernels"][0]
 
 
+@pytest.mark.one_dialect
 def test_a_stage_that_fails_is_a_row_with_its_reason(cast, dialect):
     dtype = next(info.options[0].name for info in wb.passes(dialect) if info.name == "ToMixedPrecision")
     found = wb.waterfall(cast, f"{MERGE},ToMixedPrecision{{{dtype}='nonsense'}}", timed=False)
@@ -69,6 +71,7 @@ def test_by_default_the_passes_that_change_something_are_left_out(cast):
     assert set(found["pass"]) - {"nothing"} == changed & set(found["pass"]) != set()
 
 
+@pytest.mark.one_dialect
 def test_a_race_against_itself_comes_first_and_each_has_an_interval_and_a_verdict(cast, passes):
     found = wb.ablate(cast, pipeline=passes, passes=[MERGE], budget=0.1)
     assert list(found["direction"]) == ["control", "without"]
@@ -78,6 +81,7 @@ def test_a_race_against_itself_comes_first_and_each_has_an_interval_and_a_verdic
     assert set(found["verdict"]) <= {"slower", "not slower", "can't tell"}
 
 
+@pytest.mark.one_dialect
 def test_a_wrong_answer_has_no_time(cast, passes, monkeypatch):
     def answered(workload, a, b, target, **how):
         checks = [{"same": "without" not in a.label}, {"same": True}]
@@ -91,12 +95,14 @@ def test_a_wrong_answer_has_no_time(cast, passes, monkeypatch):
     assert found["ratio"].isna().to_dict() == {"control": False, "without": True}
 
 
+@pytest.mark.one_dialect
 def test_a_config_keeps_what_else_it_says(cast):
     found = wb.waterfall(cast, wb.Config(opt_level=3, disabled=(MERGE,)), timed=False)
     assert MERGE not in set(found["pass"])
     assert found["kernels"].iloc[-1] == wb.count(cast, disabled=[MERGE]).calls
 
 
+@pytest.mark.one_dialect
 def test_an_unknown_pass_or_direction_is_answered_in_words(cast, passes):
     with pytest.raises(UnknownName, match="EliminateCommonSubexpr"):
         wb.ablate(cast, pipeline=passes, passes=["EliminateCommonSubexp"])
@@ -104,6 +110,7 @@ def test_an_unknown_pass_or_direction_is_answered_in_words(cast, passes):
         wb.ablate(cast, directions=["with"])
 
 
+@pytest.mark.one_dialect
 def test_a_cancelled_waterfall_has_the_rows_it_came_to(cast, passes):
     shares: set[float | None] = set()
     found = wb.waterfall(
@@ -112,6 +119,7 @@ def test_a_cancelled_waterfall_has_the_rows_it_came_to(cast, passes):
     assert list(found["pass"]) == ["input", MERGE]
 
 
+@pytest.mark.one_dialect
 def test_a_python_pass_has_no_text_to_build_from(cast):
     found = wb.waterfall(cast, wb.Pipeline([lambda module: module]), timed=False)
     assert "Python function" in found["message"].iloc[-1]

@@ -11,6 +11,7 @@ import workbench as wb
 from workbench.cli import main
 
 
+@pytest.mark.one_dialect
 def test_show_draws_a_paste_and_tells_what_was_assumed(
     dialect: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -21,6 +22,7 @@ def test_show_draws_a_paste_and_tells_what_was_assumed(
     assert "nn.softmax" in (tmp_path / "dump.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.one_dialect
 def test_show_compares_two_modules_of_one_paste(dialect: str, tmp_path: Path) -> None:
     dump = tmp_path / "dump.txt"
     dump.write_text(paste("adds"), encoding="utf-8")
@@ -30,6 +32,7 @@ def test_show_compares_two_modules_of_one_paste(dialect: str, tmp_path: Path) ->
     assert "nn.bias_add" in page
 
 
+@pytest.mark.one_dialect
 def test_show_names_the_place_of_what_cannot_be_read(
     dialect: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -39,6 +42,7 @@ def test_show_names_the_place_of_what_cannot_be_read(
     assert "line 3, column 31: expected `,`" in capsys.readouterr().err
 
 
+@pytest.mark.one_dialect
 def test_a_pair_out_of_a_paste_is_compared(dialect: str) -> None:
     view = wb.CompareView(*wb.load_all(paste("adds")))
     assert view.changes.added

@@ -71,6 +71,7 @@ def test_trace_repeats_the_edits(w: wb.Workload) -> None:
     assert dialect_of(w).frontend.same(small.trace.result, small.workload.module)
 
 
+@pytest.mark.one_dialect
 def test_two_searches_are_equal(w: wb.Workload) -> None:
     first, second = (wb.reduce(w, softmax_of_sum) for _ in range(2))
     assert (first.edits, first.probes, first.text) == (second.edits, second.probes, second.text)
@@ -79,6 +80,7 @@ def test_two_searches_are_equal(w: wb.Workload) -> None:
 MERGE = "EliminateCommonSubexpr"
 
 
+@pytest.mark.one_dialect
 def test_passes_that_the_symptom_does_not_need_are_left_out(w: wb.Workload) -> None:
     def merges(program: wb.Workload, config: wb.Config) -> bool:
         running = {step.name for step in Pipeline.parse(config.pipeline) if step.enabled}
@@ -91,11 +93,13 @@ def test_passes_that_the_symptom_does_not_need_are_left_out(w: wb.Workload) -> N
     assert "FoldConstant()" not in small.script
 
 
+@pytest.mark.one_dialect
 def test_symptom_that_needs_no_pass_has_an_empty_configuration(w: wb.Workload) -> None:
     for given in (f"FoldConstant,{MERGE}", 3):
         assert wb.reduce(w, has("softmax"), given).config == wb.Config(opt_level=0)
 
 
+@pytest.mark.one_dialect
 def test_settings_that_the_symptom_does_not_need_are_left_out(w: wb.Workload, dialect: str) -> None:
     depth, other = f"{dialect}.FuseOps.max_depth", f"{dialect}.fallback_device_type"
 
@@ -108,6 +112,7 @@ def test_settings_that_the_symptom_does_not_need_are_left_out(w: wb.Workload, di
     assert small.finding.answer == "yes"
 
 
+@pytest.mark.one_dialect
 def test_python_functions_that_the_symptom_does_not_need_are_left_out(w: wb.Workload) -> None:
     ran: list[str] = []
 
@@ -128,11 +133,13 @@ def test_python_functions_that_the_symptom_does_not_need_are_left_out(w: wb.Work
     assert small.config.pipeline == str(Pipeline([needed]))
 
 
+@pytest.mark.one_dialect
 def test_program_without_the_symptom_is_refused(w: wb.Workload) -> None:
     with pytest.raises(wb.WorkbenchError, match="does not show the symptom has_operators"):
         wb.reduce(w, has("conv2d"))
 
 
+@pytest.mark.one_dialect
 @pytest.mark.parametrize("ends", ["cancelled", "interrupted", "budget"])
 def test_ended_search_returns_the_smallest_program(w: wb.Workload, ends: str) -> None:
     asked: list[int] = []
@@ -163,6 +170,7 @@ def test_no_tensor_becomes_empty(w: wb.Workload) -> None:
     assert small.after.elements < 20
 
 
+@pytest.mark.one_dialect
 def test_result_is_shown_as_a_table(w: wb.Workload) -> None:
     small: Reduced = wb.reduce(w, has("softmax"))
     html = small._repr_html_()

@@ -132,11 +132,13 @@ def test_a_function_that_the_symptom_needs_stays(dialect: str) -> None:
     assert "functions=['f']" in small.edits
 
 
+@pytest.mark.one_dialect
 def test_two_searches_are_equal(dialect: str) -> None:
     first, second = (wb.reduce(typed(dialect), softmax_of_sum) for _ in range(2))
     assert (first.edits, first.probes, first.text) == (second.edits, second.probes, second.text)
 
 
+@pytest.mark.one_dialect
 def test_wrong_options_are_refused(dialect: str) -> None:
     def error(w: wb.Workload, step: PassStep) -> str:
         return wb.trace(w, Pipeline([step]), 0).steps[0].error

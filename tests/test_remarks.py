@@ -69,6 +69,7 @@ def test_a_build_that_lost_its_fusions(dialect: str, tmp_path: Path, capsys: pyt
     assert main(["remarks", "--diff", str(first), str(first)]) == 0
 
 
+@pytest.mark.one_dialect
 @pytest.mark.parametrize("name", breadth(["bert", "mlp"], "mlp"))
 def test_the_same_program_twice_loses_nothing(dialect: str, name: str) -> None:
     w = wb.samples.load(name, **SMALL[name])
@@ -103,6 +104,7 @@ def test_folded_weights_are_passed(dialect: str, facts: Facts) -> None:
     assert len({node for each in found for node in each.nodes}) == gone
 
 
+@pytest.mark.one_dialect
 def test_layers_of_the_first_graph_are_kept(dialect: str) -> None:
     w = wb.samples.load("bert", layers=2, hidden=32, seq=8, heads=2)
     found = wb.remarks(w).find("passed", "FuseOps")
@@ -110,6 +112,7 @@ def test_layers_of_the_first_graph_are_kept(dialect: str) -> None:
     assert len(layers) >= 2
 
 
+@pytest.mark.one_dialect
 def test_a_pipeline_and_a_trace_of_it_have_the_same_remarks(dialect: str) -> None:
     w = wb.samples.load("mlp")
     passes = door(dialect).passes.fusing()

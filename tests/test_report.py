@@ -11,6 +11,8 @@ import workbench as wb
 from workbench.errors import WorkbenchError
 from workbench.plots.report import Files
 
+pytestmark = pytest.mark.one_dialect
+
 HOSTILE = '<script>alert(1)</script>"&'
 
 
@@ -20,7 +22,6 @@ def cast():
     return wb.Workload(made.module, made.params, HOSTILE, made.dialect)
 
 
-@pytest.mark.one_dialect
 def test_a_report_is_one_page_with_its_numbers_beside_it(cast, dialect, tmp_path):
     path = wb.report(cast, [3], ["llvm", "cuda"], path=tmp_path / "card.html", budget=0.02)
     text = path.read_text(encoding="utf-8")

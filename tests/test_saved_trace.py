@@ -15,6 +15,8 @@ import workbench as wb
 from workbench.widgets.saved_page import to_json
 from workbench.widgets.stepper.trace_states import States
 
+pytestmark = pytest.mark.one_dialect
+
 
 @cache
 def built(dialect: str) -> wb.PassStepper:

@@ -91,6 +91,7 @@ def test_what_was_tuned_is_not_tuned_again(dialect: str, tuned: TunedSchedules) 
     )
 
 
+@pytest.mark.one_dialect
 def test_other_builds_take_the_schedules(dialect: str, tuned: TunedSchedules) -> None:
     row = wb.measure(workload(), [tuned.config], budget=0.05).iloc[0]
     assert row.status == "ok", row.message
@@ -134,6 +135,7 @@ def test_records_that_a_build_does_not_look_up_are_a_lint(dialect: str, faster: 
     assert row.status == "ok", row.message
 
 
+@pytest.mark.one_dialect
 def test_a_database_without_a_record_for_a_program_is_a_lint(dialect: str, faster: TunedSchedules) -> None:
     other = wb.samples.load("mlp", width=16)
     lints = wb.lint(other, config=faster.config)

@@ -43,6 +43,7 @@ def test_forms_of_cuda_build_the_same(w: wb.Workload) -> None:
         assert kind_of(found.target) == "cuda"
 
 
+@pytest.mark.one_dialect
 def test_object_keeps_what_it_was_given(dialect: str) -> None:
     assert target_text(objects("llvm")) == "llvm"
     assert target_text(objects('{"kind": "llvm", "mcpu": "core-avx2"}')) == "llvm -mcpu=core-avx2"
@@ -71,6 +72,7 @@ def test_refused_target_is_one_sentence(w: wb.Workload, bad: Any, words: str) ->
         assert "Stack trace" not in str(error.value)
 
 
+@pytest.mark.one_dialect
 def test_json_target_is_measured(w: wb.Workload) -> None:
     rows = wb.measure(w, [0], ['{"kind": "llvm"}', {"kind": "llvm", "mcpu": "core-avx2"}], budget=0.02)
     assert list(rows.status) == ["ok", "ok"]
@@ -81,6 +83,7 @@ def test_json_target_is_measured(w: wb.Workload) -> None:
         wb.measure(w, [0], [None])  # pyright: ignore[reportArgumentType]  a mistake of a user
 
 
+@pytest.mark.one_dialect
 def test_tuning_takes_a_json_target(w: wb.Workload) -> None:
     found = wb.tune(w, targets={"kind": "llvm"}, objective="kernels", trials=2, budget=60, check=False, race=0)
     assert found.targets == ("llvm",)

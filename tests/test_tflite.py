@@ -122,6 +122,7 @@ def test_an_operator_that_tvm_lacks_is_told(tmp_path: Path, dialect: str) -> Non
         wb.load(path)
 
 
+@pytest.mark.one_dialect
 @pytest.mark.parametrize("cut", [0, 6, 40, 200])
 def test_a_damaged_file_is_a_load_error(path: Path, cut: int, dialect: str) -> None:
     path.write_bytes(path.read_bytes()[:cut])
@@ -129,6 +130,7 @@ def test_a_damaged_file_is_a_load_error(path: Path, cut: int, dialect: str) -> N
         wb.load(path)
 
 
+@pytest.mark.one_dialect
 def test_without_tflite_the_message_names_the_extra(path: Path, dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tflite", None)
     with pytest.raises(LoadError, match=r"pip install 'tvm-workbench\[tflite\]'"):

@@ -57,6 +57,7 @@ def test_what_is_left_out_of_the_build_is_no_step(dialect: str) -> None:
     assert "FoldConstant" not in names
 
 
+@pytest.mark.one_dialect
 def test_a_locked_pass_is_refused_before_anything_is_built(dialect: str) -> None:
     w = wb.samples.load("mlp", dialect=dialect)
     locked = next(info.name for info in wb.passes(dialect) if info.locked)

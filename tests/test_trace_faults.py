@@ -14,6 +14,8 @@ import workbench as wb
 from workbench.errors import MeasureError, WorkerLost
 from workbench.worker.parent import worker
 
+pytestmark = pytest.mark.one_dialect
+
 # The file may not grow beyond what is given: the system then refuses the write, as a full disk does.
 SAVE_ON_A_FULL_DISK = """
 import resource, signal, sys
@@ -52,7 +54,6 @@ def test_a_child_killed_while_it_builds_is_an_error_and_the_next_build_works(dia
     assert wb.trace_build(w).steps
 
 
-@pytest.mark.one_dialect
 def test_what_a_killed_child_held_is_refused_and_what_was_looked_at_stays(dialect: str) -> None:
     t = wb.trace_build(small(dialect))
     changed = [step for step in t.steps if step.changed]
@@ -64,7 +65,6 @@ def test_what_a_killed_child_held_is_refused_and_what_was_looked_at_stays(dialec
     assert t.start.graph.nodes, "the notebook has the start itself"
 
 
-@pytest.mark.one_dialect
 def test_a_check_of_a_killed_child_says_what_it_could_not_run(dialect: str) -> None:
     t = wb.trace_build(small(dialect))
     place = next(place for place, step in enumerate(t.steps) if step.changed)

@@ -59,6 +59,7 @@ def evaluations(space, kernels, seed, begin=True):
     raise AssertionError("the optimum was never tried")
 
 
+@pytest.mark.one_dialect
 @pytest.mark.parametrize("seed", breadth(range(3), 0))
 def test_the_fewest_kernels_are_found_in_a_part_of_the_space(dialect, landscapes, seed):
     space, kernels = landscapes("parallel_cast", passes=5)
@@ -92,6 +93,7 @@ def test_counts_are_those_of_wb_count_and_the_best_is_built_and_checked(dialect)
     assert found.race is None
 
 
+@pytest.mark.one_dialect
 def test_equal_final_modules_are_built_once_and_a_log_is_gone_on_with(dialect, tmp_path, monkeypatch):
     workload = wb.samples.load("chain")
     levels = wb.Space(toggles=("FoldConstant",), opt_levels=(3, 2, 0))
@@ -122,6 +124,7 @@ def test_equal_fingerprints_mean_equal_code(dialect):
     assert look(workload, Config(options={deeper: True})).fingerprint != prints[0]
 
 
+@pytest.mark.one_dialect
 def test_what_is_illegal_fails_or_is_wrong_is_out_with_the_reason(dialect, monkeypatch):
     workload = wb.samples.load("mlp")
     locked = next(info.name for info in wb.passes(dialect) if info.locked)
@@ -137,6 +140,7 @@ def test_what_is_illegal_fails_or_is_wrong_is_out_with_the_reason(dialect, monke
     assert sum(run.failures.values()) == len(found.trials) - 1
 
 
+@pytest.mark.one_dialect
 def test_wrong_outputs_never_win(dialect, monkeypatch):
     from workbench.measurement.measure import measure as real
 
@@ -159,6 +163,7 @@ def test_wrong_outputs_never_win(dialect, monkeypatch):
     assert found.best.config == measured[-1]
 
 
+@pytest.mark.one_dialect
 def test_what_is_far_behind_in_kernels_and_bytes_is_not_built(dialect):
     workload = wb.samples.load("chain")
     depth = wb.Space(config={f"{dialect}.FuseOps.max_depth": (None, 1)})
@@ -183,6 +188,7 @@ def test_the_winner_is_given_back_as_a_workload_and_as_code(dialect, facts):
         assert "workbench" not in found.code()
 
 
+@pytest.mark.one_dialect
 def test_several_objectives_give_a_front_and_a_race_says_by_how_much(dialect):
     workload = wb.samples.load("chain")
     depth = wb.Space(config={f"{dialect}.FuseOps.max_depth": (1, None)})
@@ -201,6 +207,7 @@ def test_several_objectives_give_a_front_and_a_race_says_by_how_much(dialect):
     assert (raced.a, raced.b) == ("opt 3", found.best.config.label)
 
 
+@pytest.mark.one_dialect
 def test_a_target_without_a_device_is_tuned_by_its_counts(dialect):
     workload = wb.samples.load("chain")
     space = wb.Space(config={f"{dialect}.FuseOps.max_depth": (None, 1)})
@@ -239,6 +246,7 @@ def test_a_killed_run_is_gone_on_with(dialect, tmp_path):
     assert [trial.number for trial in run.run().trials] == list(range(kept + 3))
 
 
+@pytest.mark.one_dialect
 def test_arguments_that_make_no_sense_say_so(dialect):
     workload = wb.samples.load("chain")
     for wrong, said in (
@@ -251,6 +259,7 @@ def test_arguments_that_make_no_sense_say_so(dialect):
             wb.tune(workload, **wrong)
 
 
+@pytest.mark.one_dialect
 def test_cuts_and_forces_near_the_costly_boundaries(dialect):
     workload = wb.samples.load("attention")
     space = wb.Space.fusion(workload, most=6)

@@ -12,6 +12,8 @@ from workbench_widget.driving import MERGE, PIPELINE, run_code, statuses
 import workbench as wb
 from workbench.errors import UnknownName, WorkbenchError
 
+pytestmark = pytest.mark.one_dialect
+
 
 def test_it_opens_with_the_whole_pipeline_before_and_after(bench, cast):
     assert bench.state["error"] is None
