@@ -154,6 +154,8 @@ class _Walk:
         self.drawn = drawn
         self.once = once
         "identities of functions that are drawn by themselves, and not where they are called"
+        self.attrs: dict[int, dict[str, Any]] = {}
+        "attributes of a function or call, by its identity; they may be long, and are drawn many times"
         self.in_place_drawn: set[int] = set()
         self.copies = Copies()
         self.open: list[relax.Function] = []
@@ -180,8 +182,18 @@ class _Walk:
 
     def attributes(self, function: relax.Function) -> Mapping[str, Any]:
         """Return the attributes of the box of a function that is not drawn in place."""
-        attrs = function_attributes(function)
+        attrs = self.given(function)
         return {**attrs, **DRAWN_ONCE} if identity(function) in self.once and group_kind(attrs) != "function" else attrs
+
+    def given(self, expr: relax.Function | relax.Call) -> dict[str, Any]:
+        """Return the attributes that the program gives a function or a call."""
+        key = identity(expr)
+        if key not in self.attrs:
+            is_call = isinstance(expr, relax.Call)
+            self.attrs[key] = (
+                call_attributes(callee_name(expr.op), expr.attrs) if is_call else function_attributes(expr)
+            )
+        return self.attrs[key]
 
     def global_function(self, name: str, function: relax.Function) -> Iterator[Any]:
         attrs = self.attributes(function)
@@ -206,7 +218,7 @@ class _Walk:
 
     def in_place(self, function: relax.Function, name: str, arguments: list[int], env: _Env) -> Iterator[Any]:
         """Draw the body of a called function where it is called: its parameters are its arguments."""
-        attrs = function_attributes(function)
+        attrs = self.given(function)
         group = self.builder.group(group_kind(attrs), name, env.group, attrs)
         self.builder.takes(group, arguments)
         inner = _Env(group, env, identity(function) in self.in_place_drawn)
@@ -360,7 +372,7 @@ class _Walk:
         callee, type = call.op, type_of(call)
         sort, named = sort_of(callee), callee_name(callee)
         if sort == "op":
-            attrs = call_attributes(named, call.attrs)
+            attrs = self.given(call)
             if named not in CALLERS:
                 return self.add(env, "op", named, inputs, type, attrs=attrs, name=name)
             inner = call.args[0]

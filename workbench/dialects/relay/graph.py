@@ -153,6 +153,8 @@ class _Walk:
         self.copies = Copies()
         self.derived = 0
         self.origins: list[Expr] = []
+        self.plain: dict[Expr, dict[str, Any]] = {}
+        "attributes of a function or call, which may be long and drawn many times"
         self.homes = {expr: block for function in module.crossed for expr, block in homes(function).items()}
 
     def run(self) -> Graph:
@@ -181,7 +183,7 @@ class _Walk:
 
     def in_place(self, function: Expr, name: str, arguments: list[int], env: _Env) -> Iterator[Any]:
         """Draw the body of a called function where it is called: its parameters are its arguments."""
-        group = self.builder.group(group_kind(function.attrs), name, env.group, plain(function.attrs))
+        group = self.builder.group(group_kind(function.attrs), name, env.group, self.attrs(function))
         first = len(self.builder.nodes)
         self.builder.takes(group, arguments)
         inner = _Env(group, (function, 0), env, function in self.in_place_drawn)
@@ -211,7 +213,12 @@ class _Walk:
 
     def attributes(self, function: Expr) -> dict[str, Any]:
         """Return the attributes of the box of a function that is not drawn in place."""
-        return {**plain(function.attrs), **(DRAWN_ONCE if function in self.once else {})}
+        return {**self.attrs(function), **(DRAWN_ONCE if function in self.once else {})}
+
+    def attrs(self, expr: Expr) -> dict[str, Any]:
+        if expr not in self.plain:
+            self.plain[expr] = plain(expr.attrs)
+        return self.plain[expr]
 
     # -- values
 
@@ -328,10 +335,10 @@ class _Walk:
         callee = expr.args[0]
         if callee.kind == "op":
             pattern = self.pattern_of(callee.text, "?" in expr.type)
-            return self.add(env, "op", callee.text, inputs, expr, attrs=plain(expr.attrs), pattern=pattern)
+            return self.add(env, "op", callee.text, inputs, expr, attrs=self.attrs(expr), pattern=pattern)
         if callee.kind == "global":
-            return self.add(env, "call", f"@{callee.text}", inputs, expr, attrs=plain(expr.attrs))
-        return self.add(env, "call", callee.text or "call", inputs, expr, attrs=plain(expr.attrs))
+            return self.add(env, "call", f"@{callee.text}", inputs, expr, attrs=self.attrs(expr))
+        return self.add(env, "call", callee.text or "call", inputs, expr, attrs=self.attrs(expr))
 
     def add(self, env: _Env, kind: str, op: str, inputs: Any, expr: Expr, **fields: Any) -> int:
         if kind == "constant" and op in self.digests:
