@@ -11,7 +11,7 @@ from scripts_alone import run_alone
 
 import workbench as wb
 from workbench.dialects.registry import dialect_of
-from workbench.experiments.reduce.result import Reduced
+from workbench.experiments.reduce.run import Reduced
 from workbench.experiments.reduce.size import has_empty
 from workbench.pipeline.spec import Pipeline
 

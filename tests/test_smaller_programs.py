@@ -7,8 +7,7 @@ from small_samples import SMALL
 
 import workbench as wb
 from workbench.analysis.subprograms import operators
-from workbench.experiments.reduce.edits import fill, keep, replace, resize
-from workbench.experiments.reduce.operators import earlier
+from workbench.experiments.reduce.phases import earlier, fill, keep, replace_values, resize
 from workbench.experiments.reduce.size import is_filled
 from workbench.pipeline.spec import PassStep, Pipeline
 
@@ -48,7 +47,7 @@ def test_operators_that_are_apart_are_a_program(w: wb.Workload) -> None:
 def test_earlier_value_takes_the_place_of_an_operator(w: wb.Workload) -> None:
     pairs = [(node, other) for node in operators(w.graph) for other in list(earlier(w.graph, node))[:1]]
     for pair in pairs[:3]:
-        made = after(w, replace(w.graph, [pair]))
+        made = after(w, replace_values(w.graph, [pair]))
         assert len(made.graph.ops) < len(w.graph.ops)
         assert made.graph.nodes[made.graph.outputs[0]].type == w.graph.nodes[w.graph.outputs[0]].type
 

@@ -10,7 +10,7 @@ from scripts_alone import run_alone
 from tvm import relax
 
 import workbench as wb
-from workbench.experiments.reduce.result import Reduced
+from workbench.experiments.reduce.run import Reduced
 
 SHAPE = (1, 4, 4, 4)
 

@@ -13,7 +13,7 @@ from tvm import relay
 
 import workbench as wb
 from workbench.experiments import symptoms
-from workbench.experiments.reduce.result import Reduced
+from workbench.experiments.reduce.run import Reduced
 
 ROUNDING = "a float clipped and cast to int8"
 SIBLINGS = "a branch that needs the result of another"

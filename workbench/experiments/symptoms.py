@@ -21,7 +21,6 @@ from workbench.errors import (
     Untrusted,
     WorkbenchError,
     WorkerLost,
-    check_seconds,
 )
 from workbench.measurement.build_and_time import MeasureOptions, no_device, reference
 from workbench.measurement.race import Race, race
@@ -29,9 +28,7 @@ from workbench.measurement.row import CANCELLED, CRASHED, TIMEOUT
 from workbench.measurement.verdict import NOISE, RACED
 from workbench.pipeline.config import Config, check_config
 from workbench.pipeline.step import Step
-from workbench.target_text import TargetLike, target_text
-from workbench.worker.limits import TIMEOUT as SECONDS
-from workbench.worker.parent import JobOptions, Progress, never, silent, worker
+from workbench.worker.parent import worker
 
 Answer = Literal["yes", "no", "can't tell"]
 YES: Answer = "yes"
@@ -56,33 +53,12 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Limits:
-    """The limits of a probe."""
+class Limits(MeasureOptions):
+    """The limits of a probe: seconds and bytes of a build or a run."""
 
-    timeout: float = SECONDS
-    "seconds of a build, or of a run"
-    memory: int | None = None
-    "bytes that the child process may hold; None for nine tenths of the free memory"
-    seed: int = 0
-    "of the random inputs"
-    progress: Progress = silent
-    cancelled: Callable[[], bool] = never
-    target: str = "llvm"
     budget: float = 2.0
     "seconds of a race"
-
-    def __post_init__(self) -> None:
-        check_seconds(timeout=self.timeout, budget=self.budget)
-
-    @property
-    def of_a_job(self) -> JobOptions:
-        """Return the limits as `Worker.run` takes them."""
-        return {
-            "timeout": self.timeout,
-            "memory": self.memory,
-            "progress": self.progress,
-            "cancelled": self.cancelled,
-        }
+    target: str = "llvm"
 
 
 class Symptom(Protocol):
@@ -307,14 +283,9 @@ def _asked(given: Question | Symptom) -> Symptom:
     return Asked(given, getattr(given, "__name__", type(given).__name__))
 
 
-def limits_of(target: TargetLike, **given: Any) -> Limits:
-    """Return limits for a target in any of its forms."""
-    return Limits(target=target_text(target), **given)
-
-
 def _build_and_run(workload: Workload, config: Config, limits: Limits) -> None:
     """Build and run once; without a device for the target, only build."""
-    if no_device(workload, limits.target, MeasureOptions(**limits.of_a_job)):
+    if no_device(workload, limits.target, limits):
         _run("build", workload, config, limits)
     else:
         _run("check", workload, config, limits, seed=limits.seed, reference=None)

@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.experiments.bisect.changes import Change, Changes
-from workbench.experiments.bisect.fused_edges import FUSION, Cuttable, cuttable
-from workbench.experiments.bisect.probing import Probe
-from workbench.experiments.bisect.variants import Variant, variant_of
+from workbench.experiments.bisect.probing import FUSION, Cuttable, Probe, Variant
 from workbench.experiments.symptoms import UNKNOWN
 from workbench.graph.model import Edge, Graph
 from workbench.pipeline.build import trace_build
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
-from workbench.pipeline.step import Step
 from workbench.pipeline.trace import Trace
 from workbench.terminal import html_table, visible
 from workbench.wording import counted
@@ -82,7 +79,7 @@ class Culprit:
     @cached_property
     def graph(self) -> Graph:
         """The graph of `edges`: what FuseOps gets in a pipeline, or the workload's graph."""
-        fused = self._cuttable()
+        fused = Cuttable.of(self._variant, SECONDS)
         return self.workload.graph if fused is None else fused.graph
 
     @property
@@ -136,7 +133,12 @@ class Culprit:
             (checked,) = self.trace.check(self.step)
             if checked.first is not None:
                 return {"before": [checked.first.before], "after": [checked.first.after]}
-        return _changed(self.trace.steps[self.step])
+        found = self.trace.steps[self.step].diff
+        before = {*found.removed, *(b for b, _ in found.changed), *(b for many, _ in found.merged for b in many)}
+        after = {*found.added, *(a for _, a in found.changed), *(a for _, a in found.merged)}
+        before |= {b for b, _ in found.split}
+        after |= {a for _, many in found.split for a in many}
+        return {"before": sorted(before), "after": sorted(after)}
 
     @cached_property
     def broken(self) -> str:
@@ -170,17 +172,15 @@ class Culprit:
 
     @cached_property
     def _variant(self) -> Variant:
-        return variant_of(self.workload, self.changes, self._made)
-
-    def _cuttable(self) -> Cuttable | None:
-        return cuttable(self._variant, SECONDS)
+        return Variant.of(self.workload, self.changes, self._made)
 
     def _sentence(self) -> str:
         spent = f"{counted(len(self.probes), 'probe')} of {counted(len(self.changes.items), 'change')}"
+        last = self.probes[-1].finding.evidence if self.probes else ""
         if self.status == UNKNOWN:
-            return f"it is not known whether {self.symptom!r} shows: {self._last_evidence()} ({spent})"
+            return f"it is not known whether {self.symptom!r} shows: {last} ({spent})"
         if self.status == NOT_SHOWN:
-            return f"{self.symptom!r} does not show: {self._last_evidence()} ({spent})"
+            return f"{self.symptom!r} does not show: {last} ({spent})"
         if self.status == CANCELLED:
             return (
                 f"the search for {self.symptom!r} was cancelled ({spent}); wb.bisect(..., resume=this result) goes on"
@@ -188,27 +188,8 @@ class Culprit:
         where = f", where fusion goes from {self.boundary}" if self.edges else ""
         if self.status == ALWAYS:
             return f"{self.symptom!r} is not caused by a pass that can be switched off, it shows without all of them{where} ({spent})"
-        causes = [_together(each) for each in (self.guilty, *self.others)]
+        causes = [" with ".join(change.name for change in each) for each in (self.guilty, *self.others)]
         also = f"; without it, {' and then '.join(causes[1:])} does too" if self.others else ""
-        return f"{causes[0]} causes {self.symptom!r}{where}{also}: {self._evidence()} ({spent})"
-
-    def _evidence(self) -> str:
         shown = [probe for probe in self.probes if probe.made == self._made and not probe.cut and probe.shows]
-        return shown[-1].finding.evidence if shown else ""
-
-    def _last_evidence(self) -> str:
-        return self.probes[-1].finding.evidence if self.probes else ""
-
-
-def _together(changes: tuple[Change, ...]) -> str:
-    return " with ".join(change.name for change in changes)
-
-
-def _changed(step: Step) -> dict[str, list[int]]:
-    """Return the nodes that a step changed, on both sides."""
-    found = step.diff
-    before = {*found.removed, *(b for b, _ in found.changed), *(b for many, _ in found.merged for b in many)}
-    after = {*found.added, *(a for _, a in found.changed), *(a for _, a in found.merged)}
-    before |= {b for b, _ in found.split}
-    after |= {a for _, many in found.split for a in many}
-    return {"before": sorted(before), "after": sorted(after)}
+        evidence = shown[-1].finding.evidence if shown else ""
+        return f"{causes[0]} causes {self.symptom!r}{where}{also}: {evidence} ({spent})"

@@ -9,10 +9,9 @@ from typing import Any
 from workbench.dialects.base import Workload, workload_of
 from workbench.dialects.compiler.inputs import Inputs, with_inputs
 from workbench.errors import Cancelled, WorkbenchError
-from workbench.experiments.bisect.changes import Change, Changes, changes_of
+from workbench.experiments.bisect.changes import Change, changes_of
 from workbench.experiments.bisect.culprit import ALWAYS, CANCELLED, FOUND, NOT_SHOWN, Culprit
-from workbench.experiments.bisect.fused_edges import FUSION, cuttable, guilty_edges
-from workbench.experiments.bisect.probing import Probe, Prober
+from workbench.experiments.bisect.probing import FUSION, Cuttable, Prober, guilty_edges
 from workbench.experiments.ddmin import ddmin
 from workbench.experiments.symptoms import COMPARED, NO, UNKNOWN, Limits, Question, Symptom, symptom_of
 from workbench.pipeline.config import Config, check_config
@@ -89,7 +88,10 @@ def bisect(
     ('relax.FuseOps.max_depth=1',)
     """
     workload = with_inputs(workload_of(workload, "bisect"), inputs)
-    bad, pipeline = Config.of(config), _pipeline(config)
+    bad = Config.of(config)
+    # with its Python functions, if it was given as a pipeline
+    given = config.get("pipeline") if isinstance(config, Mapping) else config
+    pipeline = given if isinstance(given, Pipeline) else None
     good = None if reference is None else Config.of(reference)
     for each in (bad, *([good] if good else [])):
         check_config(workload, each)
@@ -97,19 +99,35 @@ def bisect(
     if good is None and asked.name in COMPARED:
         good = None if bad.pipeline else Config()
     changes = changes_of(workload, bad, good, pipeline)
-    _check(asked, changes, resume)
+    if not changes.items:
+        raise WorkbenchError(
+            f"{changes.bad.label} differs in nothing from {changes.good.label}; give another reference="
+        )
+    if asked.name == "slower" and any(slot.on is not None and slot.on.run is not None for slot in changes.slots):
+        raise WorkbenchError(
+            "a pipeline with Python functions cannot be raced, because another process builds it; give passes by their names"
+        )
+    if resume is not None and (resume.symptom, resume.changes.items) != (asked.name, changes.items):
+        raise WorkbenchError("resume= is the result of another search; give it the same symptom and configurations")
     with showing_progress(progress, f"Bisecting {workload.name}") as report:
-        limits = Limits(timeout, memory, seed, report, cancelled, target_text(target), budget)
+        limits = Limits(
+            timeout=timeout,
+            memory=memory,
+            seed=seed,
+            progress=report,
+            cancelled=cancelled,
+            target=target_text(target),
+            budget=budget,
+        )
         prober = Prober(workload, changes, asked, limits, resume.probes if resume else ())
-        return _Search(prober, asked, edges).run()
+        return _Search(prober, edges).run()
 
 
 class _Search:
     """The questions of a bisection, in order."""
 
-    def __init__(self, prober: Prober, symptom: Symptom, edges: bool) -> None:
-        self.prober, self.symptom, self.edges = prober, symptom, edges
-        self.changes = prober.changes
+    def __init__(self, prober: Prober, edges: bool) -> None:
+        self.prober, self.changes, self.edges = prober, prober.changes, edges
         self.notes: list[str] = []
 
     def run(self) -> Culprit:
@@ -124,7 +142,7 @@ class _Search:
             last = self.prober.probes[-1].finding
             # a race that cannot tell has shown nothing
             return self._result(UNKNOWN if last.answer == UNKNOWN and not last.again else NOT_SHOWN)
-        nothing = self.prober.ask(self.prober.variant(()))
+        nothing = self.prober.ask(())
         if nothing.shows:
             return self._with_edges(self._result(ALWAYS, ()))
         if nothing.finding.answer == UNKNOWN:
@@ -133,45 +151,39 @@ class _Search:
         if not self._is_confirmed(made):
             self.notes.append("a second race did not confirm what the search found, so nothing is accused")
             return self._result(NOT_SHOWN)
-        others, good = self._others(made)
-        return self._with_edges(replace(self._result(FOUND, made), others=others, good=good))
+        others: list[tuple[Change, ...]] = []
+        left = self._without(everything, made)
+        while left and self._is_confirmed(left):
+            found = ddmin(left, self.prober.shows)
+            others.append(tuple(self.changes.items[place] for place in found))
+            left = self._without(left, found)
+        good = self.changes.config(left) if self._is_gone(left) else None
+        return self._with_edges(replace(self._result(FOUND, made), others=tuple(others), good=good))
 
     def _is_confirmed(self, made: tuple[int, ...]) -> bool:
         """Return whether the symptom shows; twice, if a race answers: one in twenty races is wrong by chance."""
         variant = self.prober.variant(made)
         if not self.prober.ask(variant).shows:
             return False
-        return self.symptom.name != "slower" or self.prober.ask_again(variant).shows
-
-    def _others(self, made: tuple[int, ...]) -> tuple[tuple[tuple[Change, ...], ...], Config | None]:
-        """Return further causes, and the configuration without any cause, if the symptom does not show in it."""
-        others: list[tuple[Change, ...]] = []
-        left = self._without(self.changes.all, made)
-        while left and self._is_confirmed(left):
-            found = ddmin(left, self.prober.shows)
-            others.append(tuple(self.changes.items[place] for place in found))
-            left = self._without(left, found)
-        is_good = self._answer(left).finding.answer == NO
-        return tuple(others), self.changes.config(left) if is_good else None
+        return self.prober.symptom.name != "slower" or self.prober.ask_again(variant).shows
 
     def _without(self, left: tuple[int, ...], made: tuple[int, ...]) -> tuple[int, ...]:
         """Return the changes without the guilty one, if the symptom is gone then, else without all of these."""
         one_less = (tuple(each for each in left if each != place) for place in made)
-        gone = next((some for some in one_less if self._answer(some).finding.answer == NO), None)
-        return gone or tuple(each for each in left if each not in made)
+        return next(filter(self._is_gone, one_less), None) or tuple(each for each in left if each not in made)
 
-    def _answer(self, made: tuple[int, ...]) -> Probe:
-        return self.prober.ask(self.prober.variant(made))
+    def _is_gone(self, made: tuple[int, ...]) -> bool:
+        return self.prober.ask(made).finding.answer == NO
 
     def _with_edges(self, found: Culprit) -> Culprit:
         """Return the result with the edges whose fusion the symptom needs."""
         fusion = any(each.kind == "opt level" or each.name.startswith(FUSION) for each in found.guilty)
         # without a pipeline, cuts are made in the program: the reference of a race would have them too
-        in_program = not self.changes.slots
-        if not self.edges or not (fusion or not found.guilty) or (in_program and self.symptom.name == "slower"):
+        is_raced = not self.changes.slots and self.prober.symptom.name == "slower"
+        if not self.edges or is_raced or (found.guilty and not fusion):
             return found
         made = tuple(self.changes.items.index(change) for change in found.guilty)
-        fused = cuttable(self.prober.variant(made), self.prober.limits.timeout)
+        fused = Cuttable.of(self.prober.variant(made), self.prober.limits.timeout)
         if fused is None:
             return found
         edges = guilty_edges(self.prober, fused)
@@ -181,7 +193,7 @@ class _Search:
         prober = self.prober
         return Culprit(
             prober.workload,
-            self.symptom.name,
+            prober.symptom.name,
             prober.limits.target,
             status,
             self.changes,
@@ -190,29 +202,3 @@ class _Search:
             config=None if made is None else self.changes.config(made),
             notes=tuple(self.notes),
         )
-
-
-def _pipeline(config: Any) -> Pipeline | None:
-    """Return the pipeline of a configuration, with its Python functions, if it was given as one."""
-    given = config.get("pipeline") if isinstance(config, Mapping) else config
-    return given if isinstance(given, Pipeline) else None
-
-
-def _check(symptom: Symptom, changes: Changes, resume: Culprit | None) -> None:
-    """Refuse a search that cannot be made.
-
-    Raises
-    ------
-    WorkbenchError
-        There is nothing to search, a race would need a Python function in another process, or `resume` is of another search.
-    """
-    if not changes.items:
-        raise WorkbenchError(
-            f"{changes.bad.label} differs in nothing from {changes.good.label}; give another reference="
-        )
-    if symptom.name == "slower" and any(slot.on is not None and slot.on.run is not None for slot in changes.slots):
-        raise WorkbenchError(
-            "a pipeline with Python functions cannot be raced, because another process builds it; give passes by their names"
-        )
-    if resume is not None and (resume.symptom, resume.changes.items) != (symptom.name, changes.items):
-        raise WorkbenchError("resume= is the result of another search; give it the same symptom and configurations")

@@ -1,7 +1,5 @@
-"""`wb.reduce`: the smallest program that still shows a symptom.
+"""`wb.reduce`: a small program that shows the symptom of a large one.
 
-`run.py` has the function and the order of its phases. A phase (`operators.py`, `values.py`) offers edits, each one pass of ours, to
-the search (`search.py`), which makes the program in the child process, probes it, and keeps it if it is smaller (`size.py`) and
-shows the same symptom. `configuration.py` leaves out passes and options at the end. `result.py` has the result, `script.py` the
-Python for an issue report.
+`run.py` has `wb.reduce`, its result and the order of the phases, which are in `phases.py`. A phase offers edits to the `search.py`, which
+makes the program in the child process, probes it and keeps it or not. `size.py` compares two programs, `script.py` writes one for an issue.
 """

@@ -3,26 +3,105 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf
+from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Workload, workload_of
 from workbench.dialects.registry import dialect_of
 from workbench.errors import Cancelled, WorkbenchError, check_seconds
-from workbench.experiments.reduce.configuration import shrink_configuration
-from workbench.experiments.reduce.operators import halve, inline_each_function, inline_functions, remove_operators
-from workbench.experiments.reduce.result import Reduced
-from workbench.experiments.reduce.search import Search, probe
-from workbench.experiments.reduce.size import size_of
-from workbench.experiments.reduce.values import free_each_parameter, free_parameters, simplify_types, simplify_values
-from workbench.experiments.symptoms import UNKNOWN, YES, Question, Symptom, limits_of, symptom_of
+from workbench.experiments.reduce import phases
+from workbench.experiments.reduce.script import script
+from workbench.experiments.reduce.search import Search, Shrink, probe
+from workbench.experiments.reduce.size import Size, size_of
+from workbench.experiments.symptoms import UNKNOWN, YES, Finding, Limits, Question, Symptom, symptom_of
 from workbench.pipeline.config import Config, check_config
+from workbench.pipeline.run import trace
 from workbench.pipeline.spec import Pipeline
-from workbench.target_text import TargetLike
+from workbench.target_text import TargetLike, target_text
+from workbench.terminal import html_table, visible
+from workbench.wording import counted
 from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never
 from workbench.worker.progress import showing_progress
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from workbench.pipeline.trace import Trace
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """A small program that shows the symptom of a large one, and the steps from one to the other."""
+
+    workload: Workload
+    "the small program"
+    original: Workload = field(repr=False)
+    config: Config
+    "the smallest configuration under which the small program shows the symptom"
+    given: Config
+    "the configuration that the search began with"
+    symptom: Symptom
+    finding: Finding
+    "the evidence of the small program's symptom"
+    steps: tuple[Shrink, ...] = field(repr=False)
+    "the edits that were kept, each with the program after it"
+    before: Size
+    after: Size
+    probes: int
+    "programs that were built and asked for the symptom, the original too"
+    refused: int
+    "edits that made no program: a pass or the type inference refused them"
+    seconds: float
+    complete: bool
+    "whether the search tried all edits; False if it was cancelled or its time was over"
+    limits: Limits = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        """The small program as TVM prints it."""
+        return self.workload.text()
+
+    @property
+    def edits(self) -> str:
+        """The text of the Pipeline that makes the small program of the original."""
+        return str(Pipeline(step.edit for step in self.steps if step.edit is not None))
+
+    @cached_property
+    def trace(self) -> Trace:
+        """The edits as a Trace of the original, for PassStepper; changes of parameters' values are not steps of it."""
+        return trace(self.original, self.edits, 0)
+
+    @cached_property
+    def script(self) -> str:
+        """Python for an issue report: it needs TVM and numpy, makes the small program, and shows the symptom."""
+        return script(self.workload, self.config, self.symptom, self.finding, self.limits)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row for each edit that was kept, the original first: `edit`, `operators`, `elements`, `evidence`."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self._rows()))
+
+    def _rows(self) -> Iterator[dict[str, object]]:
+        yield {"edit": "", "operators": self.before.operators, "elements": self.before.elements, "evidence": ""}
+        for step in self.steps:
+            size = {"operators": step.after.operators, "elements": step.after.elements}
+            yield {"edit": step.said, **size, "evidence": step.finding.evidence}
+
+    def __str__(self) -> str:
+        sizes = f"{counted(self.before.operators, 'operator')} reduced to {self.after.operators:,}"
+        cost = f"{counted(self.probes, 'probe')} in {self.seconds:.0f} s"
+        end = "" if self.complete else "; the search was ended early"
+        return visible(f"{self.symptom.name}: {sizes} with {cost}{end}: {self.finding.evidence}")
+
+    def _repr_html_(self) -> str:
+        return html_table(str(self), self._rows())
 
 
 def reduce(
@@ -78,12 +157,23 @@ def reduce(
     """
     check_seconds(budget=budget)
     workload = workload_of(workload, "reduce")
-    chosen, pipeline = Config.of(config), _functions(config)
+    chosen = Config.of(config)
+    # Python functions and Pass objects of a pipeline run in this process
+    given = config.get("pipeline") if isinstance(config, Mapping) else config
+    has_functions = isinstance(given, Pipeline) and any(step.enabled and step.run for step in given)
+    pipeline = given if isinstance(given, Pipeline) and has_functions else None
     check_config(workload, chosen)
     asked = symptom_of(symptom, workload, chosen, None if reference is None else Config.of(reference))
     started = time.monotonic()
     with showing_progress(progress, f"Reducing {workload.name}") as report:
-        limits = limits_of(target, timeout=timeout, memory=memory, seed=seed, progress=report, cancelled=cancelled)
+        limits = Limits(
+            timeout=timeout,
+            memory=memory,
+            seed=seed,
+            progress=report,
+            cancelled=cancelled,
+            target=target_text(target),
+        )
         first = probe(asked, workload, chosen, pipeline, limits)
         if first.answer != YES:
             said = "it is not known whether it shows" if first.answer == UNKNOWN else "it does not show"
@@ -92,52 +182,42 @@ def reduce(
             )
         search = Search(workload, chosen, pipeline, asked, limits, first, started + budget)
         complete = _run(search)
-    return _result(search, workload, chosen, complete, time.monotonic() - started)
-
-
-def _functions(config: object) -> Pipeline | None:
-    """Return the pipeline of a configuration if it was given as one and holds Python functions or Pass objects."""
-    given = config.get("pipeline") if isinstance(config, Mapping) else config
-    return given if isinstance(given, Pipeline) and any(step.enabled and step.run for step in given) else None
+    last = search.workload
+    if search.steps:
+        # parameters become TVM's tensors again
+        last = dialect_of(last).frontend.load(last.module, last.params, last.name) or last
+        last.trusted, last.shapes = workload.trusted, workload.shapes
+    return Reduced(
+        workload=last,
+        original=workload,
+        config=search.config,
+        given=chosen,
+        symptom=search.symptom,
+        finding=search.found,
+        steps=tuple(search.steps),
+        before=search.steps[0].before if search.steps else size_of(workload),
+        after=search.size,
+        probes=search.probes,
+        refused=search.refused,
+        seconds=time.monotonic() - started,
+        complete=complete,
+        limits=search.limits,
+    )
 
 
 def _run(search: Search) -> bool:
     """Run the phases, those that make a probe faster first; return False if they were ended early."""
     with suppress(Cancelled, KeyboardInterrupt):
-        free_parameters(search)
-        inline_functions(search)
-        halve(search)
-        free_each_parameter(search)
-        remove_operators(search)
-        inline_each_function(search)
-        if simplify_types(search):
+        phases.free_parameters(search)
+        phases.inline_functions(search)
+        phases.halve(search)
+        phases.free_each_parameter(search)
+        phases.remove_operators(search)
+        phases.inline_each_function(search)
+        if phases.simplify_types(search):
             # a cast between equal types is not needed anymore
-            remove_operators(search)
-        simplify_values(search)
-        shrink_configuration(search)
+            phases.remove_operators(search)
+        phases.simplify_values(search)
+        phases.shrink_configuration(search)
         return True
     return False
-
-
-def _result(search: Search, original: Workload, given: Config, complete: bool, seconds: float) -> Reduced:
-    last = search.workload
-    if search.steps:
-        # parameters become TVM's tensors again
-        last = dialect_of(last).frontend.load(last.module, last.params, last.name) or last
-        last.trusted, last.shapes = original.trusted, original.shapes
-    return Reduced(
-        workload=last,
-        original=original,
-        config=search.config,
-        given=given,
-        symptom=search.symptom,
-        finding=search.found,
-        steps=tuple(search.steps),
-        before=search.steps[0].before if search.steps else size_of(original),
-        after=search.size,
-        probes=search.probes,
-        refused=search.refused,
-        seconds=seconds,
-        complete=complete,
-        limits=search.limits,
-    )

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
+from workbench.analysis.tensors import Tensor, tensor
 from workbench.dialects.base import Workload
 from workbench.errors import Cancelled, WorkerLost
-from workbench.experiments.reduce.parameters import fitted
 from workbench.experiments.reduce.size import Size, has_empty, size_of
 from workbench.experiments.symptoms import YES, Finding, Limits, Symptom, of_failed_pass, of_origin
 from workbench.graph.model import Graph
@@ -170,3 +172,20 @@ def probe(symptom: Symptom, workload: Workload, config: Config, pipeline: Pipeli
 def _key(workload: Workload) -> tuple[str, ...]:
     """Return a key that two equal programs share, values of constants included."""
     return (workload.graph.to_json(), *sorted(workload.params))
+
+
+def fitted(workload: Workload, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the inputs of a program that have some, each cut and converted to the type of its input."""
+    types = {node.op: tensor(node.type) for node in workload.graph.nodes if node.kind == "param"}
+    return {name: cut for name, value in params.items() if (cut := _cut(value, types.get(name))) is not None}
+
+
+def _cut(value: Any, kind: Tensor | None) -> Any:
+    """Return the first elements along each dimension, of the data type; None if the value does not have enough of them."""
+    if kind is None or (tuple(value.shape), str(value.dtype)) == (kind.shape, kind.dtype):
+        return value if kind else None
+    fits = len(value.shape) == len(kind.shape) and all(
+        isinstance(d, int) and d <= have for d, have in zip(kind.shape, value.shape, strict=True)
+    )
+    array = value if isinstance(value, np.ndarray) else value.numpy()
+    return array[tuple(slice(d) for d in kind.shape)].astype(kind.dtype, copy=False) if fits else None
