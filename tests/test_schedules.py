@@ -22,8 +22,7 @@ from workbench.dialects.registry import dialect_of
 from workbench.dialects.scheduling import RECORDS
 from workbench.errors import MeasureError, StoreError, UnknownName, WorkbenchError
 from workbench.experiments.schedules.result import TunedSchedules
-from workbench.experiments.schedules.run import ScheduleRun
-from workbench.experiments.schedules.search import PAUSED, ROLE
+from workbench.experiments.schedules.run import PAUSED, ROLE, ScheduleRun
 from workbench.worker.parent import worker
 
 TRIALS = 3

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
+from workbench.experiments.schedules.tasks import Task
 from workbench.graph.model import Graph
 from workbench.measurement.race import Race
 from workbench.pipeline.build import build_code
@@ -23,45 +25,6 @@ COST_MODELS = {
     "random": "none: candidates are drawn at random; with an xgboost that this TVM can use, a model chooses them",
 }
 "cost model -> its description"
-
-
-@dataclass(frozen=True)
-class Task:
-    """One compiled function whose schedule can be tuned; equal kernels are one task."""
-
-    function: str
-    "its name in the tuned build"
-    key: str
-    "a hash of its computation, equal for the same kernel in other models"
-    calls: tuple[int, ...]
-    "indexes in `rows` of its calls"
-    nodes: tuple[int, ...]
-    "ids in `graph`"
-    op: str
-    "its dominant operator"
-    share: float | None
-    "part of the kernels' time before; None where the build before has no such kernel"
-    before_us: float | None
-    "time of all its calls, before and after"
-    after_us: float | None = None
-    trials: int = 0
-    "candidates tried in this run"
-    known: int = 0
-    "candidates tried in earlier runs"
-    best_us: float | None = None
-    "time of one call of the best candidate of all runs, measured alone"
-    plain_us: float | None = None
-    "time of the kernel without a schedule, tried like a candidate; None if an earlier run tried it, or on a GPU"
-    status: str = "not selected"
-    "`tuned`, `known` (enough trials in earlier runs), `not selected`, or the failure"
-    message: str = ""
-    failures: Mapping[str, int] = field(default_factory=dict, hash=False)
-    "reason -> number of candidates that failed for it"
-
-    @property
-    def weight(self) -> int:
-        """The number of calls in one run."""
-        return len(self.calls)
 
 
 @dataclass(frozen=True)
@@ -132,11 +95,10 @@ class TunedSchedules:
     @property
     def failures(self) -> dict[str, int]:
         """Reason -> number of candidates that failed for it, for all kernels, the most frequent first."""
-        found: dict[str, int] = {}
+        found: Counter[str] = Counter()
         for task in self.tasks:
-            for reason, number in task.failures.items():
-                found[reason] = found.get(reason, 0) + number
-        return dict(sorted(found.items(), key=lambda item: -item[1]))
+            found.update(task.failures)
+        return dict(found.most_common())
 
     @property
     def table(self) -> pd.DataFrame:

@@ -2,53 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload, workload_of
 from workbench.dialects.kernel_search import best_cost_model
-from workbench.errors import WorkbenchError
+from workbench.errors import MeasureError, NoDevice, StoreError, WorkbenchError, WorkerLost, check_seconds
 from workbench.experiments.engine import RECENT, BackgroundRun
-from workbench.experiments.schedules.result import Task, TunedSchedules
-from workbench.experiments.schedules.search import ScheduleRequest, ScheduleSearch, Trial
+from workbench.experiments.schedules.database import begun, folder_for
+from workbench.experiments.schedules.result import TunedSchedules
+from workbench.experiments.schedules.tasks import Task, Trial, selected, tasks_of, with_times
 from workbench.experiments.tuning.trial import Best
-from workbench.measurement.row import CANCELLED, OK
+from workbench.measurement.build_and_time import MeasureOptions, no_device
+from workbench.measurement.machine import conditions
+from workbench.measurement.measure import measure_one
+from workbench.measurement.race import race
+from workbench.measurement.row import CANCELLED, CRASHED, OK, OUT_OF_MEMORY, TIMEOUT, status_of
 from workbench.pipeline.config import Config
 from workbench.target_text import TargetLike, target_text
+from workbench.temporary import new_folder
 from workbench.terminal import html_table, visible
 from workbench.wording import counted
-from workbench.worker.limits import TIMEOUT
-from workbench.worker.parent import Progress, never, silent
+from workbench.worker.host import allowed
+from workbench.worker.limits import TIMEOUT as SECONDS
+from workbench.worker.parent import Progress, never, silent, worker
 from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
     import pandas as pd
 
+ROLE = "tuning"
+"role of the child process in which schedules are searched"
+PAUSED = "Waiting to be resumed"
+"the step of a paused run as soon as no candidate is under way"
+
+
+@dataclass(frozen=True)
+class ScheduleRequest:
+    """The search of one run."""
+
+    workload: Workload
+    base: Config
+    target: str
+    kernels: Iterable[Any] | None
+    "as `tasks.selected` takes them"
+    trials: int
+    "for each kernel, including earlier runs"
+    cost_model: str
+    folder: str | Path | None = None
+    budget: float = 4.0
+    "seconds of the race at the end"
+    seed: int = 0
+    limits: dict[str, Any] = field(default_factory=dict)
+    "timeout, memory and cancelled of each job"
+
+    def __post_init__(self) -> None:
+        check_seconds(budget=self.budget)
+
 
 class ScheduleRun(BackgroundRun[TunedSchedules]):
-    """One search, in this thread (`run`) or in its own (`start`); any thread may call the other methods."""
+    """One search, in this thread (`run`) or in its own (`start`); any thread may call the other methods.
+
+    Each kernel's candidates are tried one at a time in a child process, then the model is measured and raced.
+    """
 
     def __init__(self, request: ScheduleRequest) -> None:
         super().__init__()
         self.workload, self.base = request.workload, request.base
-        self._search = ScheduleSearch(request, self._control, self._at)
+        self.target = request.target
+        "the target, as TVM resolved it once the model was built"
+        self._request = request
+        cancelled = request.limits["cancelled"]
+        self._limits = {
+            **request.limits,
+            "progress": lambda what, _part: self._at(what),
+            "cancelled": lambda: self._control.stopped() or cancelled(),
+        }
+        self._lock = threading.Lock()
+        self._tasks: tuple[Task, ...] = ()
+        self._chosen: set[str] = set()
+        self._trials: list[Trial] = []
         self._found: TunedSchedules | None = None
-
-    @property
-    def target(self) -> str:
-        """The target, as TVM resolved it once the model was built."""
-        return self._search.target
 
     @property
     def tasks(self) -> tuple[Task, ...]:
         """The kernels and their results so far, the costliest first; none before they are known."""
-        return self._search.tasks
+        with self._lock:
+            return self._tasks
 
     @property
     def trials(self) -> tuple[Trial, ...]:
         """The candidates of this run so far."""
-        return self._search.trials
+        with self._lock:
+            return tuple(self._trials)
 
     def trials_of(self, function: str) -> tuple[Trial, ...]:
         """Return the candidates of one kernel."""
@@ -89,11 +140,13 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
     @property
     def failures(self) -> dict[str, int]:
         """Reason -> number of candidates that failed for it, the most frequent first."""
-        found: dict[str, int] = {}
-        for trial in self.trials:
-            if trial.us is None:
-                found[trial.reason] = found.get(trial.reason, 0) + 1
-        return dict(sorted(found.items(), key=lambda item: -item[1]))
+        return dict(Counter(trial.reason for trial in self.trials if trial.us is None).most_common())
+
+    @property
+    def waiting(self) -> int:
+        """The number of candidates that are not tried yet."""
+        open = (task for task in self.tasks if task.function in self._chosen and task.status == "not selected")
+        return sum(max(0, self._request.trials - task.known - task.trials) for task in open)
 
     @property
     def left(self) -> float | None:
@@ -103,13 +156,13 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
         recent = self.trials[-RECENT:]
         if not recent:
             return None
-        return self._search.waiting * sum(trial.seconds for trial in recent) / len(recent)
+        return self.waiting * sum(trial.seconds for trial in recent) / len(recent)
 
     @property
     def spent(self) -> float:
         """The part of the candidates that was tried, from 0 to 1."""
         made = len(self.trials)
-        return made / (made + self._search.waiting) if made else 0.0
+        return made / (made + self.waiting) if made else 0.0
 
     @property
     def table(self) -> pd.DataFrame:
@@ -142,8 +195,131 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
         return self._found
 
     def _work(self) -> bool:
-        self._found = self._search.run()
+        request = self._request
+        missing = no_device(request.workload, self.target, MeasureOptions(**self._limits))
+        if missing:
+            raise NoDevice(missing)
+        before = self._measured(request.base)
+        about = {**conditions(request.workload.dialect), "target": before["target"]}
+        kept = folder_for(about) if request.folder is None else Path(request.folder)
+        folder = new_folder() if kept is None else kept
+        begun(folder, about)
+        self.target = before["target"]
+        answer = self._job("tasks", folder)
+        tasks = tasks_of(answer, before["per_kernel"])
+        self._chosen = selected(tasks, request.kernels, request.workload, len(answer["graph"]["nodes"]))
+        self._tasks = tasks
+        for task in tasks:
+            self._publish(self._tune(task, folder))
+        found = TunedSchedules(
+            request.workload,
+            request.base,
+            self.target,
+            folder,
+            self.tasks,
+            tuple(answer["calls"]),
+            answer["graph"],
+            request.cost_model,
+            before=before,
+            kept=kept is not None,
+        )
+        self._at("Comparing with and without")
+        self._found = self._compared(found)
         return self._found.status != CANCELLED
+
+    def _compared(self, found: TunedSchedules) -> TunedSchedules:
+        """Return the result with its times after and its race; as cancelled if the run was stopped."""
+        if any(task.status == CANCELLED for task in found.tasks):
+            return replace(found, status=CANCELLED)
+        how = {"budget": self._request.budget, "seed": self._request.seed, **self._limits}
+        try:
+            after = self._measured(found.config)
+            raced = race(found.workload, found.base, found.config, found.target, **how)
+        except WorkerLost as lost:
+            if lost.status != CANCELLED:
+                raise
+            return replace(found, status=CANCELLED)
+        return replace(found, tasks=with_times(found.tasks, after["per_kernel"]), after=after, race=raced)
+
+    def _measured(self, config: Config) -> dict[str, Any]:
+        """Return a row of `wb.measure` with its kernels' times; raise if there are none."""
+        limits = MeasureOptions(
+            budget=self._request.budget / 4, seed=self._request.seed, per_kernel=True, **self._limits
+        )
+        row = measure_one(self.workload, config, self.target, limits)
+        if row.status in (CANCELLED, CRASHED, TIMEOUT, OUT_OF_MEMORY):
+            raise WorkerLost(row.message, row.status)
+        if row.status != OK:
+            raise MeasureError(f"with {config.label}: {row.message}")
+        return row.to_data()
+
+    def _job(self, name: str, folder: Path, **more: Any) -> dict[str, Any]:
+        arguments = {"target": self.target, "config": self._request.base.to_data(), "folder": str(folder), **more}
+        return worker(ROLE).run(name, self.workload, arguments, **self._limits)
+
+    def _tune(self, task: Task, folder: Path) -> Task:
+        """Search one kernel, and return it with the status of its search."""
+        if task.function not in self._chosen:
+            return replace(task, status="known") if task.known else task
+        if task.known >= self._request.trials:
+            return replace(task, status="known")
+        try:
+            going = True
+            while going and self._goes_on():
+                task, going = self._step(task, folder)
+                self._publish(task)
+        except StoreError:
+            raise
+        except WorkbenchError as error:
+            return replace(task, status=status_of(error), message=str(error))
+        if going:
+            # the child process locks the folder until it ends
+            worker(ROLE).stop()
+            return replace(task, status=CANCELLED)
+        if task.best_us is None:
+            return replace(task, status="failed", message="no candidate ran; see failures")
+        ended = task.known + task.trials < self._request.trials
+        return replace(
+            task, status="tuned", message="all schedules that MetaSchedule draws were tried" if ended else ""
+        )
+
+    def _goes_on(self) -> bool:
+        """Wait while paused; return whether to go on."""
+        if self._control.paused:
+            self._at(PAUSED)
+        return self._control.wait() and not self._limits["cancelled"]()
+
+    def _step(self, task: Task, folder: Path) -> tuple[Task, bool]:
+        """Try one more candidate; return the kernel with its result, and whether there may be more."""
+        request, made = self._request, task.known + task.trials
+        begun = time.perf_counter()
+        tried = self._job(
+            "step",
+            folder,
+            function=task.function,
+            trials=request.trials - made,
+            upto=request.trials,
+            seed=request.seed + made,
+            cores=sorted(allowed()) or [0],
+            cost_model=request.cost_model,
+        )["tried"]
+        if tried is None:
+            return task, False
+        with self._lock:
+            self._trials.append(Trial(made, task.function, **tried, seconds=time.perf_counter() - begun))
+        failures = dict(task.failures)
+        if tried["us"] is None:
+            failures[tried["reason"]] = failures.get(tried["reason"], 0) + 1
+        best = min((us for us in (tried["us"], task.best_us) if us is not None), default=None)
+        plain = tried["us"] if tried["plain"] else task.plain_us
+        return replace(task, trials=task.trials + 1, best_us=best, plain_us=plain, failures=failures), True
+
+    def _publish(self, task: Task) -> None:
+        """Publish the state of a kernel."""
+        with self._lock:
+            self._tasks = tuple(task if task.function == other.function else other for other in self._tasks)
+        best = "" if task.best_us is None else f", best {task.best_us:.3g} us"
+        self._at(f"{task.function}: {task.known + task.trials} of {counted(self._request.trials, 'candidate')}{best}")
 
     def __str__(self) -> str:
         """Return the progress in a sentence."""
@@ -199,7 +375,7 @@ def prepared_schedules(
     cost_model: str | None = None,
     folder: str | Path | None = None,
     budget: float = 4.0,
-    timeout: float = TIMEOUT,
+    timeout: float = SECONDS,
     memory: int | None = None,
     seed: int = 0,
     progress: Progress = silent,
@@ -245,26 +421,11 @@ def prepared_schedules(
     model = _model(cost_model, workload.dialect)
     limits = {"timeout": timeout, "memory": memory, "cancelled": cancelled}
     request = ScheduleRequest(
-        workload,
-        Config.of(config),
-        target_text(target),
-        _listed(kernels),
-        trials,
-        model,
-        folder,
-        budget,
-        seed,
-        limits,
+        workload, Config.of(config), target_text(target), kernels, trials, model, folder, budget, seed, limits
     )
     run = ScheduleRun(request)
     run.listen(lambda run: progress(run.doing, run.spent))
     return run
-
-
-def _listed(kernels: Any) -> tuple[Any, ...] | None:
-    if kernels is None:
-        return None
-    return (kernels,) if isinstance(kernels, (str, int, Mapping)) else tuple(kernels)
 
 
 def _model(asked: str | None, dialect: str) -> str:

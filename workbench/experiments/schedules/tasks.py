@@ -1,22 +1,71 @@
-"""The kernels of a build matched with those of an equivalent build, and their times. Plain values, no TVM."""
+"""The kernels of a build whose schedules can be tuned, matched with those of an equivalent build. Plain values, no TVM."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.errors import MeasureError, UnknownName, UnknownNode, WorkbenchError, WorkerLost
-from workbench.experiments.schedules.result import Task, TunedSchedules
-from workbench.measurement.build_and_time import MeasureOptions
-from workbench.measurement.measure import measure_one
-from workbench.measurement.race import race
-from workbench.measurement.row import CANCELLED, OK, OUT_OF_MEMORY
-from workbench.pipeline.config import Config
+from workbench.errors import UnknownName, UnknownNode, WorkbenchError
 
-_PREFIXES = ("contrib_dense_pack", "contrib_conv2d_NCHWc")
-_PLAIN = ("dense", "conv2d")
+_LAYOUTS = {"contrib_dense_pack": "dense", "contrib_conv2d_NCHWc": "conv2d"}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One compiled function whose schedule can be tuned; equal kernels are one task."""
+
+    function: str
+    "its name in the tuned build"
+    key: str
+    "a hash of its computation, equal for the same kernel in other models"
+    calls: tuple[int, ...]
+    "indexes in `rows` of its calls"
+    nodes: tuple[int, ...]
+    "ids in `graph`"
+    op: str
+    "its dominant operator"
+    share: float | None
+    "part of the kernels' time before; None where the build before has no such kernel"
+    before_us: float | None
+    "time of all its calls, before and after"
+    after_us: float | None = None
+    trials: int = 0
+    "candidates tried in this run"
+    known: int = 0
+    "candidates tried in earlier runs"
+    best_us: float | None = None
+    "time of one call of the best candidate of all runs, measured alone"
+    plain_us: float | None = None
+    "time of the kernel without a schedule, tried like a candidate; None if an earlier run tried it, or on a GPU"
+    status: str = "not selected"
+    "`tuned`, `known` (enough trials in earlier runs), `not selected`, or the failure"
+    message: str = ""
+    failures: Mapping[str, int] = field(default_factory=dict, hash=False)
+    "reason -> number of candidates that failed for it"
+
+    @property
+    def weight(self) -> int:
+        """The number of calls in one run."""
+        return len(self.calls)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One candidate that this run tried."""
+
+    number: int
+    "number among its kernel's candidates, including earlier runs"
+    function: str
+    us: float | None
+    "microseconds of one call; None if it failed"
+    reason: str
+    "why it failed"
+    plain: bool
+    "whether it is the kernel without a schedule"
+    seconds: float
+    "its duration, including compilation before it"
 
 
 def tasks_of(answer: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -> tuple[Task, ...]:
@@ -30,20 +79,20 @@ def tasks_of(answer: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -> 
         `per_kernel` of the build without schedules.
     """
     total = sum(row["median_us"] for row in before)
-    times = times_of(before)
+    times = _times_of(before)
     found = []
     for entry in answer["tasks"]:
         rows = [row for row in answer["calls"] if row["function"] == entry["function"]]
         spent = times.get(plain(entry["function"]))
         found.append(
             Task(
-                entry["function"],
-                entry["key"],
-                tuple(row["index"] for row in rows),
-                tuple(sorted({node for row in rows for node in row["nodes"]})),
-                next((str(row["op"]) for row in rows), ""),
-                spent / total if spent is not None and total else None,
-                spent,
+                function=entry["function"],
+                key=entry["key"],
+                calls=tuple(row["index"] for row in rows),
+                nodes=tuple(sorted({node for row in rows for node in row["nodes"]})),
+                op=next((str(row["op"]) for row in rows), ""),
+                share=spent / total if spent is not None and total else None,
+                before_us=spent,
                 known=entry["trials"],
                 best_us=entry["best_us"],
             )
@@ -53,11 +102,11 @@ def tasks_of(answer: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -> 
 
 def with_times(tasks: Iterable[Task], after: Sequence[Mapping[str, Any]]) -> tuple[Task, ...]:
     """Return the tasks with their times in the build with schedules."""
-    times = times_of(after)
+    times = _times_of(after)
     return tuple(replace(task, after_us=times.get(plain(task.function))) for task in tasks)
 
 
-def times_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+def _times_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     """Return plain function name -> microseconds of all its calls in one run."""
     found: dict[str, float] = {}
     for row in rows:
@@ -72,7 +121,7 @@ def plain(function: str) -> str:
     >>> plain("tvmgen_default_fused_nn_contrib_dense_pack_nn_relu")
     'tvmgen_default_fused_nn_dense_nn_relu'
     """
-    for packed, name in zip(_PREFIXES, _PLAIN, strict=True):
+    for packed, name in _LAYOUTS.items():
         function = function.replace(packed, name)
     return function
 
@@ -114,42 +163,3 @@ def _one(tasks: Sequence[Task], given: object, workload: Workload, graph_size: i
             f"{given!r} is not a kernel whose schedule can be tuned; see the column `calls` of the table"
         )
     return found
-
-
-def with_and_without(found: TunedSchedules, *, budget: float, seed: int, **limits: Any) -> TunedSchedules:
-    """Return the result with its times after and its race; unchanged if the run was stopped.
-
-    Parameters
-    ----------
-    budget
-        Seconds of the race.
-    """
-    if any(task.status == CANCELLED for task in found.tasks):
-        return replace(found, status=CANCELLED)
-    try:
-        after = measured(found.workload, found.config, found.target, budget=budget, seed=seed, **limits)
-        raced = race(found.workload, found.base, found.config, found.target, budget=budget, seed=seed, **limits)
-    except WorkerLost as lost:
-        if lost.status != CANCELLED:
-            raise
-        return replace(found, status=CANCELLED)
-    return replace(found, tasks=with_times(found.tasks, after["per_kernel"]), after=after, race=raced)
-
-
-def measured(
-    workload: Workload, config: Config, target: str, *, budget: float, seed: int, **limits: Any
-) -> dict[str, Any]:
-    """Return a row of wb.measure with its kernels' times.
-
-    Raises
-    ------
-    MeasureError, WorkerLost
-        It did not build or run.
-    """
-    limit = MeasureOptions(budget=budget / 4, seed=seed, per_kernel=True, **limits)
-    row = measure_one(workload, config, target, limit).to_data()
-    if row["status"] in (CANCELLED, "crashed", "timeout", OUT_OF_MEMORY):
-        raise WorkerLost(row["message"], row["status"])
-    if row["status"] != OK:
-        raise MeasureError(f"with {config.label}: {row['message']}")
-    return row
