@@ -26,8 +26,7 @@ from matplotlib.figure import Figure
 from workbench.colours import LIGHT
 from workbench.dialects.base import Workload
 from workbench.experiments.schedules.result import TunedSchedules
-from workbench.experiments.tuning.final_race import Verdict
-from workbench.experiments.tuning.result import Result
+from workbench.experiments.tuning.result import Result, Verdict
 from workbench.experiments.tuning.space import Space
 from workbench.experiments.tuning.trial import Trial
 from workbench.measurement.race import Race

@@ -6,8 +6,7 @@ import pytest
 
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError, WorkerLost
-from workbench.experiments.tuning.final_race import RACED, Verdict, decide
-from workbench.experiments.tuning.result import Result
+from workbench.experiments.tuning.result import RACED, Result, Verdict, decide
 from workbench.experiments.tuning.trial import Trial
 from workbench.measurement.race import Race
 from workbench.pipeline.config import Config

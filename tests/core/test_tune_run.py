@@ -12,7 +12,7 @@ from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, StoreError, WorkbenchError, WorkerLost
 from workbench.experiments.tuning import trial_log as logs
 from workbench.experiments.tuning.evaluate import Clock, Evaluator
-from workbench.experiments.tuning.run import Run, TuneOptions, TuneRequest
+from workbench.experiments.tuning.run import Run, TuneOptions
 from workbench.experiments.tuning.space import Space
 from workbench.experiments.tuning.trial import Trial
 from workbench.experiments.tuning.trial_log import Log
@@ -56,8 +56,7 @@ def evaluated(monkeypatch):
 def made(log=None, objectives=("time",), space=SPACE, targets=("llvm",), **limit):
     workload = Workload(None, {}, "stand-in", "relay")
     opened = None if log is None else Log.opened(log, workload)
-    options = TuneOptions(race=0, **limit)
-    return Run(TuneRequest(workload, space, tuple(targets), objectives, options), opened)
+    return Run(workload, space, targets, TuneOptions(race=0, objective=objectives, **limit), opened)
 
 
 def test_a_run_tries_all_of_a_small_space_and_knows_why_what_failed(evaluated):

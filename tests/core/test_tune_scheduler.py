@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, NoServer, WorkerLost
-from workbench.experiments.engine import Budget, Control, SearchLimit
-from workbench.experiments.tuning import evaluate, runners
+from workbench.experiments.engine import Budget, Control
+from workbench.experiments.tuning import evaluate, scheduler
 from workbench.experiments.tuning.evaluate import Effort, Evaluator
-from workbench.experiments.tuning.runners import RPCRunner, attempt
-from workbench.experiments.tuning.scheduler import Scheduler, SearchContext
+from workbench.experiments.tuning.scheduler import Outcome, RPCRunner, Scheduler, SearchContext
 from workbench.experiments.tuning.search import Exhaustive, Guided
 from workbench.experiments.tuning.space import Space
 from workbench.experiments.tuning.trial import key_of
@@ -78,7 +77,7 @@ class Shuffled:
         # which job runs and which outcome is read are two decisions: an outcome may wait while others end
         while self.begun and (not self.ready or self.draw_place(2)):
             number, task = self.begun.pop(self.draw_place(len(self.begun)))
-            self.ready.append(attempt(number, task))
+            self.ready.append(Outcome.of(number, task))
         return self.ready.pop(self.draw_place(len(self.ready)))
 
     def count_again(self):
@@ -97,7 +96,7 @@ def search_all(world, over, search=None, trials=None, **how):
         control = Control()
         workload = Workload(None, {}, "made up", "relay")
         evaluator = Evaluator(workload, ("time",), Effort(prune=None), control.stopped)
-        book, budget = Trials(None, [], evaluator), Budget(SearchLimit(60, trials), [TARGET], control)
+        book, budget = Trials(None, [], evaluator), Budget(60, trials, [TARGET], control)
         budget.rest = lambda: True
         budget.begin()
         context = SearchContext(evaluator, over, book, budget)
@@ -167,7 +166,7 @@ class Servers:
 
 
 def test_capacity_is_the_number_of_servers_now(monkeypatch):
-    monkeypatch.setattr(runners, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(scheduler, "LOOK_SECONDS", 0.0)
     tracker = Servers(2)
     over = RPCRunner(tracker)
     assert over.find_capacity() == 2
@@ -176,7 +175,7 @@ def test_capacity_is_the_number_of_servers_now(monkeypatch):
     tracker.count = None
     assert over.find_capacity() == 0
     tracker.count = 100
-    assert over.find_capacity() == runners.MOST_DEVICES
+    assert over.find_capacity() == scheduler.MOST_DEVICES
 
 
 def test_devices_work_at_the_same_time_and_closing_waits_for_them():
@@ -210,7 +209,7 @@ def test_pause_does_not_count_as_time(monkeypatch):
     now = iter(range(1, 100))
     monkeypatch.setattr("time.perf_counter", lambda: float(next(now)))
     control = Control()
-    budget = Budget(SearchLimit(60, None), [TARGET], control)
+    budget = Budget(60, None, [TARGET], control)
     budget.begin()
     control.pause()
     spent = budget.elapsed

@@ -6,7 +6,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from workbench.errors import WorkbenchError
@@ -204,21 +203,19 @@ REST_SECONDS = 0.2
 "seconds between two checks for a device while there is none"
 
 
-@dataclass(frozen=True)
-class SearchLimit:
-    """The limits at which a run ends."""
-
-    seconds: float = 60.0
-    "for the whole run; a trial under way is finished"
-    trials: int | None = None
-    "for each target, including those of the log"
-
-
 class Budget:
-    """The limits and the clock of a run, without pauses."""
+    """The limits of a run, and its clock without pauses.
 
-    def __init__(self, limit: SearchLimit, targets: Sequence[str], control: Control) -> None:
-        self.limit = limit
+    Parameters
+    ----------
+    seconds
+        For the whole run; a trial under way is finished. Each target has an equal part.
+    trials
+        For each target, including those of the log.
+    """
+
+    def __init__(self, seconds: float, trials: int | None, targets: Sequence[str], control: Control) -> None:
+        self.seconds, self.trials = seconds, trials
         self._targets, self._control = tuple(targets), control
         self._begun, self._ended = 0.0, 0.0
 
@@ -227,10 +224,6 @@ class Budget:
 
     def end(self) -> None:
         self._ended = self._control.running_clock
-
-    @property
-    def begun(self) -> bool:
-        return bool(self._begun)
 
     @property
     def elapsed(self) -> float:
@@ -242,13 +235,12 @@ class Budget:
         return not self._control.paused and not self._control.stopped()
 
     def has_time(self, target: str) -> bool:
-        """Return whether time is left for a target; each has an equal part."""
-        share = self.limit.seconds * (self._targets.index(target) + 1) / len(self._targets)
-        return self.elapsed < share
+        """Return whether time is left for a target."""
+        return self.elapsed < self.seconds * (self._targets.index(target) + 1) / len(self._targets)
 
     def has_room(self, target: str, begun: int) -> bool:
         """Return whether a target with this number of candidates begun may have another one."""
-        return self.has_time(target) and (self.limit.trials is None or begun < self.limit.trials)
+        return self.has_time(target) and (self.trials is None or begun < self.trials)
 
     def wait(self) -> bool:
         """Wait while paused; return whether to go on."""

@@ -1,16 +1,21 @@
-"""The result of a search: the best trial, all trials as a table, and the winner as workload, code and race."""
+"""The result of a search: the best trial, all trials as a table, and the winner as workload, code and race.
+
+The smallest of many medians is partly luck, so the candidate that measured best may lose its race against the default. Then the next
+one is raced, and if all of them lose, the default stays. Each race has an interval of 95 %; of three, one is wrong about once in ten times.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
-from workbench.errors import WorkbenchError
-from workbench.experiments.tuning.final_race import Verdict
+from workbench.errors import MeasureError, WorkbenchError
 from workbench.experiments.tuning.trial import OBJECTIVES, Trial, front, key_of
 from workbench.measurement.count import as_it_stands, final_workload
 from workbench.measurement.race import Race, race
+from workbench.measurement.row import CANCELLED, status_of
 from workbench.pipeline.build import build_code
 from workbench.pipeline.config import Config
 from workbench.target_text import TargetLike, target_text
@@ -19,6 +24,78 @@ from workbench.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+RACED = 3
+"most candidates that are raced against the default; each is raced after the one before it lost"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result of the races for one target."""
+
+    races: tuple[tuple[int, Race], ...] = ()
+    "(number of the trial that ran against the default, its race); the last race decided"
+    winner: int | None = None
+    "the number of the best trial; None where time is not the first objective, or no race was run"
+    note: str = field(default="")
+    "why there was no race, or no further race"
+
+    @property
+    def lost(self) -> frozenset[int]:
+        """Trials that are slower than the default."""
+        return frozenset(number for number, race in self.races if race.answer == "no")
+
+
+def decide(
+    trials: Sequence[Trial], target: str, objectives: Sequence[str], run: Callable[[Trial], Race]
+) -> Verdict | None:
+    """Race candidates against the default until one does not lose.
+
+    Parameters
+    ----------
+    run
+        Races the default against a trial.
+
+    Returns
+    -------
+    Verdict or None
+        None where there is no race: time is not an objective, no trial may win, or the default is the best.
+    """
+    default = next((trial for trial in trials if trial.key == key_of(target, Config())), None)
+    challengers = _challengers(trials, target, objectives, default)
+    if default is None or not challengers:
+        return None
+    if not default.ok:
+        return Verdict(note=f"no race: the default itself may not win ({default.reason})")
+    leads = objectives[0] == "time"
+    races: list[tuple[int, Race]] = []
+    try:
+        for trial in challengers if leads else challengers[:1]:
+            races.append((trial.number, run(trial)))
+            if races[-1][1].answer != "no":
+                break
+    except MeasureError as error:
+        if status_of(error) == CANCELLED:
+            raise
+        return Verdict(tuple(races), default.number if races else None, f"no {'other ' if races else ''}race: {error}")
+    winner = races[-1][0] if races[-1][1].answer != "no" else default.number
+    return Verdict(tuple(races), winner if leads else None)
+
+
+def _challengers(trials: Sequence[Trial], target: str, objectives: Sequence[str], default: Trial | None) -> list[Trial]:
+    """Return the best, then trials that measured faster than the default, the fastest first; one of equal programs."""
+    mine = [trial for trial in trials if trial.target == target]
+    first = next(iter(front(mine, objectives)), None)
+    if "time" not in objectives or first is None or default is None or first.number == default.number:
+        return []
+    usual = default.costs(("time",))
+    timed = [(cost, trial) for trial in mine if (cost := trial.costs(("time",))) is not None]
+    faster = [trial for cost, trial in sorted(timed, key=lambda each: each[0]) if usual is None or cost < usual]
+    programs = {default.fingerprint or default.key: default}
+    for trial in (first, *faster):
+        programs.setdefault(trial.fingerprint or trial.key, trial)
+    return [trial for trial in programs.values() if trial is not default][:RACED]
 
 
 @dataclass(frozen=True)

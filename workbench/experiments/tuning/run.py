@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload, workload_of
-from workbench.errors import WorkbenchError, WorkerLost, check_seconds
-from workbench.experiments.engine import RECENT, BackgroundRun, Budget, SearchLimit
-from workbench.experiments.tuning.evaluate import Effort, Evaluator
-from workbench.experiments.tuning.final_race import FinalRace
-from workbench.experiments.tuning.result import Result
-from workbench.experiments.tuning.runners import LocalRunner, RPCRunner
-from workbench.experiments.tuning.scheduler import Candidate, Scheduler, SearchContext
+from workbench.errors import NoDevice, NoServer, WorkbenchError, WorkerLost, check_seconds
+from workbench.experiments.engine import RECENT, BackgroundRun, Budget
+from workbench.experiments.tuning.evaluate import Clock, Effort, Evaluator
+from workbench.experiments.tuning.result import Result, Verdict, decide
+from workbench.experiments.tuning.scheduler import Candidate, RPCRunner, Runner, Scheduler, SearchContext
 from workbench.experiments.tuning.search import search
 from workbench.experiments.tuning.space import Space
-from workbench.experiments.tuning.trial import Best, Trial, best_of, failures, objectives_of
+from workbench.experiments.tuning.trial import Best, Trial, best_of, failures, front, objectives_of
 from workbench.experiments.tuning.trial_log import Log, Trials, default_log_path
+from workbench.measurement.race import Race, race
+from workbench.pipeline.config import Config
 from workbench.target_text import TargetLike, target_texts
 from workbench.worker.parent import Progress, silent
 from workbench.worker.progress import showing_progress
@@ -47,17 +48,6 @@ class TuneOptions(Effort):
     "called for each candidate, with a text and the part of the budget that is spent"
 
 
-@dataclass(frozen=True)
-class TuneRequest:
-    """The search of one run."""
-
-    workload: Workload
-    space: Space
-    targets: tuple[str, ...]
-    objectives: tuple[str, ...]
-    options: TuneOptions = field(default_factory=TuneOptions)
-
-
 class Run(BackgroundRun[Result]):
     """One search, in this thread (`run`) or in its own (`start`); any thread may call the other methods.
 
@@ -67,27 +57,32 @@ class Run(BackgroundRun[Result]):
         An open log and its trials; None for no log.
     """
 
-    def __init__(self, request: TuneRequest, log: tuple[Log, list[Trial]] | None = None) -> None:
+    def __init__(
+        self,
+        workload: Workload,
+        space: Space,
+        targets: Sequence[str],
+        options: TuneOptions,
+        log: tuple[Log, list[Trial]] | None = None,
+    ) -> None:
         super().__init__()
-        self.workload, self.space = request.workload, request.space
-        self.targets, self.objectives = request.targets, request.objectives
-        options = request.options
-        self._method = options.method
-        evaluator = Evaluator(request.workload, request.objectives, options, self._control.stopped)
-        self._context = SearchContext(
-            evaluator,
-            LocalRunner() if options.remote is None else RPCRunner(options.remote),
-            Trials(*((None, []) if log is None else log), evaluator),
-            Budget(SearchLimit(options.budget, options.trials), request.targets, self._control),
-        )
+        self.workload, self.space, self.targets = workload, space, tuple(targets)
+        self.objectives = objectives_of(options.objective)
+        self._options = options
+        self._evaluator = evaluator = Evaluator(workload, self.objectives, options, self._control.stopped)
+        self._runner = Runner() if options.remote is None else RPCRunner(options.remote)
+        self._trials = Trials(*((None, []) if log is None else log), evaluator)
+        self._budget = Budget(options.budget, options.trials, self.targets, self._control)
         self.resumed = len(self.trials)
         "number of trials from the log"
-        self._final = FinalRace(self._context, options.race, self._at)
+        self._final_seconds = 0.0
+        "seconds of checks and races at the end"
+        self._verdicts: dict[str, Verdict] = {}
 
     @property
     def trials(self) -> tuple[Trial, ...]:
         """All trials so far, those of the log first."""
-        return self._context.trials.all
+        return self._trials.all
 
     @property
     def best_so_far(self) -> tuple[Best, ...]:
@@ -108,27 +103,25 @@ class Run(BackgroundRun[Result]):
         """The estimated seconds left; None before the first trial of this run, 0 when it is over."""
         if self._status not in ("ready", "running"):
             return 0.0
-        trials, budget = self.trials, self._context.budget
+        trials, budget = self.trials, self._budget
         own = trials[self.resumed :][-RECENT:]
-        if not own or not budget.begun:
+        if not own or not budget.elapsed:
             return None
-        mean = sum(trial.seconds for trial in own) / len(own) / max(1, self._context.runner.capacity)
-        limit = budget.limit
-        most = self.space.size + 1 if limit.trials is None else min(limit.trials, self.space.size + 1)
+        mean = sum(trial.seconds for trial in own) / len(own) / max(1, self._runner.capacity)
+        most = self.space.size + 1 if budget.trials is None else min(budget.trials, self.space.size + 1)
         waiting = max(0, most * len(self.targets) - len(trials))
-        return min(waiting * mean, max(0.0, limit.seconds - budget.elapsed))
+        return min(waiting * mean, max(0.0, budget.seconds - budget.elapsed))
 
     @property
     def spent(self) -> float:
         """The part of the budget that is spent, from 0 to 1."""
-        budget = self._context.budget
-        return min(1.0, budget.elapsed / budget.limit.seconds)
+        return min(1.0, self._budget.elapsed / self._budget.seconds)
 
     @property
     def overhead(self) -> float:
         """The part of the run so far spent on choosing and keeping trials; the rest was spent in child processes."""
-        elapsed = self._context.budget.elapsed
-        return max(0.0, elapsed - self._context.runner.waited - self._final.seconds) / elapsed if elapsed else 0.0
+        elapsed = self._budget.elapsed
+        return max(0.0, elapsed - self._runner.waited - self._final_seconds) / elapsed if elapsed else 0.0
 
     def result(self) -> Result:
         """Return the result so far, also during the run.
@@ -145,25 +138,24 @@ class Run(BackgroundRun[Result]):
     @property
     def known(self) -> Result:
         """Return the result so far, even of a run that failed."""
-        return Result(
-            self.workload, self.targets, self.objectives, self.trials, self.overhead, dict(self._final.verdicts)
-        )
+        verdicts = dict(self._verdicts)
+        return Result(self.workload, self.targets, self.objectives, self.trials, self.overhead, verdicts)
 
     def _work(self) -> bool:
-        self._context.budget.begin()
+        self._budget.begin()
         try:
-            remote = self._context.evaluator.effort.remote
-            if remote is not None:
-                remote.check()
+            if self._options.remote is not None:
+                self._options.remote.check()
             return all(self._tune(target) for target in self.targets)
         finally:
-            self._context.budget.end()
+            self._budget.end()
 
     def _tune(self, target: str) -> bool:
         """Search and race for a target; return whether that finished and was not stopped."""
         try:
             self._search(target)
-            self._final.run(target)
+            self._check_winners(target)
+            self._race(target)
         except WorkerLost as lost:
             if not self._control.stopped():
                 raise
@@ -171,29 +163,64 @@ class Run(BackgroundRun[Result]):
         return not self._control.stopped()
 
     def _search(self, target: str) -> None:
-        evaluator, trials = self._context.evaluator, self._context.trials
-        chooser = search(self.space, len(self.objectives), evaluator.effort.seed, self._method)
-        for trial in trials.of(target):
-            if evaluator.is_enough(trial):
+        chooser = search(self.space, len(self.objectives), self._options.seed, self._options.method)
+        for trial in self._trials.of(target):
+            if self._evaluator.is_enough(trial):
                 chooser.tell(trial.chosen, trial.costs(self.objectives))
+        context = SearchContext(self._evaluator, self._runner, self._trials, self._budget)
         try:
-            Scheduler(target, self.space, chooser, self._context, self._show).run()
+            Scheduler(target, self.space, chooser, context, self._show).run()
         except BaseException:
             # other candidates under way also end, and none of them is kept
             self._control.stop()
             raise
         finally:
-            self._context.runner.close()
+            self._runner.close()
 
     def _show(self, underway: Sequence[Candidate]) -> None:
         if underway:
             numbers = ", ".join(str(candidate.number) for candidate in underway)
             labels = "; ".join(candidate.config.label for candidate in underway)
             self._at(f"Trial{'s' if len(underway) > 1 else ''} {numbers}: {labels}")
-        elif self._context.runner.capacity == 0:
+        elif self._runner.capacity == 0:
             self._at("Waiting for a device")
         else:
             self._notify()
+
+    def _check_winners(self, target: str) -> None:
+        """Build and check trials that win by their counts alone, until the winner is correct."""
+        while self._options.check and self._budget.wait():
+            winners = front(self._trials.of(target), self.objectives)
+            doubtful = next((trial for trial in winners if not trial.checked), None)
+            if doubtful is None:
+                return
+            self._at(f"Checking trial {doubtful.number}: {doubtful.config.label}")
+            clock, could = Clock(), True
+            try:
+                found = self._evaluator.build(doubtful, clock)
+            except (NoDevice, NoServer) as missing:
+                # the counts are right; the outputs cannot be checked here
+                found, could = replace(doubtful, reason=f"not checked: {missing}"), False
+            self._final_seconds += clock.working
+            self._trials.keep(replace(found, seconds=doubtful.seconds + clock.working, working=clock.working))
+            if not could:
+                return
+
+    def _race(self, target: str) -> None:
+        """Race the best against the default."""
+        if not self._options.race or not self._budget.wait():
+            return
+        options, begun = self._options, time.perf_counter()
+
+        def run(trial: Trial) -> Race:
+            self._at(f"Racing trial {trial.number} against the default")
+            limits = {"budget": options.race, "cancelled": self._control.stopped, **options.of_a_run}
+            return race(self.workload, Config(), trial.config, trial.target, **limits)
+
+        found = decide(self._trials.of(target), target, self.objectives, run)
+        self._final_seconds += time.perf_counter() - begun
+        if found is not None:
+            self._verdicts[target] = found
 
 
 def tune(
@@ -263,11 +290,9 @@ def prepared(
         raise WorkbenchError(
             f"prune={options.prune:g} would leave out what is better than the best; give 1 or more, or None"
         )
-    names = objectives_of(options.objective)
+    objectives_of(options.objective)
     path = default_log_path(workload) if options.log is True else options.log or None
     opened = None if path is None else Log.opened(path, workload)
-    run = Run(
-        TuneRequest(workload, Space.of(workload) if space is None else space, tuple(wanted), names, options), opened
-    )
+    run = Run(workload, Space.of(workload) if space is None else space, wanted, options, opened)
     run.listen(lambda run: options.progress(run.doing, run.spent))
     return run

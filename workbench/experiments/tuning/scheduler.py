@@ -1,11 +1,14 @@
-"""The scheduler of one target's candidates, several at once: none is dropped, and none is tried twice.
+"""The scheduler of one target's candidates, and the runners that carry them out: here one at a time, or on a tracker's devices.
 
-The run's thread takes all decisions; other threads only evaluate candidates. A candidate is in one place
-at a time: queued, under way, waiting for another candidate with the same final module, or kept as a trial.
+The run's thread takes all decisions; other threads only evaluate candidates. A candidate is in one place at a time: queued, under way,
+waiting for another candidate with the same final module, or kept as a trial. None is dropped, and none is tried twice.
 """
 
 from __future__ import annotations
 
+import queue
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,14 +16,113 @@ from dataclasses import dataclass, field, replace
 from workbench.errors import NoServer
 from workbench.experiments.engine import Budget
 from workbench.experiments.tuning.evaluate import BuildInProgress, Evaluator
-from workbench.experiments.tuning.runners import Outcome, Runner
 from workbench.experiments.tuning.search import Search
 from workbench.experiments.tuning.space import Assignment, Space
 from workbench.experiments.tuning.trial import Trial, key_of
 from workbench.experiments.tuning.trial_log import Trials
-from workbench.measurement.remote.tracker import SERVERS
+from workbench.measurement.remote.devices import MOST_DEVICES
+from workbench.measurement.remote.tracker import SERVERS, Tracker
 from workbench.measurement.row import FAILED
 from workbench.pipeline.config import Config
+
+LOOK_SECONDS = 1.0
+"interval of requests for the tracker's servers while candidates are under way, since one may have joined"
+Job = Callable[[], Trial]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The trial or the error of one job."""
+
+    number: int
+    "the number with which it was submitted"
+    trial: Trial | None
+    error: BaseException | None = None
+
+    @staticmethod
+    def of(number: int, job: Job) -> Outcome:
+        """Run a job and return its trial or its error."""
+        try:
+            return Outcome(number, job())
+        except Exception as error:  # noqa: BLE001  the thread that takes the outcomes raises it or retries
+            return Outcome(number, None, error)
+
+
+class Runner:
+    """One job at a time, in the run's thread: parallel jobs on one machine would disturb each other's times."""
+
+    def __init__(self) -> None:
+        self.waited = 0.0
+        "seconds that the thread which takes the outcomes only waited"
+        self.capacity = 1
+        "the latest result of `find_capacity`"
+        self._submitted: list[tuple[int, Job]] = []
+
+    def find_capacity(self) -> int:
+        """Return the number of jobs that may be under way now; 0 where there is no device."""
+        return self.capacity
+
+    def submit(self, number: int, job: Job) -> None:
+        self._submitted.append((number, job))
+
+    def next_outcome(self) -> Outcome | None:
+        """Return the next outcome; None when it is time to look at `find_capacity` again."""
+        # runs in the run's own thread, where Ctrl-C reaches it
+        outcome = Outcome.of(*self._submitted.pop(0))
+        self.waited += 0.0 if outcome.trial is None else outcome.trial.working
+        return outcome
+
+    def count_again(self) -> None:
+        """Make `find_capacity` count again, because a device went away."""
+
+    def close(self) -> None:
+        """Wait for jobs under way, which are cancelled, and discard their outcomes."""
+        self._submitted.clear()
+
+
+class RPCRunner(Runner):
+    """One job at a time on each server of a tracker, including servers that join later."""
+
+    def __init__(self, tracker: Tracker) -> None:
+        super().__init__()
+        self.capacity = 0
+        self._tracker = tracker
+        self._outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
+        self._looked, self._underway = -LOOK_SECONDS, 0
+
+    def find_capacity(self) -> int:
+        now = time.monotonic()
+        if now - self._looked >= LOOK_SECONDS:
+            self._looked = now
+            try:
+                self.capacity = min(MOST_DEVICES, len(self._tracker.servers()))
+            except NoServer:
+                self.capacity = 0  # a restarted tracker can be used again
+        return self.capacity
+
+    def submit(self, number: int, job: Job) -> None:
+        self._underway += 1
+        run = threading.Thread(target=lambda: self._outcomes.put(Outcome.of(number, job)), name=f"tune {number}")
+        run.daemon = True
+        run.start()
+
+    def next_outcome(self) -> Outcome | None:
+        begun = time.perf_counter()
+        try:
+            outcome = self._outcomes.get(timeout=LOOK_SECONDS)
+        except queue.Empty:
+            return None
+        finally:
+            self.waited += time.perf_counter() - begun
+        self._underway -= 1
+        return outcome
+
+    def count_again(self) -> None:
+        self._looked = -LOOK_SECONDS
+
+    def close(self) -> None:
+        while self._underway:
+            self.next_outcome()
 
 
 @dataclass(frozen=True)
@@ -114,13 +216,8 @@ class Scheduler:
                 return
             self._underway[candidate.number] = candidate
             self._report()
-            self._runner.submit(candidate.number, self._job(candidate))
-
-    def _job(self, candidate: Candidate) -> Callable[[], Trial]:
-        def job() -> Trial:
-            return self._evaluator.trial(candidate.number, self._target, candidate.chosen, candidate.config)
-
-        return job
+            begun = (candidate.number, self._target, candidate.chosen, candidate.config)
+            self._runner.submit(candidate.number, lambda begun=begun: self._evaluator.trial(*begun))
 
     def _choose(self) -> Candidate | None:
         """Return the next new candidate of the search; None where there is none, or no budget for it."""
@@ -147,14 +244,17 @@ class Scheduler:
         return next((each for each in begun if key_of(self._target, each.config) == key), None)
 
     def _finish(self, candidate: Candidate, outcome: Outcome) -> None:
+        error = outcome.error
         if outcome.trial is not None:
             self._keep(candidate, outcome.trial)
-        elif isinstance(outcome.error, BuildInProgress):
-            self._wait_for_twin(candidate, outcome.error)
-        elif isinstance(outcome.error, NoServer):
-            self._retry(candidate, outcome.error)
-        elif outcome.error is not None:
-            raise outcome.error
+        elif isinstance(error, BuildInProgress) and error.other in self._underway:
+            self._twins.setdefault(error.other, []).append((candidate, error.trial))
+        elif isinstance(error, BuildInProgress):
+            self._settle(candidate, error.trial)
+        elif isinstance(error, NoServer):
+            self._retry(candidate, error)
+        elif error is not None:
+            raise error
 
     def _keep(self, candidate: Candidate, trial: Trial) -> None:
         self._trials.keep(trial)
@@ -162,6 +262,9 @@ class Scheduler:
         self._report()
         for chosen in (candidate.chosen, *candidate.also):
             self._search.tell(chosen, trial.costs(self._evaluator.objectives))
+        self._settle_twins(candidate)
+
+    def _settle_twins(self, candidate: Candidate) -> None:
         for twin, counted in self._twins.pop(candidate.number, []):
             self._settle(twin, counted)
 
@@ -172,12 +275,6 @@ class Scheduler:
             self._queue.append(twin)
         else:
             self._keep(twin, known)
-
-    def _wait_for_twin(self, candidate: Candidate, found: BuildInProgress) -> None:
-        if found.other in self._underway:
-            self._twins.setdefault(found.other, []).append((candidate, found.trial))
-        else:
-            self._settle(candidate, found.trial)
 
     def _retry(self, candidate: Candidate, error: NoServer) -> None:
         """Queue a candidate again after its device went away; it fails after SERVERS devices."""
@@ -190,8 +287,7 @@ class Scheduler:
             reason = f"devices went away {candidate.lost} times: {error}"
             begun = Trial(candidate.number, self._target, candidate.config, dict(candidate.chosen))
             self._keep(candidate, replace(begun, status=FAILED, reason=reason))
-        for twin, counted in self._twins.pop(candidate.number, []):
-            self._settle(twin, counted)
+        self._settle_twins(candidate)
 
     def _report(self) -> None:
         self._report_to(list(self._underway.values()))
