@@ -28,10 +28,10 @@ from workbench.experiments.tuning.space import Space as Space
 from workbench.experiments.waterfall import waterfall as waterfall
 from workbench.graph.diff import diff as diff
 from workbench.graph.model import Graph as Graph
-from workbench.measurement.bandwidth import bandwidth as bandwidth
 from workbench.measurement.boundaries.costs import boundary_costs as boundary_costs
 from workbench.measurement.count import count as count
 from workbench.measurement.kernels import kernels as kernels
+from workbench.measurement.machine import bandwidth as bandwidth
 from workbench.measurement.machine import ceilings as ceilings
 from workbench.measurement.measure import measure as measure
 from workbench.measurement.memory.planning import memory as memory

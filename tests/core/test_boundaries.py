@@ -12,7 +12,6 @@ from workbench.analysis.fusion.boundaries import between, inside
 from workbench.analysis.fusion.report import FusionReport
 from workbench.errors import MeasureError
 from workbench.graph.model import Graph, GraphBuilder
-from workbench.measurement.bandwidth import SIZES, Bandwidth, Spread, bandwidth
 from workbench.measurement.boundaries import machine_costs as kept
 from workbench.measurement.boundaries.calibration import (
     LEAST,
@@ -26,6 +25,7 @@ from workbench.measurement.boundaries.cost import BoundaryCost
 from workbench.measurement.boundaries.costs import costs_of
 from workbench.measurement.boundaries.machine_costs import MachineCosts
 from workbench.measurement.boundaries.trial import Limits, Trial
+from workbench.measurement.machine import SIZES, Bandwidth, Spread, bandwidth
 from workbench.measurement.race import Race
 from workbench.measurement.verdict import Ratio
 

@@ -210,7 +210,7 @@ OWN = {
     "lazy.py": "this package's own list of names",
     "measurement/boundaries/calibration.py": "a file of this package",
     "measurement/remote/executor.py": "a folder that this package wrote",
-    "measurement/sqlite_file.py": "the first bytes; then SQLite reads pages",
+    "measurement/store.py": "the first bytes; then SQLite reads pages",
     "pipeline/load.py": "a folder that this package wrote",
     "widgets/base.py": "a file of this package",
     "worker/": "Linux's files about processes and memory",

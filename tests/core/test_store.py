@@ -16,7 +16,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import StoreError
-from workbench.measurement import sqlite_file
+from workbench.measurement import store as stored
 from workbench.measurement.store import VARIABLE, Store, append, place
 
 
@@ -101,7 +101,7 @@ def test_it_is_a_write_ahead_log_with_its_version(store, path):
     store.append(row())
     with sqlite3.connect(path) as file:
         assert file.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-        assert file.execute("PRAGMA user_version").fetchone() == (sqlite_file.VERSION,)
+        assert file.execute("PRAGMA user_version").fetchone() == (stored.VERSION,)
     file.close()
 
 
@@ -172,7 +172,7 @@ def damaged(request, store, path):
     for number in range(50):
         store.append(row(number))
     request.param(path)
-    sqlite_file._checked.clear()  # as a notebook that is started later
+    stored._checked.clear()  # as a notebook that is started later
     return path
 
 
@@ -203,10 +203,10 @@ def test_the_second_notebook_that_finds_the_damage_leaves_the_new_file_alone(sto
     for number in range(50):
         store.append(row(number))
     has_rubbish_inside(path)
-    which = sqlite_file.identity(path)
+    which = stored.identity(path)
     with pytest.warns(RuntimeWarning, match="was damaged"):
         store.append(row(1))
-    sqlite_file.set_aside(path, which)
+    stored.set_aside(path, which)
     assert numbers(store) == [1]
 
 
@@ -226,7 +226,7 @@ def test_two_damaged_files_of_one_second_are_both_kept(store, path):
 def test_a_newer_format_is_refused_and_untouched(store, path):
     store.append(row())
     file = sqlite3.connect(path)
-    file.execute(f"PRAGMA user_version={sqlite_file.VERSION + 1}")
+    file.execute(f"PRAGMA user_version={stored.VERSION + 1}")
     file.close()
     before = path.read_bytes()
     with pytest.raises(StoreError, match="newer tvm-workbench"):
@@ -260,7 +260,7 @@ def is_short(path):
 def test_another_file_is_refused_and_untouched(store, path, write):
     store.append(row())
     write(path)
-    sqlite_file._checked.clear()
+    stored._checked.clear()
     before = path.read_bytes()
     for use in (lambda: store.append(row()), store.rows):
         with pytest.raises(StoreError, match="file of something else"):

@@ -255,7 +255,7 @@ def mutate_store(random: Random, seeds: Sequence[bytes]) -> bytes:
 def read_store(data: bytes) -> None:
     import warnings
 
-    from workbench.measurement import sqlite_file as files
+    from workbench.measurement import store as files
     from workbench.measurement.store import VARIABLE, Store
 
     for other in FOLDER.glob("rows.sqlite*"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Workload, workload_of
 from workbench.errors import UnknownName, WorkbenchError
-from workbench.experiments.switches import CountedRow, PassesRequest, Switches, count_rows, effective, switches
+from workbench.experiments.switches import CountedRow, PassesRequest, count_rows, effective, finished, switches
 from workbench.measurement.machine import conditions
 from workbench.measurement.race import Race, race
 from workbench.measurement.row import OK, WRONG, status_of
@@ -83,25 +83,11 @@ def ablate(
     4       KillAfterLastUse   without        5
     """
     workload = workload_of(workload, "ablate")
-    from workbench.measurement.tables import Table
-
-    rows: Sequence[AblationRow] = ()
     with showing_progress(progress, f"Ablating the passes of {workload.name}") as report:
         request = AblationRequest(
-            workload=workload,
-            target=target_text(target),
-            pipeline=pipeline,
-            opt_level=opt_level,
-            passes=passes,
-            directions=directions,
-            timed=timed,
-            budget=budget,
-            progress=report,
-            cancelled=cancelled,
+            workload, target_text(target), pipeline, opt_level, timed, budget, report, cancelled, passes, directions
         )
-        for rows in ablation_rows(request):  # noqa: B007  the last list is complete
-            pass
-    return Table([row.to_data() for row in rows])
+        return finished(ablation_rows(request))
 
 
 @dataclass(frozen=True)
@@ -116,13 +102,10 @@ class AblationRequest(PassesRequest):
 
 
 @dataclass(frozen=True)
-class AblationRow:
+class AblationRow(CountedRow):
     """The counts without a pass, and the race against all passes once it was run."""
 
-    counted: CountedRow
-    direction: str
-    status: str
-    message: str
+    direction: str = WITHOUT
     race: Race | None = None
     conditions: Mapping[str, object] = field(default_factory=dict)
     "the machine of the race"
@@ -134,20 +117,15 @@ class AblationRow:
         return None if self.race is None or self.status == WRONG else self.race.times
 
     def to_data(self) -> dict[str, object]:
-        """Return the columns of the row."""
-        head = {"pass": self.counted.name, "direction": self.direction}
-        status = {"status": self.status, "message": self.message}
-        return {**head, **self.counted.to_data(), **status, **self._raced()}
-
-    def _raced(self) -> dict[str, object]:
+        row = {"pass": self.name, "direction": self.direction, **super().to_data()}
         if self.race is None:
-            return {}
+            return row
         if self.ratio is None:
-            return {"target": self.race.target}
+            return {**row, "target": self.race.target}
         noise = [dict(zip(NOISE_COLUMNS, vars(each).values(), strict=True)) for each in self.race.noise[:1]]
         verdict = {"verdict": self.verdict} if self.verdict else {}
         ratio = {**vars(self.ratio), "rounds": self.race.rounds, **(noise[0] if noise else {})}
-        return {**ratio, "target": self.race.target, **self.conditions, **verdict}
+        return {**row, **ratio, "target": self.race.target, **self.conditions, **verdict}
 
 
 def ablation_rows(request: AblationRequest) -> Iterator[Sequence[AblationRow]]:
@@ -162,30 +140,27 @@ def ablation_rows(request: AblationRequest) -> Iterator[Sequence[AblationRow]]:
     else:
         places = [given.place(name) for name in request.passes]
     whole = given.with_only(given.all, "all passes")
-    cases = [(NOTHING, CONTROL, whole), *_cases(given, places, request.directions)]
+    cases = [(NOTHING, CONTROL, whole)]
+    for direction in request.directions:
+        for place in places:
+            on = tuple(p for p in given.all if p != place) if direction == WITHOUT else (place,)
+            name = given.names[place]
+            cases.append((name, direction, given.with_only(on, f"{direction} {name}")))
     rows: list[AblationRow] = []
     counted = count_rows(request, [(name, config) for name, _, config in cases])
     for (_, direction, _), row in zip(cases, counted, strict=False):
-        rows.append(AblationRow(row, direction, row.status, row.message))
+        rows.append(AblationRow(**vars(row), direction=direction))
         yield tuple(rows)
     for place, row in enumerate(rows if request.timed else ()):
         if request.cancelled():
             return
-        request.progress(f"Racing {row.direction} {row.counted.name}", place / len(cases))
+        request.progress(f"Racing {row.direction} {row.name}", place / len(cases))
         rows[place] = _raced(request, row, whole, rows[0] if place else None)
         found, control = rows[place].race, rows[0].ratio
         if found is not None:
             noise = (*found.noise, *([control] if control else []))
-            request.raced(place, row.counted.config, whole, replace(found, noise=noise))
+            request.raced(place, row.config, whole, replace(found, noise=noise))
         yield tuple(rows)
-
-
-def _cases(given: Switches, places: Sequence[int], directions: Sequence[str]) -> Iterator[tuple[str, str, Config]]:
-    for direction in directions:
-        for place in places:
-            on = tuple(p for p in given.all if p != place) if direction == WITHOUT else (place,)
-            name = given.names[place]
-            yield name, direction, given.with_only(on, f"{direction} {name}")
 
 
 def _raced(request: AblationRequest, row: AblationRow, whole: Config, control: AblationRow | None) -> AblationRow:
@@ -196,13 +171,12 @@ def _raced(request: AblationRequest, row: AblationRow, whole: Config, control: A
     control
         The row that races all passes against themselves; None for that row itself.
     """
-    config = row.counted.config
     limits = {"budget": request.budget, "cancelled": request.cancelled}
     try:
-        found = race(request.workload, config, whole, request.target, **limits)
+        found = race(request.workload, row.config, whole, request.target, **limits)
     except WorkbenchError as error:
         return replace(row, status=status_of(error), message=str(error))
-    status = WRONG if config.label in found.wrong else OK
+    status = WRONG if row.config.label in found.wrong else OK
     machine = conditions(request.workload.dialect)
     row = replace(row, race=found, status=status, message=found.note, conditions=machine)
     if row.ratio is None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
 from workbench.errors import UnknownName, WorkbenchError, check_seconds
-from workbench.measurement.count import Counts, count_config
+from workbench.measurement.count import Counts, count_config, piped
 from workbench.measurement.row import COUNTED, FAILED
 from workbench.pipeline.build import trace_build
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
 from workbench.worker.parent import Progress, never, silent
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -128,60 +132,48 @@ class CountedRow:
 
 
 def count_rows(request: PassesRequest, cases: Sequence[tuple[str, Config]]) -> Iterator[CountedRow]:
-    """Yield the counts of configurations, given with the pass that each one switches, until the request is cancelled."""
-    counting = _Counting(request)
+    """Yield the counts of configurations, given with the pass that each one switches, until the request is cancelled.
+
+    Nothing is built, and equal programs are counted once.
+    """
+    runner = Runner(request.workload)
+    # a program is held, so that its id is not reused
+    known: dict[tuple[int, str], tuple[Workload, Counts]] = {}
     for place, (name, config) in enumerate(cases):
         if request.cancelled():
             return
         doing, share = f"Counting {config.label}", place / len(cases)
         request.progress(doing, share)
-        row = counting.row(
-            name, config, lambda waits, _, doing=doing, share=share: request.progress(f"{doing}: {waits}", share)
-        )
+
+        def waiting(waits: str, _: float | None, doing: str = doing, share: float = share) -> None:
+            request.progress(f"{doing}: {waits}", share)
+
+        row = CountedRow(name, config, None, FAILED)
+        try:
+            program = request.workload
+            if config.pipeline:
+                program = piped(runner, Pipeline.parse(config.pipeline), config.opt_level, request.cancelled)
+            key = id(program), repr(config.context().to_data() | {"name": ""})
+            if key not in known:
+                how = {"progress": waiting, "cancelled": request.cancelled}
+                known[key] = program, count_config(program, config, request.target, **how)
+            found = known[key][1]
+            row = replace(row, message=found.reason) if found.status == FAILED else CountedRow(name, config, found)
+        except WorkbenchError as error:
+            row = replace(row, message=str(error))
         if request.cancelled():
             return
         yield row
 
 
-class _Counting:
-    """A counter of a workload's configurations, which builds nothing and counts equal programs once."""
+def finished(rows: Iterable[Sequence[CountedRow]]) -> pd.DataFrame:
+    """Return the table of the last of several lists of rows, which is complete."""
+    from workbench.measurement.tables import Table
 
-    def __init__(self, request: PassesRequest) -> None:
-        self._request = request
-        self._runner = Runner(request.workload)
-        self._known: dict[tuple[int, str], Counts | str] = {}
-        self._counted: list[Workload] = []
-        "held, so that their ids are not reused"
-
-    def row(self, name: str, config: Config, progress: Progress) -> CountedRow:
-        try:
-            workload = self._workload_for(config)
-        except WorkbenchError as error:
-            return CountedRow(name, config, None, FAILED, str(error))
-        key = id(workload), repr(config.context().to_data() | {"name": ""})
-        if key not in self._known:
-            self._counted.append(workload)
-            self._known[key] = self._count(workload, config, progress)
-        found = self._known[key]
-        if isinstance(found, str):
-            return CountedRow(name, config, None, FAILED, found)
-        return CountedRow(name, config, found)
-
-    def _count(self, workload: Workload, config: Config, progress: Progress) -> Counts | str:
-        try:
-            request = self._request
-            found = count_config(workload, config, request.target, progress=progress, cancelled=request.cancelled)
-        except WorkbenchError as error:
-            return str(error)
-        return found.reason if found.status == FAILED else found
-
-    def _workload_for(self, config: Config) -> Workload:
-        if not config.pipeline:
-            return self._runner.workload
-        trace = self._runner.run(Pipeline.parse(config.pipeline), config.opt_level, cancelled=self._request.cancelled)
-        if trace.failed is not None:
-            raise WorkbenchError(f"{trace.failed.name} failed: {trace.failed.error}")
-        return self._runner.workload_of(trace.end)
+    last: Sequence[CountedRow] = ()
+    for last in rows:  # noqa: B007
+        pass
+    return Table([row.to_data() for row in last])
 
 
 def effective(workload: Workload, switched: Switches, target: str, cancelled: Callable[[], bool]) -> set[int]:

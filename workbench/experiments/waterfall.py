@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Workload, workload_of
-from workbench.experiments.switches import CountedRow, PassesRequest, count_rows, switches
+from workbench.experiments.switches import CountedRow, PassesRequest, count_rows, finished, switches
 from workbench.measurement.measure import measure, raise_interrupt
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
@@ -77,25 +77,11 @@ def waterfall(
     7        ComputePrimValue        5
     """
     workload = workload_of(workload, "waterfall")
-    from workbench.measurement.tables import Table
-
-    rows: Sequence[WaterfallRow] = ()
     with showing_progress(progress, f"Running the passes of {workload.name}") as report:
         request = WaterfallRequest(
-            workload=workload,
-            target=target_text(target),
-            pipeline=pipeline,
-            opt_level=opt_level,
-            timed=timed,
-            budget=budget,
-            check=check,
-            store=store,
-            progress=report,
-            cancelled=cancelled,
+            workload, target_text(target), pipeline, opt_level, timed, budget, report, cancelled, check, store
         )
-        for rows in waterfall_rows(request):  # noqa: B007  the last list is complete
-            pass
-    return Table([row.to_data() for row in rows])
+        return finished(waterfall_rows(request))
 
 
 @dataclass(frozen=True)
@@ -107,16 +93,14 @@ class WaterfallRequest(PassesRequest):
 
 
 @dataclass(frozen=True)
-class WaterfallRow:
+class WaterfallRow(CountedRow):
     """The counts after a pass, and its measurement once it was timed."""
 
-    counted: CountedRow
     measured: Mapping[str, object] = field(default_factory=dict)
     "the columns of `wb.measure`; the row keeps the counts of its passes"
 
     def to_data(self) -> dict[str, object]:
-        """Return the columns of the row."""
-        return {**self.counted.to_data(), **self.measured}
+        return {**super().to_data(), **self.measured}
 
 
 def waterfall_rows(request: WaterfallRequest) -> Iterator[Sequence[WaterfallRow]]:
@@ -125,15 +109,21 @@ def waterfall_rows(request: WaterfallRequest) -> Iterator[Sequence[WaterfallRow]
     cases = [(START, given.with_only((), START))]
     cases += [(name, given.with_only(given.all[: place + 1], f"... {name}")) for place, name in enumerate(given.names)]
     rows: list[WaterfallRow] = []
-    for row in count_rows(request, cases):
-        rows.append(WaterfallRow(row))
+    for counted in count_rows(request, cases):
+        rows.append(WaterfallRow(**vars(counted)))
         yield tuple(rows)
-    for place in to_time([row.counted for row in rows]) if request.timed else ():
+    for place in to_time(rows) if request.timed else ():
         if request.cancelled():
             return
-        counted = rows[place].counted
-        request.progress(f"Timing after {counted.name}", place / len(cases))
-        rows[place] = WaterfallRow(counted, _timed(request, counted))
+        row = rows[place]
+        request.progress(f"Timing after {row.name}", place / len(cases))
+        how = {"budget": request.budget, "check": request.check, "store": request.store}
+        limits = {"progress": silent, "cancelled": request.cancelled}
+        table = measure(request.workload, [row.config], [request.target], **how, **limits)
+        raise_interrupt(table)
+        found = table.to_dict("records")[0]
+        kept = ("config", *COUNTED_COLUMNS)
+        rows[place] = replace(row, measured={str(name): found[name] for name in found if name not in kept})
         yield tuple(rows)
 
 
@@ -141,20 +131,3 @@ def to_time(rows: Sequence[CountedRow]) -> list[int]:
     """Return the places of the rows whose counts differ from the row before, and of those whose count failed."""
     counts = [row.figures for row in rows]
     return [place for place, now in enumerate(counts) if place == 0 or not now or now != counts[place - 1]]
-
-
-def _timed(request: WaterfallRequest, counted: CountedRow) -> dict[str, object]:
-    """Return the columns that a measurement adds to a row."""
-    table = measure(
-        request.workload,
-        [counted.config],
-        [request.target],
-        budget=request.budget,
-        check=request.check,
-        store=request.store,
-        progress=silent,
-        cancelled=request.cancelled,
-    )
-    raise_interrupt(table)
-    kept = ("config", *COUNTED_COLUMNS)
-    return {str(name): value for name, value in table.to_dict("records")[0].items() if name not in kept}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,8 @@ from workbench.errors import MeasureError, NoDevice, NotRepeatable, WorkbenchErr
 from workbench.measurement.kernels import from_result
 from workbench.measurement.remote.executor import counts_in
 from workbench.measurement.remote.tracker import Tracker
-from workbench.measurement.row import Row, device_of, with_counts, with_times
+from workbench.measurement.repeats import quartiles
+from workbench.measurement.row import OK, WRONG, Row, device_of
 from workbench.pipeline.config import Config, check_config
 from workbench.temporary import new_folder
 from workbench.worker.cuda import CudaFacts, why_not
@@ -125,11 +127,30 @@ def measured(subject: Subject, target: str, limits: MeasureOptions, row: Row) ->
 def _built(subject: Subject, target: str, limits: MeasureOptions, row: Row) -> Row:
     """Compile in the child, which keeps the build, and return the row with its counts."""
     if subject.folder is not None:
-        found = counts_in(subject.folder)
+        answer = counts_in(subject.folder)
     else:
         request = {"target": target, "config": subject.build.to_data()}
-        found = worker(limits.role).run("build", subject.program, request, **limits.of_a_job)
-    return with_counts(row, from_result(found, subject.config))
+        answer = worker(limits.role).run("build", subject.program, request, **limits.of_a_job)
+    found = from_result(answer, subject.config)
+    return replace(
+        row,
+        target=found.target,
+        kernels=found.calls,
+        functions=found.functions,
+        launches=found.launches,
+        noops=found.noops,
+        traffic_bytes=found.traffic_bytes,
+        peak_bytes=found.peak_bytes,
+        flops=found.flops,
+        build_seconds=found.build_seconds,
+    )
+
+
+_TIMED = (
+    *("samples", "number", "settled", "method", "max_abs_error", "max_rel_error", "per_kernel", "kernel_method"),
+    *("threads", "gpu_clock_mhz"),
+)
+"columns with the same names as in the answer of the job `run`"
 
 
 def _run(subject: Subject, target: str, limits: MeasureOptions, row: Row) -> Row:
@@ -149,7 +170,23 @@ def _run(subject: Subject, target: str, limits: MeasureOptions, row: Row) -> Row
     if tracker is not None:
         of_a_job["timeout"] = tracker.patience(limits.timeout)
     job = "run" if subject.folder is None and tracker is None else "run_elsewhere"
-    return with_times(row, worker(limits.role).run(job, subject.program, asdict(request), **of_a_job), why)
+    answer = worker(limits.role).run(job, subject.program, asdict(request), **of_a_job)
+    low, middle, high = (1e6 * seconds for seconds in quartiles(answer["samples"]))
+    known = {name: answer.get(name) for name in _TIMED} | answer.get("conditions", {})
+    if answer.get("per_kernel") is not None:
+        together = sum(kernel["median_us"] for kernel in answer["per_kernel"])
+        known |= {"kernels_sum_us": together, "overhead_us": middle - together}
+    same = answer.get("same")
+    return replace(
+        row,
+        **known,
+        status=WRONG if same is False else OK,
+        message=f"the outputs are not the reference's: {answer['said']}" if same is False else "",
+        check=f"not checked: {why}" if same is None else OK if same else WRONG,
+        median_us=middle,
+        q1_us=low,
+        q3_us=high,
+    )
 
 
 def no_device(workload: Workload, target: str, how: MeasureOptions) -> str:
@@ -161,9 +198,9 @@ def no_device(workload: Workload, target: str, how: MeasureOptions) -> str:
 
 
 _found: weakref.WeakKeyDictionary[Workload, dict[int, Path | str]] = weakref.WeakKeyDictionary()
-_root: list[Path] = []
 _making = threading.Lock()
 "several devices request the same reference at the same time"
+_folder = cache(new_folder)
 
 
 def reference(workload: Workload, seed: int, **limits: Unpack[JobOptions]) -> tuple[Path | None, str]:
@@ -201,9 +238,3 @@ def _write_reference(workload: Workload, seed: int, limits: JobOptions) -> Path 
         return f"the reference could not be computed: {error}"
     weakref.finalize(workload, path.unlink, missing_ok=True)
     return path
-
-
-def _folder() -> Path:
-    if not _root:
-        _root.append(new_folder())
-    return _root[0]

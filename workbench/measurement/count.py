@@ -161,16 +161,20 @@ def final_workload(workload: Workload, config: Config, target: TargetLike = "llv
     """
     check_config(workload, config)
     if config.pipeline:
-        runner = Runner(workload)
-        made = runner.run(Pipeline.parse(config.pipeline), config.opt_level)
-        if made.failed is not None:
-            raise MeasureError(f"{made.failed.name} failed: {made.failed.error}")
-        return runner.workload_of(made.end)
+        return piped(Runner(workload), Pipeline.parse(config.pipeline), config.opt_level)
     with temporary_folder() as folder:
         arguments = {"target": target_text(target), "config": config.to_data(), "folder": folder}
         worker().run("write_final", workload, arguments)
         found = dialect_of(workload).frontend.restore(Path(folder))
     return replace(workload.of(found.module), params=found.params)
+
+
+def piped(runner: Runner, pipeline: Pipeline, opt_level: int, cancelled: Callable[[], bool] = never) -> Workload:
+    """Return the workload that a pipeline makes, in this process or as the runner was made; raise where a pass fails."""
+    made = runner.run(pipeline, opt_level, cancelled=cancelled)
+    if made.failed is not None:
+        raise MeasureError(f"{made.failed.name} failed: {made.failed.error}")
+    return runner.workload_of(made.end)
 
 
 def as_it_stands(workload: Workload, config: Config) -> Config:

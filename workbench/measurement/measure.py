@@ -12,7 +12,8 @@ from workbench.dialects.compiler.inputs import Inputs, with_inputs
 from workbench.dialects.entries import Shapes, choose_entry
 from workbench.errors import WorkbenchError, WorkerLost
 from workbench.measurement.build_and_time import MeasureOptions, Subject, measured
-from workbench.measurement.remote.devices import Part, measured_with
+from workbench.measurement.count import piped
+from workbench.measurement.remote.devices import Part, filled, measured_with
 from workbench.measurement.remote.tracker import Tracker
 from workbench.measurement.row import INTERRUPTED, Row, new_row, new_run, table
 from workbench.measurement.store import append
@@ -118,13 +119,16 @@ def measure(
             if remote is None and executor is None:
                 for place, (given, target) in enumerate(asked):
                     here = replace(how, progress=_within(report, place, len(asked), f"{given[0].label} for {target}"))
-                    keep(place, _row(_part(runner, given, target, here, run), here))
+                    keep(place, filled(_part(runner, given, target, here, run), here))
             else:
                 parts = [_part(runner, given, target, how, run) for given, target in asked]
                 measured_with(parts, how, executor, keep)
     except KeyboardInterrupt:
+        # `wb.history` does not keep these
+        message = "interrupted before it was measured; call wb.measure again with this configuration"
         for place, (given, target) in enumerate(asked):
-            rows.setdefault(place, _interrupted(new_row(workload, given[0], target, run)))
+            row = new_row(workload, given[0], target, run)
+            rows.setdefault(place, replace(row, status=INTERRUPTED, message=message))
     from workbench.measurement.tables import Table
 
     return Table(table([rows[place].to_data() for place in range(len(asked))]))
@@ -152,12 +156,6 @@ def _within(progress: Progress, place: int, total: int, label: str) -> Progress:
     return say
 
 
-def _interrupted(row: Row) -> Row:
-    """Return the row of a configuration that was not measured before an interrupt; `wb.history` does not keep it."""
-    message = "interrupted before it was measured; call wb.measure again with this configuration"
-    return replace(row, status=INTERRUPTED, message=message)
-
-
 def _listed(configs: Iterable[Any]) -> list[tuple[Config, Pipeline | None]]:
     """Return each configuration, with the pipeline itself if only this notebook can run it; a single one is a list of one."""
     if isinstance(configs, (str, Mapping, Pipeline)) or not isinstance(configs, Iterable):
@@ -166,10 +164,6 @@ def _listed(configs: Iterable[Any]) -> list[tuple[Config, Pipeline | None]]:
         (Config.of(config), config if isinstance(config, Pipeline) and any(step.run for step in config) else None)
         for config in configs
     ]
-
-
-def _row(part: Part, how: MeasureOptions) -> Row:
-    return part.row if part.subject is None else measured(part.subject, part.target, how, part.row)
 
 
 def _part(runner: Runner, given: tuple[Config, Pipeline | None], target: str, how: MeasureOptions, run: str) -> Part:
@@ -181,18 +175,10 @@ def _part(runner: Runner, given: tuple[Config, Pipeline | None], target: str, ho
             raise WorkerLost("cancelled before it was measured", "cancelled")
         subject = Subject.of(runner.workload, config)
         if pipeline is not None:
-            subject = Subject(runner.workload, _run_pipeline(runner, pipeline, config), config, config.context())
+            subject = Subject(runner.workload, piped(runner, pipeline, config.opt_level), config, config.context())
     except WorkbenchError as error:
         return Part(row.failed(error), None, target)
     return Part(row, subject, target)
-
-
-def _run_pipeline(runner: Runner, pipeline: Pipeline, config: Config) -> Workload:
-    """Run a pipeline that has functions or Pass objects, in this process."""
-    trace = runner.run(pipeline, config.opt_level)
-    if trace.failed is not None:
-        raise WorkbenchError(f"{trace.failed.name} failed: {trace.failed.error}")
-    return runner.workload_of(trace.end)
 
 
 def measure_one(

@@ -132,36 +132,27 @@ def race(
         legal(workload, config)
     with showing_progress(progress, f"Racing {configs[1].label} against {configs[0].label}") as report:
         how = MeasureOptions(budget, timeout, memory, seed, check, False, report, cancelled)
-        return _raced(workload, configs, target, how, remote)
-
-
-def _raced(workload: Workload, configs: list[Config], target: str, how: MeasureOptions, remote: Tracker | None) -> Race:
-    if remote is not None:
-        remote.check()
-        target = target_there(target)
-    else:
-        missing = no_device(workload, target, how)
-        if missing:
+        if remote is not None:
+            remote.check()
+            target = target_there(target)
+        elif missing := no_device(workload, target, how):
             raise NoDevice(missing)
-    expected, unchecked = reference(workload, how.seed, **how.of_a_job) if how.check else (None, "")
-    request = RaceRequest(
-        target=target,
-        configs=[config.to_data() for config in configs],
-        budget=how.budget,
-        seed=how.seed,
-        reference=None if expected is None else str(expected),
-        tracker=None if remote is None else remote.for_job(how.timeout),
-    )
-    found = _run(workload, request, how, remote)
+        expected, unchecked = reference(workload, seed, **how.of_a_job) if check else (None, "")
+        request = RaceRequest(
+            target=target,
+            configs=[config.to_data() for config in configs],
+            budget=budget,
+            seed=seed,
+            reference=None if expected is None else str(expected),
+            tracker=None if remote is None else remote.for_job(timeout),
+        )
+        if remote is None:
+            found = worker().run("race", workload, asdict(request), **how.of_a_job)
+        else:
+            limits: JobOptions = {**how.of_a_job, "timeout": remote.patience(timeout)}
+            with own_role() as role:
+                found = worker(role).run("race_on_device", workload, asdict(request), **limits)
     return judged(configs[0].label, configs[1].label, found, unchecked and f"the outputs were not checked: {unchecked}")
-
-
-def _run(workload: Workload, request: RaceRequest, how: MeasureOptions, remote: Tracker | None) -> dict[str, Any]:
-    if remote is None:
-        return worker().run("race", workload, asdict(request), **how.of_a_job)
-    limits: JobOptions = {**how.of_a_job, "timeout": remote.patience(how.timeout)}
-    with own_role() as role:
-        return worker(role).run("race_on_device", workload, asdict(request), **limits)
 
 
 def judged(a: str, b: str, found: dict[str, Any], note: str = "") -> Race:

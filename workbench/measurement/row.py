@@ -14,14 +14,11 @@ from workbench.dialects.compiler.counted import FAILED as FAILED
 from workbench.dialects.compiler.counted import OK as OK
 from workbench.errors import Untrusted, WorkbenchError
 from workbench.measurement.machine import conditions
-from workbench.measurement.repeats import quartiles
 from workbench.pipeline.config import Config
 from workbench.target_text import kind_of
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from workbench.measurement.kernels import Kernels
 
 
 WRONG = "wrong"
@@ -194,65 +191,6 @@ def device_of(target: str) -> str:
     return "cpu" if kind in ("llvm", "c") else kind
 
 
-def with_counts(row: Row, found: Kernels) -> Row:
-    """Return a row with the counts of a build."""
-    return replace(
-        row,
-        target=found.target,
-        kernels=found.calls,
-        functions=found.functions,
-        launches=found.launches,
-        noops=found.noops,
-        traffic_bytes=found.traffic_bytes,
-        peak_bytes=found.peak_bytes,
-        flops=found.flops,
-        build_seconds=found.build_seconds,
-    )
-
-
-_TIMED = (
-    *("samples", "number", "settled", "method", "max_abs_error", "max_rel_error", "per_kernel", "kernel_method"),
-    *("threads", "gpu_clock_mhz"),
-)
-"columns with the same names as in the job's answer"
-
-
-def with_times(row: Row, answer: Mapping[str, Any], not_checked: str) -> Row:
-    """Return a row with the times of a run.
-
-    Parameters
-    ----------
-    answer
-        Of the job `run`.
-    not_checked
-        The reason if the outputs were not compared.
-    """
-    low, middle, high = (1e6 * seconds for seconds in quartiles(answer["samples"]))
-    same = answer.get("same")
-    known = {name: answer.get(name) for name in _TIMED} | answer.get("conditions", {})
-    return replace(
-        row,
-        **known,
-        status=WRONG if same is False else OK,
-        message=f"the outputs are not the reference's: {answer['said']}" if same is False else "",
-        check=f"not checked: {not_checked}" if same is None else OK if same else WRONG,
-        median_us=middle,
-        q1_us=low,
-        q3_us=high,
-        **_summed(answer.get("per_kernel"), middle),
-    )
-
-
-def _summed(kernels: list[dict[str, Any]] | None, total_us: float) -> dict[str, Any]:
-    if kernels is None:
-        return {}
-    together = sum(row["median_us"] for row in kernels)
-    return {"kernels_sum_us": together, "overhead_us": total_us - together}
-
-
-_LARGEST = 2**63 - 1
-
-
 def fits(value: Any) -> bool:
     """Return whether a column can hold a value; None is NA there.
 
@@ -265,7 +203,7 @@ def fits(value: Any) -> bool:
         whole = int(value)
     except (TypeError, ValueError, OverflowError):
         return False
-    return whole == value and -_LARGEST - 1 <= whole <= _LARGEST
+    return whole == value and -(2**63) <= whole < 2**63
 
 
 def column(values: Iterable[Any]) -> pd.api.extensions.ExtensionArray:
@@ -285,12 +223,8 @@ def workload_hash(workload: Workload) -> str:
     str
         16 hexadecimal digits.
     """
-    given = sorted(f"{name} {_kind(value)}" for name, value in workload.params.items())
+    params = workload.params.items()
+    given = sorted(f"{name} {tuple(int(extent) for extent in array.shape)} {array.dtype}" for name, array in params)
     sizes = [f"{name}={size}" for name, size in sorted(workload.shapes.items())]
     parts = [workload.dialect, workload.text(), *given, *sizes]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
-
-
-def _kind(array: Any) -> str:
-    """Return `(1, 64) float32`, of an array of numpy or of any TVM."""
-    return f"{tuple(int(extent) for extent in array.shape)} {array.dtype}"

@@ -19,8 +19,8 @@ import numpy as np
 
 from workbench.errors import MeasureError
 from workbench.graph import received
-from workbench.measurement.bandwidth import Spread
 from workbench.measurement.columns import size
+from workbench.measurement.machine import Spread
 from workbench.wording import counted
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from workbench.dialects.base import Workload
 from workbench.dialects.registry import installed
 from workbench.errors import MeasureError, UnknownName
 from workbench.graph.model import Graph, HasGraph, graph_of
-from workbench.measurement.bandwidth import Spread
 from workbench.measurement.boundaries import trial
 from workbench.measurement.boundaries.calibration import Calibration, Key, calibration
 from workbench.measurement.boundaries.cost import CELLS, BoundaryCost, cells
 from workbench.measurement.boundaries.machine_costs import MachineCosts, machine_costs
 from workbench.measurement.boundaries.peak import peak_changes
 from workbench.measurement.boundaries.trial import Limits
+from workbench.measurement.machine import Spread
 from workbench.measurement.row import column, device_of
 from workbench.target_text import TargetLike, target_text
 from workbench.terminal import html_table, visible

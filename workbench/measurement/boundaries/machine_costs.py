@@ -14,8 +14,7 @@ from typing import Any
 
 from workbench.graph.received import Damaged, contents, fields, parse
 from workbench.measurement import store
-from workbench.measurement.bandwidth import Bandwidth, Spread, bandwidth
-from workbench.measurement.machine import conditions
+from workbench.measurement.machine import Bandwidth, Spread, bandwidth, conditions
 from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, silent, worker
 

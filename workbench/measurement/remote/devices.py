@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from concurrent.futures import TimeoutError as StillWorking
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import TypeVar
 
 from workbench.errors import MeasureError, WorkbenchError, WorkerLost
 from workbench.measurement.build_and_time import MeasureOptions, Subject, measured, reference
@@ -20,62 +18,13 @@ from workbench.measurement.remote.tracker import Tracker, target_there
 from workbench.measurement.row import OF_THIS_MACHINE, Row
 from workbench.pipeline.config import check_config
 from workbench.temporary import temporary_folder
-from workbench.worker.parent import Worker, worker
+from workbench.worker.parent import worker
 
 MOST_DEVICES = 8
 "devices used at once: each needs a process with TVM on this machine"
 _choosing = threading.Lock()
 _taken: set[int] = set()
 "numbers of the child processes that measure on a device now"
-_T = TypeVar("_T")
-Task = Callable[[str, Callable[[], bool]], _T]
-"called with the role of the device's child process, and a function that returns whether to stop"
-
-
-def spread(tracker: Tracker, tasks: Sequence[Task[_T]]) -> Iterator[tuple[int, _T]]:
-    """Run tasks on all of the tracker's devices; yield (index in `tasks`, answer) in order of completion.
-
-    Parameters
-    ----------
-    tasks
-        Each is called in a thread.
-
-    Raises
-    ------
-    MeasureError
-        The tracker does not answer.
-    """
-    lanes = max(1, min(MOST_DEVICES, len(tasks), len(tracker.servers())))
-    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
-    answers: queue.SimpleQueue[tuple[int, _T | None, BaseException | None]] = queue.SimpleQueue()
-    for place in range(len(tasks)):
-        waiting.put(place)
-    with _stopping() as stop:
-        for _ in range(lanes):
-            threading.Thread(target=_lane, args=(tasks, waiting, answers, stop), daemon=True).start()
-        for _ in tasks:
-            place, answer, error = answers.get()
-            if error is not None:
-                raise error
-            yield place, answer  # pyright: ignore[reportReturnType]  it is None only with an error
-
-
-def _lane(
-    tasks: Sequence[Task[_T]],
-    waiting: queue.SimpleQueue[int],
-    answers: queue.SimpleQueue[tuple[int, _T | None, BaseException | None]],
-    stop: threading.Event,
-) -> None:
-    with own_role() as role:
-        while not stop.is_set():
-            try:
-                place = waiting.get_nowait()
-            except queue.Empty:
-                return
-            try:
-                answers.put((place, tasks[place](role, stop.is_set), None))
-            except BaseException as error:  # noqa: BLE001  it is raised in the thread that waits for the rows
-                answers.put((place, None, error))
 
 
 @contextmanager
@@ -89,16 +38,6 @@ def own_role() -> Iterator[str]:
     finally:
         with _choosing:
             _taken.discard(mine)
-
-
-@contextmanager
-def _stopping() -> Iterator[threading.Event]:
-    """Yield an event that is set whenever the block is left, so that Ctrl-C ends the work of the lanes."""
-    stop = threading.Event()
-    try:
-        yield stop
-    finally:
-        stop.set()
 
 
 POLL_SECONDS = 0.1
@@ -146,7 +85,7 @@ def measured_with(
         for order in orders:
             _wait(order, how)
         for place, (part, order) in enumerate(zip(parts, orders, strict=True)):
-            keep(place, _filled(part, order, how))
+            keep(place, filled(part, how, order))
 
 
 def _on_devices(
@@ -161,27 +100,31 @@ def _on_devices(
         # once, here: every row needs it, on several devices at the same time; each row has the reason if there is none
         with suppress(MeasureError):
             reference(first.origin, how.seed, **how.of_a_job)
+    stop = threading.Event()
 
-    def task(place: int) -> Callable[[str, Callable[[], bool]], None]:
-        def do(role: str, stopped: Callable[[], bool]) -> None:
-            mine = replace(how, role=role, cancelled=lambda: stopped() or how.cancelled())
-            part = parts[place]
+    def fill(place: int) -> None:
+        if stop.is_set():
+            return
+        part = parts[place]
+        with own_role() as role:
             if part.subject is not None:
-                _share(worker(role), part.subject)
-            keep(place, _filled(part, orders[place], mine))
+                # all devices use the same folder, so that parameters are written once
+                worker(role).adopt(part.subject.program, worker().written(part.subject.program))
+            mine = replace(how, role=role, cancelled=lambda: stop.is_set() or how.cancelled())
+            keep(place, filled(part, mine, orders[place]))
 
-        return do
+    pool = ThreadPoolExecutor(max(1, min(MOST_DEVICES, len(parts), len(tracker.servers()))))
+    try:
+        for done in as_completed([pool.submit(fill, place) for place in range(len(parts))]):
+            done.result()
+    finally:
+        # Ctrl-C ends the work of the others too
+        stop.set()
+        pool.shutdown(wait=False, cancel_futures=True)
 
-    for _ in spread(tracker, [task(place) for place in range(len(parts))]):
-        pass
 
-
-def _share(own: Worker, subject: Subject) -> None:
-    """Let all devices use the same folder, so that parameters are written once."""
-    own.adopt(subject.program, worker().written(subject.program))
-
-
-def _filled(part: Part, order: Future[Path] | None, how: MeasureOptions) -> Row:
+def filled(part: Part, how: MeasureOptions, order: Future[Path] | None = None) -> Row:
+    """Return the row of a part, measured here or on the device that `how` names, once its build is there."""
     if part.subject is None:
         return part.row
     try:
