@@ -238,7 +238,7 @@ def test_interrupted_measure_gives_its_rows(dialect: str) -> None:
 def test_interrupted_command_prints_its_rows(
     dialect: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    usual, rows = part("measure").measured, []
+    usual, rows = part("remote.devices").measured, []
 
     def second_is_interrupted(*given: Any) -> dict[str, Any]:
         if rows:
@@ -246,7 +246,7 @@ def test_interrupted_command_prints_its_rows(
         rows.append(usual(*given))
         return rows[-1]
 
-    monkeypatch.setattr(part("measure"), "measured", second_is_interrupted)
+    monkeypatch.setattr(part("remote.devices"), "measured", second_is_interrupted)
     assert main(["measure", "sample:mlp", "-c", "0", "-c", "3", "--budget", "0.02"]) == 130
     out, err = capsys.readouterr()
     assert re.findall(r" (ok|interrupted) ", out)[:2] == ["ok", "interrupted"]

@@ -63,30 +63,23 @@ class Effect:
         return None if before is None or after is None else after - before
 
 
+@dataclass(eq=False, repr=False)
 class Exploration:
     """The passes to try on a module, and the results so far.
 
     It runs when it is iterated over or `run` is called. `rows` may be read from another thread meanwhile.
     """
 
-    def __init__(
-        self,
-        workload: Workload,
-        waiting: list[tuple[PassStep, int | None]],
-        untried: list[Effect],
-        after: Pipeline,
-        opt_level: int,
-        timeout: float,
-    ) -> None:
-        self.workload = workload
-        self.after = after
-        self.opt_level = opt_level
-        self.timeout = timeout
-        self.rows = untried
-        "the results, in the order in which the passes were tried"
-        self._waiting = waiting
-        self._turn = threading.Lock()
-        self._cancelled = False
+    workload: Workload
+    _waiting: list[tuple[PassStep, int | None]]
+    "passes that are not tried yet, each with its opt level"
+    rows: list[Effect]
+    "the results, in the order in which the passes were tried"
+    after: Pipeline
+    opt_level: int
+    timeout: float
+    _turn: threading.Lock = field(default_factory=threading.Lock)
+    _cancelled: bool = False
 
     @property
     def done(self) -> bool:
@@ -134,21 +127,15 @@ class Exploration:
                     return
                 doing = f"{self._waiting[0][0].text} ({len(self.rows) + 1} of {self.total})"
                 report(doing, len(self.rows) / self.total)
-                row = self._try_next()
-            if row is not None:
-                yield row
-
-    def _try_next(self) -> Effect | None:
-        step, level = self._waiting[0]
-        row = self._tried(step, level)
-        # a pass that was cancelled is tried again
-        if row is not None:
-            self._waiting.pop(0)
-            self.rows.append(row)
-        return row
+                row = self._tried(*self._waiting[0])
+                if row is None:
+                    continue  # cancelled: it is tried again
+                self._waiting.pop(0)
+                self.rows.append(row)
+            yield row
 
     def _tried(self, step: PassStep, level: int | None) -> Effect | None:
-        arguments = {
+        asked = {
             "name": step.name,
             "options": dict(step.options),
             "after": str(self.after),
@@ -156,26 +143,13 @@ class Exploration:
         }
         try:
             found = worker("trials").run(
-                "effect",
-                self.workload,
-                arguments,
-                timeout=self.timeout,
-                cancelled=lambda: self._cancelled,
+                "effect", self.workload, asked, timeout=self.timeout, cancelled=lambda: self._cancelled
             )
-        except WorkerLost as error:
-            return None if self._cancelled else Effect(step.text, "error", str(error), level)
         except MeasureError as error:
-            return Effect(step.text, "error", str(error), level)
-        return Effect(
-            step.text,
-            found["status"],
-            found["error"],
-            level,
-            found["seconds"],
-            found["before"],
-            found.get("after", {}),
-            found.get("diff", {}),
-        )
+            is_lost = isinstance(error, WorkerLost) and self._cancelled
+            return None if is_lost else Effect(step.text, "error", str(error), level)
+        sizes = found["before"], found.get("after", {}), found.get("diff", {})
+        return Effect(step.text, found["status"], found["error"], level, found["seconds"], *sizes)
 
     @property
     def table(self) -> pd.DataFrame:
@@ -252,16 +226,7 @@ def explore(
 
 
 def _table_row(row: Effect) -> dict[str, object]:
-    counts = {f"{what}_{when}": side.get(what) for what in COUNTED for when, side in _sides(row)}
-    return {
-        "pass": row.name,
-        "status": row.status,
-        **counts,
-        "seconds": row.seconds,
-        "opt_level": row.opt_level,
-        "message": row.message,
-    }
-
-
-def _sides(row: Effect) -> tuple[tuple[str, Mapping[str, int | None]], ...]:
-    return ("before", row.before), ("after", row.after if row.changed else row.before)
+    sides = {"before": row.before, "after": row.after if row.changed else row.before}
+    counts = {f"{what}_{when}": side.get(what) for what in COUNTED for when, side in sides.items()}
+    head = {"pass": row.name, "status": row.status, **counts}
+    return {**head, "seconds": row.seconds, "opt_level": row.opt_level, "message": row.message}

@@ -9,7 +9,7 @@ import re
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, cast
 
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.counted import FAILED
@@ -23,7 +23,7 @@ from workbench.errors import (
     WorkerLost,
 )
 from workbench.measurement.build_and_time import MeasureOptions, no_device, reference
-from workbench.measurement.race import Race, race
+from workbench.measurement.race import race
 from workbench.measurement.row import CANCELLED, CRASHED, TIMEOUT
 from workbench.measurement.verdict import NOISE, RACED
 from workbench.pipeline.config import Config, check_config
@@ -61,11 +61,10 @@ class Limits(MeasureOptions):
     target: str = "llvm"
 
 
-class Symptom(Protocol):
-    """A question about a build of a workload."""
+class Symptom:
+    """A question about a build of a workload. A kind of symptom implements `_ask`, and `_of_error` for a build that fails."""
 
-    @property
-    def name(self) -> str: ...
+    name: str
 
     def probe(self, workload: Workload, config: Config, limits: Limits) -> Finding:
         """Build the workload, and answer.
@@ -75,66 +74,92 @@ class Symptom(Protocol):
         Cancelled
             `limits.cancelled` returned True.
         """
-        ...
+        try:
+            return self._ask(workload, config, limits)
+        except MeasureError as error:
+            # these answer no question
+            if isinstance(error, Untrusted):
+                raise
+            if isinstance(error, WorkerLost) and error.status == CANCELLED:
+                raise Cancelled(str(error)) from None
+            return self._of_error(error)
+
+    def _ask(self, workload: Workload, config: Config, limits: Limits) -> Finding:
+        raise NotImplementedError
+
+    def _of_error(self, error: MeasureError) -> Finding:
+        return Finding(UNKNOWN, str(error))
 
 
 @dataclass(frozen=True)
-class Wrong:
+class Wrong(Symptom):
     """The outputs differ from those of the program built as it stands."""
 
     origin: Workload | None = None
     "the program whose outputs are right; None for the probed program itself"
     name: str = "wrong"
 
-    def probe(self, workload: Workload, config: Config, limits: Limits) -> Finding:
-        try:
-            expected, missing = reference(self.origin or workload, limits.seed, **limits.of_a_job)
-            if expected is None:
-                return Finding(UNKNOWN, missing)
-            found = _run("check", workload, config, limits, seed=limits.seed, reference=str(expected))
-        except MeasureError as error:
-            _raise_unanswered(error)
-            return Finding(UNKNOWN, f"it does not run: {error}")
+    def _ask(self, workload: Workload, config: Config, limits: Limits) -> Finding:
+        expected, missing = reference(self.origin or workload, limits.seed, **limits.of_a_job)
+        if expected is None:
+            return Finding(UNKNOWN, missing)
+        found = _run("check", workload, config, limits, seed=limits.seed, reference=str(expected))
         return Finding(NO if found["same"] else YES, found["said"])
+
+    def _of_error(self, error: MeasureError) -> Finding:
+        return Finding(UNKNOWN, f"it does not run: {error}")
 
 
 @dataclass(frozen=True)
-class Crash:
+class Crash(Symptom):
     """The child process ends by a signal, or TVM raises an error."""
 
     name: str = "crash"
 
-    def probe(self, workload: Workload, config: Config, limits: Limits) -> Finding:
-        try:
-            _build_and_run(workload, config, limits)
-        except MeasureError as error:
-            _raise_unanswered(error)
-            if not (isinstance(error, TVMFailed) or error.status == CRASHED):
-                return Finding(UNKNOWN, str(error))
-            return Finding(YES, str(error), key_of(error))
+    def _ask(self, workload: Workload, config: Config, limits: Limits) -> Finding:
+        _build_and_run(workload, config, limits)
         return Finding(NO, "it builds and runs")
+
+    def _of_error(self, error: MeasureError) -> Finding:
+        return Finding(YES, str(error), key_of(error)) if _is_crash(error) else Finding(UNKNOWN, str(error))
 
 
 @dataclass(frozen=True)
-class Hang:
+class Hang(Symptom):
     """The build or the run takes longer than the timeout."""
 
     name: str = "hang"
 
-    def probe(self, workload: Workload, config: Config, limits: Limits) -> Finding:
-        try:
-            _build_and_run(workload, config, limits)
-        except MeasureError as error:
-            _raise_unanswered(error)
-            if error.status == TIMEOUT:
-                return Finding(YES, str(error), TIMEOUT)
-            ended = isinstance(error, TVMFailed) or error.status == CRASHED
-            return Finding(NO if ended else UNKNOWN, str(error))
+    def _ask(self, workload: Workload, config: Config, limits: Limits) -> Finding:
+        _build_and_run(workload, config, limits)
         return Finding(NO, f"it builds and runs within {limits.timeout:g} s")
+
+    def _of_error(self, error: MeasureError) -> Finding:
+        if error.status == TIMEOUT:
+            return Finding(YES, str(error), TIMEOUT)
+        return Finding(NO if _is_crash(error) else UNKNOWN, str(error))
+
+
+def _build_and_run(workload: Workload, config: Config, limits: Limits) -> None:
+    """Build and run once; without a device for the target, only build."""
+    if no_device(workload, limits.target, limits):
+        _run("build", workload, config, limits)
+    else:
+        _run("check", workload, config, limits, seed=limits.seed, reference=None)
+
+
+def _run(job: str, workload: Workload, config: Config, limits: Limits, **more: object) -> dict[str, Any]:
+    check_config(workload, config)
+    asked = {"target": limits.target, "config": config.to_data(), **more}
+    return worker(ROLE).run(job, workload, asked, **limits.of_a_job)
+
+
+def _is_crash(error: MeasureError) -> bool:
+    return isinstance(error, TVMFailed) or error.status == CRASHED
 
 
 @dataclass(frozen=True)
-class Larger:
+class Larger(Symptom):
     """A count of the configuration is larger than that of the reference configuration."""
 
     name: str
@@ -148,22 +173,22 @@ class Larger:
     )
     "program -> the count of the reference configuration, or the reason for none"
 
-    def probe(self, workload: Workload, config: Config, limits: Limits) -> Finding:
+    def _ask(self, workload: Workload, config: Config, limits: Limits) -> Finding:
         start = self.origin or workload
         if start not in self.known:
             self.known[start] = self._count(start, self.reference, limits)
         expected, found = self.known[start], self._count(workload, config, limits)
-        for each in (expected, found):
-            if isinstance(each, str):
-                return Finding(UNKNOWN, each)
-        more = cast("int", found) > cast("int", expected)
-        return Finding(YES if more else NO, f"{found:,} {self.name}, and {expected:,} with {self.reference.label}")
+        if isinstance(expected, str) or isinstance(found, str):
+            return Finding(UNKNOWN, expected if isinstance(expected, str) else str(found))
+        answer = YES if found > expected else NO
+        return Finding(answer, f"{found:,} {self.name}, and {expected:,} with {self.reference.label}")
 
     def _count(self, workload: Workload, config: Config, limits: Limits) -> int | str:
         try:
             found = _run("look", workload, config, limits, final=False)["counts"]
         except MeasureError as error:
-            _raise_unanswered(error)
+            if isinstance(error, Untrusted) or error.status == CANCELLED:
+                raise
             return f"{config.label} is not counted: {error}"
         if found["status"] == FAILED or found[self.count] is None:
             return f"{config.label} is not counted: {found['reason'] or 'the plan of its memory is not exact'}"
@@ -171,36 +196,28 @@ class Larger:
 
 
 @dataclass(frozen=True)
-class Slower:
+class Slower(Symptom):
     """A race shows that the configuration is slower than the reference configuration."""
 
     reference: Config
     name: str = "slower"
 
-    def probe(self, workload: Workload, config: Config, limits: Limits) -> Finding:
+    def _ask(self, workload: Workload, config: Config, limits: Limits) -> Finding:
         if config.same_build() == self.reference.same_build():
             return Finding(NO, f"it is the same build as {self.reference.label}")
         how = {"budget": limits.budget, "seed": limits.seed, **limits.of_a_job}
-        try:
-            raced = race(workload, self.reference, config, limits.target, **how)
-        except MeasureError as error:
-            _raise_unanswered(error)
-            return Finding(UNKNOWN, str(error))
-        return _of_race(raced)
-
-
-def _of_race(raced: Race) -> Finding:
-    """Return whether the second of a race is slower; a configuration that loses because its outputs are wrong is not."""
-    outcome = raced.outcome
-    if outcome.reason == RACED and outcome.answer == "no":
-        return Finding(YES, outcome.sentence)
-    if outcome.reason == RACED and raced.times.excludes_slower:
-        return Finding(NO, outcome.sentence)
-    return Finding(UNKNOWN, outcome.sentence, again=outcome.reason in (RACED, NOISE))
+        raced = race(workload, self.reference, config, limits.target, **how)
+        outcome = raced.outcome
+        # a configuration that loses because its outputs are wrong is not slower
+        if outcome.reason == RACED and outcome.answer == "no":
+            return Finding(YES, outcome.sentence)
+        if outcome.reason == RACED and raced.times.excludes_slower:
+            return Finding(NO, outcome.sentence)
+        return Finding(UNKNOWN, outcome.sentence, again=outcome.reason in (RACED, NOISE))
 
 
 @dataclass(frozen=True)
-class Asked:
+class Asked(Symptom):
     """A function of the user is true."""
 
     function: Question
@@ -247,7 +264,14 @@ def symptom_of(
         There is no such symptom, or it would compare a configuration with itself.
     """
     if not isinstance(given, str):
-        return _asked(given)
+        if hasattr(given, "probe"):
+            return cast("Symptom", given)
+        if not callable(given):
+            raise WorkbenchError(
+                f"a {type(given).__name__} is not a symptom; give one of {', '.join((*PLAIN, *COMPARED))}, or a function of the "
+                "workload and a Config that returns True or False"
+            )
+        return Asked(given, getattr(given, "__name__", type(given).__name__))
     if given in PLAIN:
         return PLAIN[given]()
     if given not in COMPARED:
@@ -270,39 +294,6 @@ def of_failed_pass(symptom: Symptom, failed: Step) -> Finding:
     """Return the answer for a pipeline of which a pass failed: a crash, or no answer to another question."""
     error = TVMFailed(f"{failed.name} failed: {failed.error}")
     return Finding(YES, str(error), key_of(error)) if isinstance(symptom, Crash) else Finding(UNKNOWN, str(error))
-
-
-def _asked(given: Question | Symptom) -> Symptom:
-    if hasattr(given, "probe"):
-        return cast("Symptom", given)
-    if not callable(given):
-        raise WorkbenchError(
-            f"a {type(given).__name__} is not a symptom; give one of {', '.join((*PLAIN, *COMPARED))}, or a function of the "
-            "workload and a Config that returns True or False"
-        )
-    return Asked(given, getattr(given, "__name__", type(given).__name__))
-
-
-def _build_and_run(workload: Workload, config: Config, limits: Limits) -> None:
-    """Build and run once; without a device for the target, only build."""
-    if no_device(workload, limits.target, limits):
-        _run("build", workload, config, limits)
-    else:
-        _run("check", workload, config, limits, seed=limits.seed, reference=None)
-
-
-def _run(job: str, workload: Workload, config: Config, limits: Limits, **more: object) -> dict[str, Any]:
-    check_config(workload, config)
-    asked = {"target": limits.target, "config": config.to_data(), **more}
-    return worker(ROLE).run(job, workload, asked, **limits.of_a_job)
-
-
-def _raise_unanswered(error: MeasureError) -> None:
-    """Raise if the search was cancelled, or the program may not be built: these answer no question."""
-    if isinstance(error, Untrusted):
-        raise error
-    if isinstance(error, WorkerLost) and error.status == CANCELLED:
-        raise Cancelled(str(error)) from None
 
 
 _REPLACED = (

@@ -16,7 +16,7 @@ from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, NoServer, Untrusted, WorkbenchError, WorkerLost
 from workbench.experiments.tuning.space import Assignment
 from workbench.experiments.tuning.trial import COUNTED, ILLEGAL, PRUNED, Trial
-from workbench.measurement.count import Final, look
+from workbench.measurement.count import look
 from workbench.measurement.measure import measure, raise_interrupt
 from workbench.measurement.remote.tracker import Tracker
 from workbench.measurement.row import CANCELLED, NO_SERVER, NOT_MEASURED, OK, UNTRUSTED, status_of
@@ -189,28 +189,29 @@ class Evaluator:
             legal(self.workload, config)
         except WorkbenchError as error:
             return clock.stamp(replace(begun, status=ILLEGAL, reason=str(error)))
+        limits = {"timeout": self.effort.timeout, "memory": self.effort.memory, "cancelled": self.cancelled}
         try:
             with clock:
-                found = self._count(config, target)
+                found = look(self.workload, config, target, final=self.needs_build, **limits)
         except WorkbenchError as error:
-            self._stop_if_cancelled(error)
+            if self.cancelled() or status_of(error) == CANCELLED:
+                raise WorkerLost(str(error), CANCELLED) from error
             return clock.stamp(replace(begun, status=status_of(error), reason=str(error)))
-        trial = replace(begun, fingerprint=found.fingerprint, values=counts_of(found))
+        counts = {
+            "kernels": found.counts.calls,
+            "handover_bytes": sum(found.counts.handover_bytes.values()),
+            "traffic_bytes": found.counts.traffic_bytes,
+            "peak_bytes": found.counts.peak_bytes,
+        }
+        trial = replace(begun, fingerprint=found.fingerprint, values=counts)
         if not self.needs_build:
             return clock.stamp(trial)
-        known = self.cache.copy_result(trial) or self._prune(trial) or self._claim(trial, clock)
+        known = self.cache.copy_result(trial) or self._prune(trial)
+        if known is None:
+            known = self.cache.claim(trial)
+            if isinstance(known, int):
+                raise BuildInProgress(clock.stamp(trial), known)
         return clock.stamp(known or self.build(trial, clock))
-
-    def _claim(self, trial: Trial, clock: Clock) -> Trial | None:
-        """Return the result that another thread has by now; None where this thread must build."""
-        other = self.cache.claim(trial)
-        if isinstance(other, int):
-            raise BuildInProgress(clock.stamp(trial), other)
-        return other
-
-    def _count(self, config: Config, target: str) -> Final:
-        limits = {"timeout": self.effort.timeout, "memory": self.effort.memory, "cancelled": self.cancelled}
-        return look(self.workload, config, target, final=self.needs_build, **limits)
 
     def _prune(self, trial: Trial) -> Trial | None:
         best, factor = self.cache.best.get(trial.target), self.effort.prune
@@ -226,18 +227,22 @@ class Evaluator:
 
     def build(self, trial: Trial, clock: Clock) -> Trial:
         """Build, check and time a trial, and return it with the results."""
+        how = self.effort
+        limits = {"progress": silent, "cancelled": self.cancelled, **how.of_a_run}
+        more = {"budget": how.each, "executor": how.executor, "store": how.store}
         with clock:
-            row = self._row(trial)
+            table = measure(self.workload, [trial.config], [trial.target], **more, **limits)
+        raise_interrupt(table)
+        row = table.astype(object).where(table.notna(), None).to_dict("records")[0]
+        said = str(row["message"])
         if row["status"] == CANCELLED:
-            raise WorkerLost(str(row["message"]), CANCELLED)
+            raise WorkerLost(said, CANCELLED)
         if row["status"] == NOT_MEASURED:
-            raise NoDevice(
-                f"{row['message']}; tune for 'kernels' or 'bytes', or give remote= a tracker with such a device"
-            )
+            raise NoDevice(f"{said}; tune for 'kernels' or 'bytes', or give remote= a tracker with such a device")
         if row["status"] == UNTRUSTED:
-            raise Untrusted(str(row["message"]))
+            raise Untrusted(said)
         if row["status"] == NO_SERVER:
-            raise NoServer(str(row["message"]))
+            raise NoServer(said)
         values = {**trial.values, **{name: row[name] for name in MEASURED if row[name] is not None}}
         checked = row["check"] in ("ok", "wrong")
         if row["status"] == OK and self.effort.check and not checked:
@@ -245,38 +250,6 @@ class Evaluator:
                 trial, status="failed", reason=f"its outputs could not be checked: {row['check']}", values=values
             )
         return replace(trial, status=row["status"], reason=row["message"] or "", values=values, checked=checked)
-
-    def _row(self, trial: Trial) -> dict[str, Any]:
-        how = self.effort
-        table = measure(
-            self.workload,
-            [trial.config],
-            [trial.target],
-            budget=how.each,
-            executor=how.executor,
-            store=how.store,
-            progress=silent,
-            cancelled=self.cancelled,
-            **how.of_a_run,
-        )
-        raise_interrupt(table)
-        row = table.astype(object).where(table.notna(), None).to_dict("records")[0]
-        return {str(name): value for name, value in row.items()}
-
-    def _stop_if_cancelled(self, error: WorkbenchError) -> None:
-        if self.cancelled() or status_of(error) == CANCELLED:
-            raise WorkerLost(str(error), CANCELLED) from error
-
-
-def counts_of(found: Final) -> dict[str, float | int | None]:
-    """Return the values that are known before a build."""
-    counts = found.counts
-    return {
-        "kernels": counts.calls,
-        "handover_bytes": sum(counts.handover_bytes.values()),
-        "traffic_bytes": counts.traffic_bytes,
-        "peak_bytes": counts.peak_bytes,
-    }
 
 
 class Clock:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from functools import cache, cached_property
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from workbench.errors import WorkbenchError
 from workbench.experiments.tuning.space import Assignment, Space
@@ -17,7 +17,6 @@ from workbench.experiments.tuning.space import Assignment, Space
 if TYPE_CHECKING:
     from optuna import Study, Trial
     from optuna.distributions import BaseDistribution, CategoricalDistribution
-    from optuna.trial import TrialState
 
 
 def load_in_background() -> None:
@@ -74,22 +73,6 @@ Point = tuple[int, ...]
 "index of the choice for each knob"
 
 
-class Search(Protocol):
-    """A strategy that chooses candidates.
-
-    `tell` records results, of candidates from `ask` and of others. `ask` may be called several times before the first
-    result, and returns each candidate once.
-    """
-
-    def ask(self) -> Assignment | None:
-        """Return the next candidate that was neither returned nor recorded before; None when there is none."""
-        ...
-
-    def tell(self, chosen: Assignment, costs: Costs | None) -> None:
-        """Record the result of a candidate: the values to minimise, or None where it may not win."""
-        ...
-
-
 def search(space: Space, objectives: int, seed: int, method: str = "auto") -> Search:
     """Return the strategy for a space.
 
@@ -112,25 +95,39 @@ def search(space: Space, objectives: int, seed: int, method: str = "auto") -> Se
     return Guided(space, objectives, seed)
 
 
-class Points:
-    """The conversion between choices and points."""
+class Search:
+    """A strategy that chooses candidates, given as points.
+
+    `tell` records results, of candidates from `ask` and of others. `ask` may be called several times before the first
+    result, and returns each candidate once.
+    """
 
     def __init__(self, space: Space) -> None:
         self.knobs = space.knobs
         self.default: Point = tuple(0 for _ in self.knobs)
 
-    def point(self, chosen: Assignment) -> Point | None:
-        """Return the point of a choice; None if it is not in this space."""
-        if set(chosen) != {knob.name for knob in self.knobs}:
+    def ask(self) -> Assignment | None:
+        """Return the next candidate that was neither returned nor recorded before; None when there is none."""
+        point = self._next()
+        if point is None:
             return None
-        if any(chosen[knob.name] not in knob.choices for knob in self.knobs):
-            return None
-        return tuple(knob.choices.index(chosen[knob.name]) for knob in self.knobs)
-
-    def chosen(self, point: Point) -> dict[str, object]:
         return {knob.name: knob.choices[place] for knob, place in zip(self.knobs, point, strict=True)}
 
-    def neighbours(self, point: Point) -> Iterator[Point]:
+    def tell(self, chosen: Assignment, costs: Costs | None) -> None:
+        """Record the result of a candidate: the values to minimise, or None where it may not win."""
+        # a choice that is not in this space has no point
+        if set(chosen) == {knob.name for knob in self.knobs} and all(
+            chosen[knob.name] in knob.choices for knob in self.knobs
+        ):
+            self._learn(tuple(knob.choices.index(chosen[knob.name]) for knob in self.knobs), costs)
+
+    def _next(self) -> Point | None:
+        raise NotImplementedError
+
+    def _learn(self, point: Point, costs: Costs | None) -> None:
+        raise NotImplementedError
+
+    def _neighbours(self, point: Point) -> Iterator[Point]:
         """Iterate over the points that differ in one knob."""
         for place, knob in enumerate(self.knobs):
             for choice in range(len(knob.choices)):
@@ -138,36 +135,33 @@ class Points:
                     yield (*point[:place], choice, *point[place + 1 :])
 
 
-class Exhaustive:
+class Exhaustive(Search):
     """The strategy that tries every candidate, those with the fewest changes first."""
 
     def __init__(self, space: Space) -> None:
-        self._points = Points(space)
+        super().__init__(space)
         self._told: set[Point] = set()
         self._waiting = self._ordered()
 
     def _ordered(self) -> Iterator[Point]:
         """Iterate over all points from the default outwards, with a heap of neighbours instead of a sorted list."""
-        seen, heap = {self._points.default}, [(0, self._points.default)]
+        seen, heap = {self.default}, [(0, self.default)]
         while heap:
             _, point = heapq.heappop(heap)
             yield point
-            for other in self._points.neighbours(point):
+            for other in self._neighbours(point):
                 if other not in seen:
                     seen.add(other)
                     heapq.heappush(heap, (sum(map(bool, other)), other))
 
-    def ask(self) -> Assignment | None:
-        found = next((point for point in self._waiting if point not in self._told), None)
-        return None if found is None else self._points.chosen(found)
+    def _next(self) -> Point | None:
+        return next((point for point in self._waiting if point not in self._told), None)
 
-    def tell(self, chosen: Assignment, costs: Costs | None) -> None:  # noqa: ARG002  results do not change the order
-        point = self._points.point(chosen)
-        if point is not None:
-            self._told.add(point)
+    def _learn(self, point: Point, costs: Costs | None) -> None:  # noqa: ARG002  results do not change the order
+        self._told.add(point)
 
 
-class Guided:
+class Guided(Search):
     """Optuna's tree-structured Parzen estimator, started at the default and each single change of it.
 
     If it repeats a suggestion, new neighbours of the best are tried instead, so the search does not stop
@@ -175,11 +169,10 @@ class Guided:
     """
 
     def __init__(self, space: Space, objectives: int, seed: int, *, begin: bool = True) -> None:
-        self._points = Points(space)
-        self._size = space.size
+        super().__init__(space)
+        self._size, self._objectives = space.size, objectives
         self._random = random.Random(seed)
         load_in_background()
-        self._objectives = objectives
         self._near = 0
         "number of next candidates that are neighbours of the best"
         self._known = 0
@@ -190,7 +183,9 @@ class Guided:
         self._untaught: list[Point] = []
         "points with a result that is not in the study yet"
         self._asked: dict[Point, Trial] = {}
-        self._first = [self._points.default, *self._shuffled(self._points.default)] if begin else []
+        single = list(self._neighbours(self.default))
+        self._random.shuffle(single)
+        self._first = [self.default, *single] if begin else []
 
     @cached_property
     def _optuna(self) -> ModuleType:
@@ -198,7 +193,7 @@ class Guided:
 
     @cached_property
     def _choices(self) -> dict[str, BaseDistribution]:
-        return {knob.name: choice_of(len(knob.choices)) for knob in self._points.knobs}
+        return {knob.name: choice_of(len(knob.choices)) for knob in self.knobs}
 
     @cached_property
     def _study(self) -> Study:
@@ -216,31 +211,30 @@ class Guided:
         finally:
             logging.set_verbosity(before)
 
-    def ask(self) -> Assignment | None:
+    def _next(self) -> Point | None:
         if len(self._told) + len(self._given) >= self._size:
             return None
-        point = self._next()
+        point = None
+        while self._first and point is None:
+            first = self._first.pop(0)
+            point = first if self._is_new(first) else None
+        if point is None:
+            point = None if self._near else self._suggest()
+            self._near = max(0, self._near - 1)
+        if point is None:
+            point = self._unseen()
         self._given.add(point)
-        return self._points.chosen(point)
+        return point
 
-    def _next(self) -> Point:
-        while self._first:
-            point = self._first.pop(0)
-            if self._new(point):
-                return point
-        point = None if self._near else self._suggest()
-        self._near = max(0, self._near - 1)
-        return self._unseen() if point is None else point
-
-    def _new(self, point: Point) -> bool:
+    def _is_new(self, point: Point) -> bool:
         return point not in self._told and point not in self._given
 
     def _suggest(self) -> Point | None:
         """Return the estimator's suggestion if it is new."""
         self._teach_new()
         trial = self._study.ask(self._choices)
-        point = tuple(trial.params[knob.name] for knob in self._points.knobs)
-        if not self._new(point):
+        point = tuple(trial.params[knob.name] for knob in self.knobs)
+        if not self._is_new(point):
             self._study.tell(trial, state=self._optuna.trial.TrialState.FAIL)
             self._near = NEIGHBOURS
             return None
@@ -254,62 +248,41 @@ class Guided:
 
     def _unseen(self) -> Point:
         """Return the new point that is nearest to the best."""
-        here = next(iter(self._good()), self._points.default)
+        here = next(iter(self._good()), self.default)
         seen, ring = {here}, [here]
         while ring:
-            ring = list({new: None for point in ring for new in self._points.neighbours(point) if new not in seen})
-            fresh = [point for point in ring if self._new(point)]
+            ring = list({new: None for point in ring for new in self._neighbours(point) if new not in seen})
+            fresh = [point for point in ring if self._is_new(point)]
             if fresh:
                 return self._random.choice(fresh)
             seen.update(ring)
         raise AssertionError("a point without a recorded result is reachable by single changes")
 
-    def _shuffled(self, point: Point) -> list[Point]:
-        found = list(self._points.neighbours(point))
-        self._random.shuffle(found)
-        return found
-
-    def tell(self, chosen: Assignment, costs: Costs | None) -> None:
-        point = self._points.point(chosen)
-        if point is None or point in self._told:
-            return
-        self._told[point] = costs
-        self._given.discard(point)
-        self._untaught.append(point)
+    def _learn(self, point: Point, costs: Costs | None) -> None:
+        if point not in self._told:
+            self._told[point] = costs
+            self._given.discard(point)
+            self._untaught.append(point)
 
     def _teach_new(self) -> None:
         """Add new trials to the study. This takes time, so it is done only before the study is asked."""
         untaught, self._untaught = self._untaught, []
         if self._known + len(untaught) > STUDY_TRIALS:
-            self._forget()
-            return
+            quarter = STUDY_TRIALS // 4
+            untaught = list(dict.fromkeys((*self._good()[:quarter], *list(self._told)[-quarter:])))
+            self._study, self._asked, self._known = self._create_study(), {}, 0
+        self._known += len(untaught)
         for point in untaught:
-            self._teach(point, self._told[point])
-            self._known += 1
-
-    def _teach(self, point: Point, costs: Costs | None) -> None:
-        trial = self._asked.pop(point, None)
-        if trial is not None:
-            self._study.tell(trial, costs, state=self._state(costs))
-        else:
-            self._add(point, costs)
-
-    def _add(self, point: Point, costs: Costs | None) -> None:
-        params = {knob.name: place for knob, place in zip(self._points.knobs, point, strict=True)}
-        made = self._optuna.trial.create_trial(
-            params=params, distributions=self._choices, values=costs, state=self._state(costs)
-        )
-        self._study.add_trial(made)
-
-    def _forget(self) -> None:
-        quarter = STUDY_TRIALS // 4
-        kept = dict.fromkeys((*self._good()[:quarter], *list(self._told)[-quarter:]))
-        self._study, self._asked, self._known = self._create_study(), {}, len(kept)
-        for point in kept:
-            self._add(point, self._told[point])
-
-    def _state(self, costs: Costs | None) -> TrialState:
-        states = self._optuna.trial.TrialState
-        # pruned trials show the estimator what to avoid; with several objectives Optuna supports only failed ones
-        alone = self._objectives == 1
-        return states.COMPLETE if costs is not None else states.PRUNED if alone else states.FAIL
+            costs, trial = self._told[point], self._asked.pop(point, None)
+            states = self._optuna.trial.TrialState
+            # pruned trials show the estimator what to avoid; with several objectives Optuna supports only failed ones
+            out = states.PRUNED if self._objectives == 1 else states.FAIL
+            state = out if costs is None else states.COMPLETE
+            if trial is not None:
+                self._study.tell(trial, costs, state=state)
+                continue
+            params = {knob.name: place for knob, place in zip(self.knobs, point, strict=True)}
+            kinds = self._choices
+            self._study.add_trial(
+                self._optuna.trial.create_trial(params=params, distributions=kinds, values=costs, state=state)
+            )
