@@ -37,10 +37,10 @@ from workbench.plots import ablation, cpu_gpu, kernel_count, runtime, tuning_pro
 from workbench.plots.configurations import headline
 from workbench.plots.report import _summary
 from workbench.plots.style import to_svg
+from workbench.widgets.background import Work
 from workbench.widgets.fusion.program import Measured
 from workbench.widgets.fusion.tabs import _measured
 from workbench.widgets.tuning.blocks import best_line
-from workbench.widgets.workbench.page import Reports
 from workbench.widgets.workbench.passes_panels import AblationPanel, WaterfallPanel
 
 A, B = "opt 0", "opt 3"
@@ -134,8 +134,8 @@ def _shown(blocks: list[dict[str, Any]]) -> str:
 
 def _new(kind: Any) -> Any:
     """Return a panel of which only `blocks` is asked."""
-    page = SimpleNamespace()
-    return kind(SimpleNamespace(reports=Reports(page), drawing=SimpleNamespace(current=None)), page)
+    page = SimpleNamespace(work=Work(print))
+    return kind(SimpleNamespace(page=page, drawing=SimpleNamespace(current=None)))
 
 
 def _panel(kind: Any, rows: list[dict[str, Any]], **traits: Any) -> str:

@@ -12,6 +12,7 @@ from workbench.measurement.build_and_time import MeasureOptions
 from workbench.measurement.race import Race
 from workbench.measurement.row import Row
 from workbench.pipeline.config import Config
+from workbench.widgets.background import Work
 from workbench.widgets.workbench import measurements
 from workbench.widgets.workbench.measurements import Measurements
 
@@ -29,8 +30,9 @@ class Bench:
         monkeypatch.setattr(measurements, "measure_one", self._measure)
         monkeypatch.setattr(Measurements, "_counted", lambda _, row, *__: row)
         self.errors: list[Exception] = []
+        self.work = Work(self.errors.append)
         self.workload: Any = "a workload, which only the replaced functions see"
-        self.measures = Measurements(self.workload, "llvm", 0.1, lambda: None, lambda busy: None, self.errors.append)
+        self.measures = Measurements(self.workload, "llvm", 0.1, lambda: None, self.work)
 
     def _measure(self, workload: object, config: Config, target: str, limits: MeasureOptions, **_: object) -> Row:
         self.begun.append(config.label)
@@ -45,7 +47,7 @@ class Bench:
 
     def finish(self) -> dict[str, str | None]:
         self.go.set()
-        assert self.measures.wait(PATIENCE)
+        assert self.work.wait(PATIENCE)
         assert not self.errors
         return {config.label: row.status for config, row in self.measures.all().items()}
 
@@ -56,7 +58,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     yield made
     made.go.set()
     made.measures.cancel()
-    assert made.measures.wait(PATIENCE)
+    assert made.work.wait(PATIENCE)
 
 
 def test_a_configuration_chosen_again_while_it_is_measured_is_measured_to_its_end(bench: Bench) -> None:
@@ -79,7 +81,7 @@ def test_a_configuration_chosen_again_after_it_was_ended_is_measured_anew(bench:
 def test_a_waiting_configuration_is_withdrawn_when_a_measured_one_is_chosen(bench: Bench) -> None:
     bench.go.set()
     bench.ask(C)
-    assert bench.measures.wait(PATIENCE)
+    assert bench.work.wait(PATIENCE)
     bench.go.clear()
     bench.ask(A)
     assert bench.started[A].wait(PATIENCE)
@@ -93,7 +95,7 @@ def test_newest_race_of_a_pair_is_kept_and_the_older_ones_are_dropped(bench: Ben
     bench.go.set()
     for config in (A, B, C):
         bench.ask(config)
-        assert bench.measures.wait(PATIENCE)
+        assert bench.work.wait(PATIENCE)
     for ratio in (1.0, 1.1, 1.2):
         bench.measures.keep_race(A, B, Race(A.label, B.label, "llvm", ratio, ratio, ratio, (), ()))
     bench.measures.keep_race(B, A, Race(B.label, A.label, "llvm", 0.8, 0.8, 0.8, (), ()))

@@ -5,15 +5,14 @@ from __future__ import annotations
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from workbench.widgets import page_types
+from workbench.widgets.base import page_traits
 
 
 def misfits_of(view: Any) -> list[str]:
     """Return the places at which the traits of a widget that the page reads are not of their types; {} is a value of any."""
-    hints = get_type_hints(page_types.Traits)
-    typed = [name for name in view.trait_names(sync=True) if name in hints]
+    types = page_traits(type(view))
     return [
-        each for name in typed if (value := getattr(view, name)) != {} for each in misfits(value, hints[name], name)
+        each for name in types if (value := getattr(view, name)) != {} for each in misfits(value, types[name], name)
     ]
 
 

@@ -346,7 +346,7 @@ def test_a_prediction_is_shown_where_the_calibration_supports_it(
         rows = [BoundaryCost(each, (1e-6, 2e-6), "9 of 10") for each in between(report)]
         return BoundaryCosts(tuple(rows), "llvm")
 
-    monkeypatch.setattr("workbench.widgets.fusion.costs.costs_of", predicted)
+    monkeypatch.setattr("workbench.widgets.fusion.inspector.costs_of", predicted)
     text = shown_costs(view)
     assert "predicted 1 µs to 2 µs" in text
     assert "Bytes and launches only" not in text

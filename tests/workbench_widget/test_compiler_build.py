@@ -11,6 +11,7 @@ from workbench_widget.driving import MERGE
 
 import workbench as wb
 from workbench.errors import WorkbenchError
+from workbench.widgets.background import Background
 from workbench.widgets.workbench import compiler_build
 from workbench.widgets.workbench.compiler_build import CompilerBuild
 
@@ -99,9 +100,10 @@ def test_a_count_that_fails_has_its_reason(conv, dialect, monkeypatch):
     failed = SimpleNamespace(status="failed", reason="no build of it runs", calls=0)
     monkeypatch.setattr(compiler_build, "count_config", lambda *_, **__: failed)
     seen = []
-    build = CompilerBuild(conv, "llvm", seen.append, seen.append, seen.append)
+    lane = Background("test", seen.append, seen.append)
+    build = CompilerBuild(conv, "llvm", seen.append, lane)
     build.count(3)
-    assert build.wait(60)
+    assert lane.wait(60)
     assert seen == [{"failed": "no build of it runs", "opt_level": 3}]
 
 
@@ -114,25 +116,27 @@ def test_a_known_level_cancels_the_count_of_another(conv, dialect, monkeypatch):
         return SimpleNamespace(status="ok", reason="", calls=config.opt_level)
 
     monkeypatch.setattr(compiler_build, "count_config", count)
-    build = CompilerBuild(conv, "llvm", seen.append, seen.append, seen.append)
+    lane = Background("test", seen.append, seen.append)
+    build = CompilerBuild(conv, "llvm", seen.append, lane)
     build.count(3)
-    assert build.wait(60)
+    assert lane.wait(60)
     build.count(2)
     build.count(3)
     gate.set()
-    assert build.wait(60)
+    assert lane.wait(60)
     assert [found["kernels"] for found in seen] == [3, 3]
 
 
 def test_a_cancelled_list_is_not_awaited(conv, dialect, monkeypatch):
     gate, seen = threading.Event(), []
     monkeypatch.setattr(CompilerBuild, "_traced", lambda *_: gate.wait(60) and ())
-    build = CompilerBuild(conv, "llvm", seen.append, lambda _: None, seen.append)
+    lane = Background("test", seen.append)
+    build = CompilerBuild(conv, "llvm", seen.append, lane)
     build.explain(wb.Pipeline(), 3)
     assert seen[0]["listing"]
     build.cancel()
     gate.set()
-    assert build.wait(60)
+    assert lane.wait(60)
     assert not any("listing" in found or "why" in found for found in seen[1:])
     assert len(seen) > 1
 

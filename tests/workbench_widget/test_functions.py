@@ -68,7 +68,7 @@ def test_results_of_the_function_before_are_not_shown(steps):
     old.exploration.now = SimpleNamespace(rows=[], total=7, cancel=lambda: None)
     old.exploration.cancel()
     old.measurements.keep_race(Config(name="a"), Config(name="b"), None)
-    old.reports.busy("rows")({"what": "late", "fraction": None, "since": 0.0})
+    old.page.fail("late", "late")
     old_panel.show()
     assert (steps.exploration, steps.state, steps.kernels_tab) == ({}, state, [])
 

@@ -10,6 +10,7 @@ import workbench as wb
 from workbench.errors import UnknownName
 from workbench.measurement.row import Row
 from workbench.pipeline.config import Config
+from workbench.widgets.background import Work
 from workbench.widgets.workbench.measurements import Measurements
 from workbench.worker.parent import worker
 
@@ -216,7 +217,7 @@ def test_what_a_tab_cannot_do_is_said_in_it(cast, dialect):
 def test_rival_is_another_build(bench, monkeypatch):
     """A race of equal builds gives no answer."""
     one, same, other = Config(name="a", pipeline="A"), Config(name="b", pipeline="A,-B"), Config(name="c", pipeline="B")
-    measures = Measurements(bench.workload, "llvm", 0.1, lambda: None, print, print)
+    measures = Measurements(bench.workload, "llvm", 0.1, lambda: None, Work(print))
     rows = {config: Row("", "", "", "", "ok") for config in (one, same)}
     monkeypatch.setattr(measures, "all", lambda: rows)
     assert measures.rival(same) is None

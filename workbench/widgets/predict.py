@@ -17,7 +17,7 @@ import traitlets
 from workbench.errors import WorkbenchError
 from workbench.widgets.background import Background, sentence
 from workbench.widgets.base import SAVED, TextView, json_trait
-from workbench.widgets.messages import Handlers, Reveal
+from workbench.widgets.messages import Verbs, verb
 from workbench.widgets.page_types import Answer
 
 EXAMPLE = "wb.Predict('Which pass merges them?', 'FuseOps', choices=['FuseOps', 'FoldConstant'])"
@@ -81,8 +81,7 @@ class Predict(TextView):
             choices=_texts("choices", choices),
             shown={"stage": "asked"},
         )
-        self._handlers = Handlers().on(Reveal, self._reveal)
-        self.on_msg(self._receive)
+        self.on_msg(Verbs(self).run)
 
     @property
     def answer(self) -> object:
@@ -126,12 +125,10 @@ class Predict(TextView):
             f"{Path(path).name!r} was not written: a question has no picture; a saved notebook keeps it"
         )
 
-    def _receive(self, _: object, content: object, __: object) -> None:
-        self._handlers.run(self._handlers.read(content))
-
-    def _reveal(self, message: Reveal) -> None:
+    @verb("reveal")
+    def _guessed(self, guess: str) -> None:
         self.shown = {"stage": "busy"}
-        self._asking.submit(lambda _: self.reveal(message.guess))
+        self._asking.submit(lambda _: self.reveal(guess))
 
     def _failed(self, error: Exception) -> None:
         self.shown = {"stage": "failed", "said": f"The answer was not found. {sentence(error)}"}

@@ -12,12 +12,14 @@ from workbench.analysis.fusion.assertions import as_test
 from workbench.analysis.fusion.kernel_graph import boundaries
 from workbench.analysis.fusion.reasons import Decision
 from workbench.analysis.fusion.what_if import Change
+from workbench.analysis.regions import Region
 from workbench.dialects.kinds import explain_kind
 from workbench.errors import WorkbenchError
 from workbench.pipeline.fusion_edits import force_step, outline_step
 from workbench.pipeline.spec import PassStep
 from workbench.widgets.blocks import Block, Line, action, code, heading, row, shortened, words
 from workbench.widgets.fusion.program import Fused
+from workbench.widgets.fusion.tabs import PageState
 from workbench.widgets.fusion.wording import joined, path, plainly, tested
 from workbench.wording import counted
 
@@ -25,8 +27,16 @@ MOST_CARD_ROWS = 12
 "rows that a card shows of a list"
 
 
-def card(fused: Fused, chosen: Sequence[int], changes: Sequence[Change] | None = ()) -> list[Block]:
-    """Return the blocks about the selection; `changes` is None while they are computed."""
+def card(page: PageState, changes: Sequence[Change] | None = ()) -> list[Block]:
+    """Return the blocks about the shaded region and the selection; `changes` is None while they are computed."""
+    region = page.shaded
+    made = (
+        [] if region is None else region_card(page.fused, region, outermost=region == page.fused.nest(page.region)[-1])
+    )
+    return [*made, *_selected(page.fused, page.selection, changes)]
+
+
+def _selected(fused: Fused, chosen: Sequence[int], changes: Sequence[Change] | None) -> list[Block]:
     if fused.report.failure:
         return _failed(fused)
     chosen = [n for n in chosen if fused.graph.nodes[n].kind not in ("function", "global", "shape")]
@@ -175,10 +185,8 @@ def _several(fused: Fused, chosen: Sequence[int], roots: set[int]) -> list[Block
     ]
 
 
-def region_card(fused: Fused, node: int, outward: int) -> list[Block]:
+def region_card(fused: Fused, region: Region, *, outermost: bool) -> list[Block]:
     """Return the blocks about the shaded region: its nodes, and the values that enter it other than by its entry."""
-    nest = fused.nest(node)
-    region = nest[outward]
     nodes, named = fused.graph.nodes, legality.describe
     entering = {e.source: e for e in region.inputs}
     kernels = len({fused.report.group_of(n).root for n in region.nodes if fused.report.group_of(n).is_kernel})
@@ -218,7 +226,7 @@ def region_card(fused: Fused, node: int, outward: int) -> list[Block]:
             "Step outward",
             "outward",
             title="The region around this one (R)",
-            off="" if outward + 1 < len(nest) else "no region is around this one",
+            off="no region is around this one" if outermost else "",
         )
     )
     return [*made, action("Select it", "select_region"), action("Close", "unregion", title="Take the shading away")]
@@ -258,13 +266,7 @@ def actions(fused: Fused, chosen: Sequence[int]) -> list[Block]:
 
 
 def cut_step(fused: Fused, chosen: Sequence[int]) -> PassStep:
-    """Return the cut that the page offers: only inside a kernel, since elsewhere it would have no effect.
-
-    Raises
-    ------
-    WorkbenchError
-        There is nothing to cut; the message has the reason.
-    """
+    """Return the cut that the page offers: only inside a kernel, since elsewhere it would have no effect."""
     step = fused.cut_step(chosen)
     if len({fused.report.group_of(n).root for n in chosen}) == 2:
         raise legality.IllegalEdit("they are two kernels already; cut an edge inside a box")

@@ -2,81 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from workbench.errors import WorkbenchError
 from workbench.measurement.boundaries.cost import BoundaryCost, cells
-from workbench.measurement.boundaries.costs import BoundaryCosts, costs_of
-from workbench.measurement.boundaries.trial import Limits
+from workbench.measurement.boundaries.costs import BoundaryCosts
 from workbench.measurement.columns import size
-from workbench.widgets.background import Background, Task
 from workbench.widgets.blocks import Block, Line, action, heading, row, rows, signed, words
+from workbench.widgets.fusion.program import Fused
 from workbench.widgets.fusion.wording import joined
 from workbench.widgets.page_types import EdgeValues, Marks
 from workbench.wording import counted
-
-if TYPE_CHECKING:
-    from workbench.widgets.fusion.program import Fused
-    from workbench.widgets.inspector_queue import Requests
-
-
-class Costs:
-    """The costs of the boundaries of one program, computed when the tab is open.
-
-    Parameters
-    ----------
-    show
-        Called when the costs are known, or a race is done.
-    """
-
-    def __init__(self, requests: Requests, show: Callable[[], None]) -> None:
-        self._requests = requests
-        self._show = show
-        self._of: Fused | None = None
-        self.found: BoundaryCosts | None = None
-        self.work = Background("workbench-fusion-costs", requests.show_failure, requests.show_busy)
-
-    def of(self, fused: Fused) -> BoundaryCosts | None:
-        """Return the costs of a program; None while they are computed."""
-        if self._of is not fused:
-            self._of, self.found = fused, None
-            self.work.submit(lambda task: self._compute(task, fused))
-        return self.found
-
-    def try_edit(self, fused: Fused, selection: Sequence[int], budget: float) -> None:
-        """Race the two parts of the selected boundary, as two kernels and as one, in the background.
-
-        Raises
-        ------
-        WorkbenchError
-            No boundary is selected, or its edit cannot be tried.
-        """
-        chosen = None if self.found is None else selected(self.found, selection)
-        refused = untriable(fused, chosen)
-        if refused or chosen is None:
-            raise WorkbenchError(refused)
-        self.work.submit(lambda task: self._race(task, fused, chosen, budget))
-
-    def _compute(self, task: Task, fused: Fused) -> None:
-        limits = Limits(fused.settings.target or "llvm", progress=task.report, cancelled=task.cancelled)
-        self._keep(task, fused, costs_of(fused.report, fused.program.workload, limits, cuts=True))
-
-    def _race(self, task: Task, fused: Fused, chosen: BoundaryCost, budget: float) -> None:
-        self._requests.show(error=None)
-        before = self.found
-        if before is None or self._of is not fused:
-            return
-        report = partial(task.report, at_once=True)
-        found = before.measure([chosen], budget=budget, progress=report, cancelled=task.cancelled)
-        self._keep(task, fused, found)
-        self._keep(task, fused, found.peaks([chosen], progress=report, cancelled=task.cancelled))
-
-    def _keep(self, task: Task, fused: Fused, found: BoundaryCosts) -> None:
-        if task.wanted and self._of is fused:
-            self.found = found
-            self._show()
 
 
 def selected(costs: BoundaryCosts, selection: Sequence[int]) -> BoundaryCost | None:

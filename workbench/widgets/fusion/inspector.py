@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from functools import partial
@@ -16,21 +18,29 @@ from workbench.analysis.fusion.report import FusionReport
 from workbench.analysis.fusion.what_if import Why
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
-from workbench.measurement.boundaries.costs import BoundaryCosts
+from workbench.graph.layers import layered
+from workbench.measurement.boundaries.costs import BoundaryCosts, costs_of
+from workbench.measurement.boundaries.trial import Limits
+from workbench.pipeline import fusion_edits
 from workbench.pipeline.fusion_edits import force_step, outline_step
 from workbench.plots.rows import Row
+from workbench.widgets.background import Task
 from workbench.widgets.base import SAVE_SECONDS, SAVED, Shown, View, json_trait
-from workbench.widgets.fusion import actions
-from workbench.widgets.fusion.controller import Controller
-from workbench.widgets.fusion.program import Edit, Fused, Settings, Source
-from workbench.widgets.fusion.tabs import Filter, unmeasurable
+from workbench.widgets.blocks import Block, linked, sendable, words
+from workbench.widgets.fusion import costs, tabs
+from workbench.widgets.fusion.card import card, cut_step
+from workbench.widgets.fusion.program import Edit, Fused, Measured, Settings, Source, followed, measure
+from workbench.widgets.fusion.tabs import Filter, PageState, unmeasurable
 from workbench.widgets.graph.ids import CollapsedGroups, NodeIds, known
 from workbench.widgets.history import History
-from workbench.widgets.inspector_queue import Requests
-from workbench.widgets.messages import Act, Handlers, Set
+from workbench.widgets.host import Host
+from workbench.widgets.messages import act, field, number, verb
 from workbench.widgets.page_types import Marks, Panels, Status
-from workbench.widgets.payload import GraphPayload
+from workbench.widgets.payload import GraphPayload, encode_graph
 
+LISTS = {"branches": "parallel branches", "chains": "chains of constants"}
+PATIENCE = 30.0
+"seconds to ask TVM for the outcomes of a list; a click asks for one more"
 TABS = ("", "edits", "costs", "branches", "chains", "player", "code")
 State = tuple[str, tuple[str, ...], tuple[tuple[str, int | str | None], ...]]
 "before, edits, settings: the state that undo and redo restore"
@@ -86,7 +96,7 @@ class FusionInspector(View):
     settings = traitlets.Dict()
     region = traitlets.Int(-1)
     outward = traitlets.Int(0, min=0)
-    tab = traitlets.Enum(TABS, default_value="").tag(**SAVED)
+    tab = traitlets.Enum(TABS, default_value="").tag(**SAVED, json=str)
     min_branches = traitlets.Int(2, min=2)
     frame = traitlets.Int(0, min=0)
     frame_filter = traitlets.Dict()
@@ -95,27 +105,34 @@ class FusionInspector(View):
     status = json_trait(Status, "the work under way, and what failed", saved=False)
 
     def __init__(self, source: object, **traits: object) -> None:
-        handlers = Handlers().on(Act, partial(actions.act, self)).on(Set, partial(actions.set_field, self))
-        self._requests = Requests(self, handlers)
-        given = Source(source)
-        self._controller = Controller(self, given, self._requests)
+        self._source = Source(source)
+        self._host = Host(self, self, in_order=True)
+        self._lock = threading.RLock()
+        self._fused: Fused | None = None
+        self._base: Fused | None = None
+        "the program with its edits, and without them, under the settings"
+        self._costed: Fused | None = None
+        "the program whose costs were asked for"
+        self._measured = Measured()
+        self._branch = -1
+        "the clicked group of branches, whose outcome is asked for first"
         if not {"before", "edits", "selection", "region"} & traits.keys():
-            traits["before"] = given.lowering()
+            traits["before"] = self._source.lowering()
         super().__init__(**{"height": 640, **traits})
-        self._controller.remake()
+        self._remake()
         self._made = self._state
         self._history = History(self._state)
         self.observe(self._state_changed, ["before", "edits", "settings"])
-        self.observe(lambda _: self._controller.show_card(), ["selection", "region", "outward"])
-        self.observe(lambda _: self._controller.show_tab(), ["tab", "min_branches", "frame", "frame_filter"])
+        self.observe(lambda _: self._show_card(), ["selection", "region", "outward"])
+        self.observe(lambda _: self._show_tab(), ["tab", "min_branches", "frame", "frame_filter"])
 
     # -- the Python interface
 
     @property
     def fused(self) -> Fused:
         """The program with its edits, under the settings."""
-        assert self._controller.fused is not None
-        return self._controller.fused
+        assert self._fused is not None
+        return self._fused
 
     @property
     def report(self) -> FusionReport:
@@ -125,17 +142,17 @@ class FusionInspector(View):
     @property
     def decisions(self) -> tuple[Decision, ...]:
         """The decisions that the player shows."""
-        return self._controller.decisions
+        return Filter(**self.frame_filter).of(self.fused)
 
     @property
     def branches(self) -> list[BranchGroup]:
         """`wb.parallel_branches` of the program with its edits."""
-        return self._controller.branches
+        return self.fused.branches(self.min_branches)
 
     @property
     def chains(self) -> list[ConstantChain]:
         """The chains of constants in the program with its edits."""
-        return self._controller.chains
+        return self.fused.chains
 
     @property
     def kernels(self) -> int:
@@ -165,12 +182,13 @@ class FusionInspector(View):
             return self.report.why(*chosen)
         return self.report.why(chosen[0]) if len({self.report.group_of(n).root for n in chosen}) == 1 else None
 
+    @act("branch")
     def choose_branch(self, place: int) -> None:
         """Compute the effect of merging one group of `branches`, and select its nodes."""
         group = self.branches[known([place], len(self.branches), "group of branches")[0]]
-        self._controller.branch = place
+        self._branch = place
         self.selection = [n for branch in group.branches for n in branch]
-        self._controller.show_tab()
+        self._show_tab()
 
     def cut(self, source: int, target: int) -> None:
         """Keep the two ends of an edge in different kernels.
@@ -194,14 +212,17 @@ class FusionInspector(View):
         """Add an edit, or any pass, as a Pipeline's text; if it cannot be applied, `edited` has the reason."""
         self.edits = [*self.edits, text]
 
+    @act("undo")
     def undo(self) -> bool:
         """Undo the last edit or setting; return whether there was one."""
         return self._travel(self._history.undo)
 
+    @act("redo")
     def redo(self) -> bool:
         """Redo the last undone edit or setting; return whether there was one."""
         return self._travel(self._history.redo)
 
+    @act("measure")
     def measure(self, budget: float = 0.5) -> None:
         """Build and time the program as given and with its edits, and compare outputs, in a background thread.
 
@@ -210,16 +231,34 @@ class FusionInspector(View):
         WorkbenchError
             A graph alone cannot be run, and in Relax there are no edits to compare.
         """
-        refused = unmeasurable(self.fused)
-        if refused:
+        refused, fused, base = unmeasurable(self.fused), self.fused, self._base
+        if refused or base is None:
             raise WorkbenchError(refused)
-        self._controller.measure(budget)
+
+        def work(task: Task) -> None:
+            self._host.push(error=None)
+            found = measure(fused, base, budget, partial(task.report, at_once=True), task.cancelled)
+            if task.wanted and self._fused is fused:
+                self._measured = found
+                self._show_tab()
+
+        self._host.work.lane("times").submit(work)
 
     @property
     def costs(self) -> BoundaryCosts | None:
         """`wb.boundary_costs` of the program with its edits, with the trials so far; None while it is computed."""
-        return self._controller.costs.of(self.fused)
+        fused = self.fused
+        if self._costed is not fused:
+            self._costed = fused
 
+            def compute(task: Task) -> None:
+                limits = Limits(fused.settings.target or "llvm", progress=task.report, cancelled=task.cancelled)
+                self._keep(task, fused, costs_of(fused.report, fused.program.workload, limits, cuts=True))
+
+            self._host.work.lane("costs").submit(compute)
+        return fused.costs
+
+    @act("try")
     def try_boundary(self, budget: float = 1.0) -> None:
         """Race the two parts of the selected boundary, as two kernels and as one, in a background thread.
 
@@ -228,28 +267,236 @@ class FusionInspector(View):
         WorkbenchError
             No boundary is selected, or its edit cannot be tried.
         """
-        self._controller.costs.try_edit(self.fused, self.selection, budget)
+        fused, before = self.fused, self.fused.costs
+        chosen = None if before is None else costs.selected(before, self.selection)
+        refused = costs.untriable(fused, chosen)
+        if refused or chosen is None:
+            raise WorkbenchError(refused)
+
+        def race(task: Task) -> None:
+            self._host.push(error=None)
+            if fused.costs is not None:
+                report = partial(task.report, at_once=True)
+                found = fused.costs.measure([chosen], budget=budget, progress=report, cancelled=task.cancelled)
+                self._keep(task, fused, found)
+                self._keep(task, fused, found.peaks([chosen], progress=report, cancelled=task.cancelled))
+
+        self._host.work.lane("costs").submit(race)
+
+    def _keep(self, task: Task, fused: Fused, found: BoundaryCosts) -> None:
+        if task.wanted and self._fused is fused:
+            fused.costs = found
+            self._show_tab()
 
     @property
     def rows(self) -> list[Row]:
         """Return the measured rows, as of `wb.measure`."""
-        return list(self._controller.measured.rows)
+        return list(self._measured.rows)
 
     @property
     def outputs(self) -> str:
         """Return the result of comparing the outputs, as a sentence; empty before."""
-        return self._controller.measured.outputs
+        return self._measured.outputs
 
+    @verb("cancel")
     def cancel(self) -> None:
         """Stop the current work; the page stays as it is."""
-        self._requests.cancel()
-        for each in self._controller.work:
-            each.cancel()
+        self._host.work.cancel()
 
     def wait(self, timeout: float = 120) -> bool:
         """Wait until all work is done; return whether that happened in time."""
-        # finished work may start more
-        return all(each.wait(timeout) for each in self._controller.work * 2)
+        return self._host.work.wait(timeout)
+
+    # -- buttons, keys and fields of the page
+
+    @act("cut")
+    def _cut_selection(self) -> None:
+        self.edit(cut_step(self.fused, list(self.selection)).text)
+
+    @act("force")
+    def _force_selection(self) -> None:
+        self.force(self.selection)
+
+    @act("outline")
+    def _outline_selection(self, arg: str) -> None:
+        self.outline(self.selection, arg)
+
+    @act("clear")
+    def _clear(self) -> None:
+        self.edits = []
+
+    @act("drop")
+    def _drop(self, edit: int) -> None:
+        if edit >= len(self.edits):
+            raise WorkbenchError(f"there is no edit {edit}; there are {len(self.edits)}")
+        # later edits have other node ids now; the names of the operators show whether they still fit
+        self.edits = [text for place, text in enumerate(self.edits) if place != edit]
+
+    @act("change")
+    def _change(self, arg: str) -> None:
+        kind, _, value = arg.partition("=")
+        if kind != "cut":
+            self._set_number(kind, value)
+            return
+        node, graph = number("node", value), self.fused.graph
+        known([node], len(graph.nodes), "node")
+        edges = [(node, user, index) for user, index in graph.consumers[node]]
+        self.edit(fusion_edits.cut_step(graph, edges).text)
+
+    @act("before")
+    def _run_before(self, arg: str) -> None:
+        self.before = f"{self.before},{arg}" if self.before else arg
+
+    @act("raw")
+    def _run_nothing_before(self) -> None:
+        self.before = ""
+
+    @act("region")
+    def _shade(self) -> None:
+        if len(self.selection) != 1:
+            raise WorkbenchError("a region begins at one node; select one")
+        with self.hold_trait_notifications():
+            self.region, self.outward = self.selection[0], 0
+
+    @act("outward")
+    def _step_outward(self) -> None:
+        if self.region < 0:
+            self._shade()
+        elif self.outward + 1 < len(self.fused.nest(self.region)):
+            self.outward += 1
+
+    @act("select_region")
+    def _select_region(self) -> None:
+        if (found := self._page().shaded) is not None:
+            self.selection = list(found.nodes)
+
+    @act("unregion")
+    def _unshade(self) -> None:
+        self.region = -1
+
+    @field("frame")
+    def _go(self, frame: int) -> None:
+        if 0 <= frame < len(self.decisions):
+            self.frame = frame
+
+    @act("back")
+    def _previous(self) -> None:
+        self._go(self.frame - 1)
+
+    @act("on")
+    def _next(self) -> None:
+        self._go(self.frame + 1)
+
+    @field("opt_level", "max_depth", "max_function_args")
+    def _set_number(self, name: str, value: str) -> None:
+        unset = value == "" and name == "max_function_args"
+        self.settings = {**self.settings, name: None if unset else number(name, value)}
+
+    @field("target")
+    def _set_target(self, value: str) -> None:
+        self.settings = {**self.settings, "target": "" if value == "llvm" else value}
+
+    @field("min_branches")
+    def _set_least(self, min_branches: int) -> None:
+        self.min_branches = min_branches
+
+    @field("reason", "op", "not_fused")
+    def _set_filter(self, name: str, value: str) -> None:
+        with self.hold_trait_notifications():
+            self.frame_filter = {**self.frame_filter, name: value == "true" if name == "not_fused" else value}
+            self.frame = 0
+
+    # -- the content of the page
+
+    def _remake(self) -> None:
+        """Make the program and its picture."""
+        with self._lock, self.hold_sync():
+            old, settings = self._fused, Settings.of(self.settings)
+            first, last = self._source.made(self.before, self.edits)
+            self._base = Fused(first, settings)
+            self._fused = fused = Fused(last, settings) if last.edits else self._base
+            self._branch = -1
+            if old is not None and old.program.edits != last.edits:
+                self._measured = Measured()
+            self.graph = encode_graph(layered(fused.drawn))
+            if old is not None and old.graph is not fused.graph:
+                # the selection and the region stay on the nodes that their nodes became
+                mapping = followed(old.graph, fused.graph)
+                self.selection = [a for b in self.selection for a in mapping.get(b, [])[:1]]
+                self.region = next(iter(mapping.get(self.region, ())), -1)
+                self.outward = 0
+            self._host.push(error=None)
+            self._show_card()
+            self._show_tab()
+
+    def _page(self) -> PageState:
+        return PageState(
+            self.fused,
+            self._base or self.fused,
+            before=self.before,
+            edits=tuple(self.edits),
+            selection=tuple(self.selection),
+            region=self.region,
+            outward=self.outward,
+            tab=self.tab,
+            min_branches=self.min_branches,
+            branch=self._branch,
+            frame=self.frame,
+            filter=Filter(**self.frame_filter),
+            measured=self._measured,
+            costs=self.costs if self.tab == "costs" and not self.report.failure else None,
+        )
+
+    def _update(self, page: PageState, **panels: list[Block]) -> None:
+        count = len(page.fused.graph.nodes)
+        self.panels = sendable({**self.panels, **{name: linked(blocks, count) for name, blocks in panels.items()}})
+        self.marks = tabs.marks(page)
+
+    def _show_card(self) -> None:
+        """Show the card of the selection; changes that would merge two kernels are added when they are computed."""
+        with self._lock:
+            page = self._page()
+            self._update(page, card=card(page, None if page.pair else ()))
+            if self.tab == "costs":
+                self._update(page, tab=tabs.tab(page))
+        if page.pair and not page.fused.report.failure:
+            self._host.work.lane("cards").submit(lambda task: self._try(task, page))
+
+    def _try(self, task: Task, page: PageState) -> None:
+        found = page.fused.report.why(*page.selection).changes
+        with self._lock:
+            now = self._page()
+            if task.wanted and (now.fused, now.selection) == (page.fused, page.selection):
+                self._update(now, card=card(now, found))
+
+    def _show_tab(self) -> None:
+        """Show the open tab; branches and chains are added when they are found, and their outcomes when TVM gives them."""
+        with self._lock:
+            page = self._page()
+            groups = page.groups
+            shown = [words(f"Looking for {LISTS[page.tab]} …", "small")] if groups is None else tabs.tab(page)
+            self._update(page, head=tabs.head(page.fused, page.base, page.before), tab=shown)
+        # a row of branches asks TVM when it is clicked; a row of chains cannot be clicked
+        if groups is None or any(not group.asked for group in (groups if page.tab == "chains" else page.clicked)):
+            self._host.work.lane("branches").submit(lambda task: self._look(task, page))
+
+    def _look(self, task: Task, page: PageState) -> None:
+        """List the groups of the open tab, and then ask TVM for their outcomes, the clicked one first."""
+
+        def show() -> None:
+            with self._lock:
+                now = self._page()
+                if task.wanted and (now.fused, now.tab, now.min_branches) == (page.fused, page.tab, page.min_branches):
+                    self._update(now, tab=tabs.tab(now))
+
+        found = page.fused.chains if page.tab == "chains" else page.fused.branches(page.min_branches)
+        show()
+        ends = time.monotonic() + PATIENCE
+        for group in (*page.clicked, *found):
+            if not task.wanted or self.tab != page.tab or time.monotonic() > ends:
+                break
+            _ = group.results
+        show()
 
     # -- undo and redo
 
@@ -265,7 +512,7 @@ class FusionInspector(View):
         # three traits may change at once; the first call finds all of them changed
         if self._made != self._state:
             self._history.choose(self._state)
-            self._controller.remake()
+            self._remake()
             self._made = self._state
 
     @property
@@ -277,7 +524,7 @@ class FusionInspector(View):
     @traitlets.validate("region")
     def _known_region(self, proposal: dict[str, Any]) -> int:
         node = proposal["value"]
-        if node >= 0 and self._controller.fused is not None:
+        if node >= 0 and self._fused is not None:
             known([node], len(self.fused.graph.nodes), "node")
             if not self.fused.nest(node):
                 raise WorkbenchError(f"what uses node {node} never meets again, so no region begins there")
@@ -291,9 +538,9 @@ class FusionInspector(View):
     def _known_passes(self, proposal: dict[str, Any]) -> Any:
         value = proposal["value"]
         if proposal["trait"].name == "edits":
-            self._controller.source.made(self.before, value)
+            self._source.made(self.before, value)
         else:
-            self._controller.source.made(value, ())
+            self._source.made(value, ())
         return value
 
     @traitlets.validate("frame_filter")
@@ -311,4 +558,4 @@ class FusionInspector(View):
         return self.shown_graphs() is not None or self.wait(SAVE_SECONDS)
 
     def shown_graphs(self) -> Shown | None:
-        return None if self._controller.fused is None else (self.fused.drawn,)
+        return None if self._fused is None else (self.fused.drawn,)

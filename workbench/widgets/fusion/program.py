@@ -9,6 +9,8 @@ from itertools import takewhile
 from typing import Any
 
 from workbench.analysis import legality
+from workbench.analysis.branches import BranchGroup, parallel_branches
+from workbench.analysis.chains import ConstantChain, constant_chains
 from workbench.analysis.fusion import explain_fusion
 from workbench.analysis.fusion.kernel_graph import handed_bytes, kernel_graph
 from workbench.analysis.fusion.report import FusionReport
@@ -18,6 +20,7 @@ from workbench.dialects.registry import dialect_of
 from workbench.errors import WorkbenchError
 from workbench.graph.diff import diff
 from workbench.graph.model import Edge, Graph, known_node
+from workbench.measurement.boundaries.costs import BoundaryCosts
 from workbench.measurement.build_and_time import MeasureOptions
 from workbench.measurement.measure import measure_one
 from workbench.pipeline.apply import default_pipeline
@@ -54,13 +57,7 @@ class Settings:
 
     @staticmethod
     def of(fields: dict[str, Any]) -> Settings:
-        """Return the settings from a dict of these fields.
-
-        Raises
-        ------
-        WorkbenchError
-            There is no such setting, or a value is not valid.
-        """
+        """Return the settings from a dict of these fields."""
         unknown = [name for name in fields if name not in Settings.__dataclass_fields__]
         if unknown:
             raise WorkbenchError(
@@ -87,6 +84,10 @@ class Fused:
         self.settings = settings
         self.graph = program.graph
         self.report: FusionReport = explain_fusion(program.graph, **asdict(settings))
+        self.costs: BoundaryCosts | None = None
+        "of its boundaries, once they were computed"
+        self.groups: dict[int, list[BranchGroup]] = {}
+        "the parallel branches so far, by the least number of branches"
 
     @property
     def unannotated(self) -> bool:
@@ -106,6 +107,15 @@ class Fused:
     def handed(self) -> int:
         """Bytes that kernels pass to other kernels."""
         return handed_bytes(self.report)
+
+    def branches(self, least: int) -> list[BranchGroup]:
+        if least not in self.groups:
+            self.groups[least] = parallel_branches(self.graph, least)
+        return self.groups[least]
+
+    @cached_property
+    def chains(self) -> list[ConstantChain]:
+        return constant_chains(self.graph)
 
     @cached_property
     def regions(self) -> Regions:
@@ -140,13 +150,7 @@ class Fused:
         return False
 
     def cut_step(self, chosen: Sequence[int]) -> PassStep:
-        """Return the cut between two chosen nodes.
-
-        Raises
-        ------
-        WorkbenchError
-            No value goes from one to the other directly, or nothing would be fused across it.
-        """
+        """Return the cut between two chosen nodes."""
         if len(chosen) != 2:
             raise legality.IllegalEdit("a cut takes the two ends of one edge; click an edge, or select two nodes")
         a, b = sorted(chosen)
@@ -214,13 +218,7 @@ class Source:
         return before
 
     def made(self, before: str, edits: Sequence[str]) -> tuple[Program, Program]:
-        """Return the program after the passes `before`, and after the edits too. Results are cached.
-
-        Raises
-        ------
-        WorkbenchError
-            A pass of `before` fails or does not exist, or there is only a graph, which cannot be changed.
-        """
+        """Return the program after the passes `before`, and after the edits too. Results are cached."""
         runner = self._program
         if isinstance(runner, Graph):
             if before or edits:

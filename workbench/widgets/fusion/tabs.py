@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from itertools import count
 
 from workbench.analysis.branches import BranchGroup
+from workbench.analysis.branches.relax import is_lowered
 from workbench.analysis.chains import ConstantChain
 from workbench.analysis.fusion.reasons import REASONS, Decision
 from workbench.analysis.regions import Region
+from workbench.measurement.boundaries.costs import BoundaryCosts
 from workbench.measurement.columns import duration, size
 from workbench.plots.configurations import headline
 from workbench.plots.rows import Row, failed, failures
@@ -27,6 +29,7 @@ from workbench.widgets.blocks import (
     table,
     words,
 )
+from workbench.widgets.fusion import costs
 from workbench.widgets.fusion.program import Edit, Fused, Measured
 from workbench.widgets.fusion.wording import plainly, tested
 from workbench.widgets.page_types import Marks, Sign
@@ -46,6 +49,88 @@ class Filter:
 
     def of(self, fused: Fused) -> tuple[Decision, ...]:
         return fused.report.find(self.reason, self.op, False if self.not_fused else None)
+
+
+@dataclass(frozen=True)
+class PageState:
+    """The state of the page, from which its blocks and the marks on its graph follow."""
+
+    fused: Fused
+    base: Fused
+    "without the edits"
+    before: str
+    edits: tuple[str, ...]
+    selection: tuple[int, ...]
+    region: int
+    outward: int
+    tab: str
+    min_branches: int
+    branch: int
+    "the clicked group of branches; -1 for none"
+    frame: int
+    filter: Filter
+    measured: Measured
+    costs: BoundaryCosts | None
+
+    @property
+    def pair(self) -> bool:
+        """Whether two nodes of two kernels are selected."""
+        return len(self.selection) == 2 and len({self.fused.report.group_of(n).root for n in self.selection}) == 2
+
+    @property
+    def groups(self) -> Sequence[BranchGroup] | Sequence[ConstantChain] | None:
+        """The groups of the open tab; None where they are not known yet, and () for a tab without groups."""
+        if self.tab == "branches":
+            return self.fused.groups.get(self.min_branches)
+        return self.fused.__dict__.get("chains") if self.tab == "chains" else ()
+
+    @property
+    def clicked(self) -> Sequence[BranchGroup | ConstantChain]:
+        """The group of branches that the user clicked."""
+        return (self.groups or ())[self.branch :][:1] if self.tab == "branches" and self.branch >= 0 else ()
+
+    @property
+    def frames(self) -> tuple[Decision, ...]:
+        """The decisions that the player shows."""
+        return self.filter.of(self.fused)
+
+    @property
+    def shaded(self) -> Region | None:
+        """The shaded region."""
+        nest = self.fused.nest(self.region) if 0 <= self.region < len(self.fused.graph.nodes) else []
+        return nest[min(self.outward, len(nest) - 1)] if nest else None
+
+
+def tab(page: PageState) -> list[Block]:
+    """Return the content of the open tab."""
+    fused = page.fused
+    if page.tab == "branches":
+        return branches(fused.branches(page.min_branches), page.min_branches, lowered=is_lowered(fused.graph))
+    if page.tab == "chains":
+        return chains(fused.chains)
+    if page.tab == "costs":
+        return costs.blocks(fused, page.costs, page.selection)
+    if page.tab == "player":
+        return player(fused, page.filter, page.frames, min(page.frame, max(len(page.frames) - 1, 0)))
+    if page.tab == "code":
+        return code_blocks(page)
+    return what_if(fused, page.base, page.measured)
+
+
+def marks(page: PageState) -> Marks:
+    """Return the marks of the open tab and of the shaded region."""
+    made: Marks = {}
+    if page.tab == "player" and page.frames:
+        made = decision_marks(page.fused, page.frames[min(page.frame, len(page.frames) - 1)])
+    elif page.tab == "branches":
+        made = branch_marks(page.fused.groups.get(page.min_branches, ()))
+    elif page.tab == "chains":
+        made = chain_marks(page.fused.__dict__.get("chains", ()))
+    elif page.tab == "costs":
+        made = costs.marks(page.costs)
+    if page.shaded is not None:
+        made.update({"wash": list(page.shaded.nodes), "entry": page.shaded.entry, "exit": page.shaded.exit})
+    return made
 
 
 def head(fused: Fused, base: Fused, before: str) -> list[Block]:
@@ -227,18 +312,19 @@ def player(fused: Fused, shown: Filter, frames: Sequence[Decision], place: int) 
     return [*made, rows([said], "frame-words"), test, words(colours, "small")]
 
 
-def code_blocks(before: str, edits: Sequence[str], fused: Fused, selection: Sequence[int]) -> list[Block]:
+def code_blocks(page: PageState) -> list[Block]:
     """Return the edits as a Pipeline's text, and as Python."""
-    pipeline = fused.program.made
+    pipeline = page.fused.program.made
     return [
         words("The passes and edits as a Pipeline:" if pipeline else "No passes and no edits.", "small"),
         *([code(pipeline, "pipeline")] if pipeline else []),
-        code(python(before, edits, fused, selection, pipeline), "python"),
+        code(python(page, pipeline), "python"),
     ]
 
 
-def python(before: str, edits: Sequence[str], fused: Fused, selection: Sequence[int], pipeline: str) -> str:
+def python(page: PageState, pipeline: str) -> str:
     """Return Python for the current view, and for the same result without a page."""
+    fused, before, edits, selection = page.fused, page.before, page.edits, page.selection
     changed = fused.settings.changed
     more = [f", before={before!r}"] if before or fused.unannotated else []
     more += [f", edits={list(edits)!r}"] if edits else []
@@ -253,11 +339,6 @@ def python(before: str, edits: Sequence[str], fused: Fused, selection: Sequence[
         f"report = wb.explain_fusion({given}{options})\n"
         f"assert len(report.kernels) == {fused.kernels}\n{pair}"
     )
-
-
-def region_marks(found: Region) -> Marks:
-    """Return the shading of a region."""
-    return {"wash": list(found.nodes), "entry": found.entry, "exit": found.exit}
 
 
 def decision_marks(fused: Fused, frame: Decision) -> Marks:

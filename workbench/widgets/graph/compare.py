@@ -7,14 +7,13 @@ from collections.abc import Iterable
 import traitlets
 
 from workbench.dialects.base import Workload
-from workbench.errors import WorkbenchError
 from workbench.graph.changes import GraphDiff
 from workbench.graph.diff import diff
 from workbench.graph.model import Graph, graph_of
 from workbench.measurement.overlay import Overlay
 from workbench.widgets.base import SAVED, Shown, View, json_trait
-from workbench.widgets.graph.ids import SIDES, CollapsedSides, SideIds
-from workbench.widgets.page_types import OverlayState, ShowSideMessage, SideValues
+from workbench.widgets.graph.ids import CollapsedSides, SideIds
+from workbench.widgets.page_types import SIDES, OverlayState, overlay_state, show_message
 from workbench.widgets.payload import DiffPayload, GraphPayload, encode_pair
 
 MODES = ("split", "changed", "overlay")
@@ -106,21 +105,3 @@ class CompareView(View):
 
     def shown_graphs(self) -> Shown:
         return (*self._graphs, self.changes)
-
-
-def overlay_state(before: Overlay | None, after: Overlay | None, title: str = "") -> OverlayState:
-    """Return the colours of a comparison; raises WorkbenchError if the two are in different units."""
-    given = [side for side in (before, after) if side is not None and (side.nodes or side.groups)]
-    if len({side.unit for side in given}) > 1:
-        raise WorkbenchError(f"one scale cannot show {given[0].unit} on one side and {given[1].unit} on the other")
-    if not given:
-        return {}
-    first, last = (SideValues(**(side or Overlay("", "")).data()) for side in (before, after))
-    return {"title": title or given[0].title, "unit": given[0].unit, **first, "after": last}
-
-
-def show_message(nodes: Iterable[int], side: str) -> ShowSideMessage:
-    """Return the message that brings nodes of a side into view; raises WorkbenchError if there is no such side."""
-    if side not in SIDES:
-        raise WorkbenchError(f"a comparison has the sides 'before' and 'after', not {side!r}")
-    return {"type": "show_side", "side": side, "ids": list(nodes)}

@@ -18,9 +18,9 @@ from workbench.measurement.overlay import Overlay
 from workbench.terminal import visible
 from workbench.widgets.base import SAVED, Shown, View, json_trait
 from workbench.widgets.blocks import Block, Line, row, sendable, shortened, words
-from workbench.widgets.graph.compare import MODES, overlay_state, show_message
+from workbench.widgets.graph.compare import MODES
 from workbench.widgets.graph.ids import CollapsedSides, SideIds
-from workbench.widgets.page_types import OverlayState
+from workbench.widgets.page_types import OverlayState, overlay_state, show_message
 from workbench.widgets.payload import DiffPayload, GraphPayload, encode_pair
 from workbench.wording import counted
 

@@ -6,15 +6,18 @@ import traitlets
 
 from workbench.errors import WorkbenchError
 from workbench.graph.layers import layered
+from workbench.widgets import page_types
 from workbench.widgets.base import View
+from workbench.widgets.page_types import SIDES
 
-SIDES = ("before", "after")
 Sides = dict[str, list[int]]
 "ids by side"
 
 
 class NodeIds(traitlets.List[int]):
     """Ids of nodes of the graph in a view."""
+
+    page_type = list[int]
 
     def __init__(self) -> None:
         super().__init__(traitlets.Int())
@@ -28,6 +31,7 @@ class NodeIds(traitlets.List[int]):
 class CollapsedGroups(traitlets.TraitType[list[int] | None, list[int] | None]):
     """Ids of groups of the graph in a view; None lets the view choose."""
 
+    page_type = list[int] | None
     info_text = "a list of ids of groups, or None"
     allow_none, default_value = True, None
 
@@ -42,6 +46,7 @@ class CollapsedGroups(traitlets.TraitType[list[int] | None, list[int] | None]):
 class SideIds(traitlets.TraitType[Sides, Sides]):
     """Ids of the two graphs of a comparison."""
 
+    page_type = page_types.Sides
     info_text = "a dict with lists of ids for 'before' and 'after'"
 
     def make_dynamic_default(self) -> Sides:
@@ -57,6 +62,7 @@ class SideIds(traitlets.TraitType[Sides, Sides]):
 class CollapsedSides(traitlets.TraitType[Sides | None, Sides | None]):
     """Ids of groups of the two graphs of a comparison; None lets the view choose."""
 
+    page_type = page_types.Sides | None
     info_text = "a dict with lists of ids for 'before' and 'after', or None"
     allow_none, default_value = True, None
 
@@ -68,13 +74,7 @@ class CollapsedSides(traitlets.TraitType[Sides | None, Sides | None]):
 
 
 def sides_of(name: str, value: dict[str, list[int]]) -> Sides:
-    """Return ids by side, with a missing side as an empty list.
-
-    Raises
-    ------
-    WorkbenchError
-        Another side, or another id than a whole number from 0.
-    """
+    """Return ids by side, with a missing side as an empty list."""
     if set(value) - set(SIDES):
         raise WorkbenchError(f"{name} has ids for 'before' and 'after', not for {sorted(set(value) - set(SIDES))}")
     sides = {side: list(value.get(side, ())) for side in SIDES}
@@ -84,13 +84,7 @@ def sides_of(name: str, value: dict[str, list[int]]) -> Sides:
 
 
 def known(ids: list[int], count: int, what: str) -> list[int]:
-    """Return ids; refuse those that the graph has no node or group for.
-
-    Raises
-    ------
-    WorkbenchError
-        An id is not in the graph.
-    """
+    """Return ids; refuse those that the graph has no node or group for."""
     for id in ids:
         if not 0 <= id < count:
             there = f"ids run from 0 to {count - 1}" if count else "it has none"

@@ -13,18 +13,20 @@ import traitlets
 from workbench.errors import UnknownKeyword, WorkbenchError
 from workbench.measurement.memory.plan import MemoryPlan
 from workbench.measurement.memory.sentences import compared, finding
+from workbench.widgets import page_types
 from workbench.widgets.base import SAVED, TextView, json_trait, page, save_as, saved_traits
 from workbench.widgets.blocks import Block, sendable
-from workbench.widgets.graph.ids import SIDES, Sides, known, sides_of
+from workbench.widgets.graph.ids import Sides, known, sides_of
 from workbench.widgets.memory.payload import PlanPayload, encode_plan
 from workbench.widgets.memory.tensors import tensor_list
-from workbench.widgets.page_types import StepWindow
+from workbench.widgets.page_types import SIDES, StepWindow
 from workbench.widgets.still import AGAIN, LIVE
 
 
 class PlanNodes(traitlets.TraitType["list[int] | Sides", "list[int] | Sides"]):
     """Ids of nodes of a plan's graph; of the graphs of two plans by side."""
 
+    page_type = list[int] | page_types.Sides
     info_text = "a list of ids; for two plans a dict with lists of ids for 'before' and 'after'"
 
     def validate(self, obj: MemoryView, value: object) -> list[int] | Sides:

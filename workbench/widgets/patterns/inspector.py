@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import traitlets
@@ -13,7 +13,7 @@ from workbench.analysis.patterns.report import Match, NearMiss, PatternReport
 from workbench.analysis.patterns.suggest import SuggestedPattern
 from workbench.analysis.patterns.text import code as written
 from workbench.dialects.base import Workload
-from workbench.errors import UnknownName, WorkbenchError
+from workbench.errors import WorkbenchError
 from workbench.graph.diff import diff
 from workbench.graph.layers import layered
 from workbench.graph.model import Graph
@@ -24,8 +24,8 @@ from workbench.widgets.base import SAVED, Shown, View, json_trait
 from workbench.widgets.blocks import Block, code, entry, linked, row, rows
 from workbench.widgets.graph.ids import CollapsedGroups, NodeIds, known
 from workbench.widgets.history import History
-from workbench.widgets.inspector_queue import Requests
-from workbench.widgets.messages import Act, Handlers, Set
+from workbench.widgets.host import Host
+from workbench.widgets.messages import act, field, verb
 from workbench.widgets.page_types import Marks, Panels, Status
 from workbench.widgets.patterns import cards
 from workbench.widgets.patterns.cards import Finding, findings
@@ -75,7 +75,7 @@ class PatternInspector(View):
     collapsed = CollapsedGroups().tag(**SAVED)
     pattern = traitlets.Any("", help="the pattern's text; a DFPattern that is assigned becomes its text")
     place = traitlets.Int(-1, min=-1)
-    tab = traitlets.Enum(("", "found", "suggest", "code"), default_value="found").tag(**SAVED)
+    tab = traitlets.Enum(("", "found", "suggest", "code"), default_value="found").tag(**SAVED, json=str)
     panels = json_trait(Panels, "the words of the page: its head, its card, and the open tab")
     marks = json_trait(Marks, "shades and signs on the graph")
     status = json_trait(Status, "the work under way, and what failed", saved=False)
@@ -90,7 +90,7 @@ class PatternInspector(View):
         self._problem = ""
         self._history = History(self.source)
         self._lock = threading.RLock()
-        self._requests = Requests(self, Handlers().on(Act, self._act).on(Set, self._set))
+        self._host = Host(self, self, in_order=True)
         later = {name: traits.pop(name) for name in ("place", "selection") if name in traits}
         super().__init__(graph=encode_graph(layered(self.model)), **{"height": 640, **traits})
         self.observe(self._tried, ["pattern"])
@@ -137,21 +137,24 @@ class PatternInspector(View):
         self._use(made)
         return made
 
+    @act("undo")
     def undo(self) -> bool:
         """Undo the last outline; return whether there was one."""
         return self._travel(self._history.undo())
 
+    @act("redo")
     def redo(self) -> bool:
         """Redo the last undone outline; return whether there was one."""
         return self._travel(self._history.redo())
 
+    @verb("cancel")
     def cancel(self) -> None:
         """Stop the page's running request; the page stays as it is."""
-        self._requests.cancel()
+        self._host.work.cancel()
 
     def wait(self, timeout: float = 120) -> bool:
         """Wait until every request of the page is done; return whether that happened in time."""
-        return self._requests.work.wait(timeout)
+        return self._host.work.wait(timeout)
 
     # -- from a pattern to a picture
 
@@ -240,47 +243,45 @@ class PatternInspector(View):
 
     # -- the page
 
-    def _set(self, message: Set) -> None:
+    @field("pattern")
+    def _set_pattern(self, value: str) -> None:
         """Take a pattern from the page; if it cannot be read, the reason is next to it and the last result stays."""
-        if message.name != "pattern":
-            raise UnknownName("field", message.name, ("pattern",))
         try:
-            self.pattern = _short(message.value)
+            self.pattern = _short(value)
             self._problem = ""
         except WorkbenchError as error:
             self._problem = str(error)
         self._show()
 
-    def _act(self, message: Act) -> None:
-        arg = message.arg
-        actions: dict[str, Callable[[], object]] = {
-            "show": lambda: self._go(int(arg) if arg.isascii() and arg.isdigit() else -2),
-            "on": lambda: self._walk(1),
-            "back": lambda: self._walk(-1),
-            "suggest": lambda: self.suggest(self._region() if arg == "region" else None),
-            "use": self._use_suggested,
-            "outline": lambda: self.outline(name=arg),
-            "undo": self.undo,
-            "redo": self.redo,
-        }
-        if message.what not in actions:
-            raise UnknownName("action", message.what, actions)
-        actions[message.what]()
-
+    @act("show")
     def _go(self, place: int) -> None:
         if place < len(self.findings):
             self.place = place
 
-    def _walk(self, by: int) -> None:
+    @act("on")
+    def _next(self, by: int = 1) -> None:
         """Go to the next finding, and select its nodes."""
         self._go(max(self.place + by, 0))
         if self.report is not None and self.finding is not None:
             self.selection = list(cards.place_of(self.report, self.finding))
 
+    @act("back")
+    def _previous(self) -> None:
+        self._next(-1)
+
+    @act("suggest")
+    def _suggest(self, arg: str) -> None:
+        self.suggest(self._region() if arg == "region" else None)
+
+    @act("use")
     def _use_suggested(self) -> None:
         if self.suggested is None:
             raise WorkbenchError("nothing has been suggested yet; select nodes and ask")
         self.pattern = self.suggested.code
+
+    @act("outline")
+    def _outline(self, arg: str) -> None:
+        self.outline(name=arg)
 
     def shown_graphs(self) -> Shown:
         return (self.model,)

@@ -7,10 +7,9 @@ missing states, nearest first; `States` answers in its own thread. A saved page 
 from __future__ import annotations
 
 import html
-import threading
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import traitlets
 
@@ -21,21 +20,27 @@ from workbench.graph.model import Graph
 from workbench.measurement.overlay import Overlay
 from workbench.pipeline.trace import Trace
 from workbench.quoting import comment
-from workbench.widgets.background import Background, Task, sentence, wait_all
+from workbench.widgets.background import Task, sentence
 from workbench.widgets.base import SAVED, View, json_trait, saved_traits
-from workbench.widgets.graph.compare import MODES, overlay_state, show_message
+from workbench.widgets.graph.compare import MODES
 from workbench.widgets.graph.ids import CollapsedSides, SideIds
-from workbench.widgets.messages import Cancel, Check, Handlers, Want
-from workbench.widgets.output_checks import Checked, OutputChecks
-from workbench.widgets.page_types import CheckState, Listing, LostMessage, OverlayState, Status, StepState, failure
+from workbench.widgets.host import Host
+from workbench.widgets.messages import verb
+from workbench.widgets.page_types import (
+    CheckState,
+    Listing,
+    LostMessage,
+    OverlayState,
+    Status,
+    StepState,
+    overlay_state,
+    show_message,
+)
 from workbench.widgets.payload import encode_diff, encode_graph, packed
 from workbench.widgets.stepper.saved_trace import saved_trace
-from workbench.widgets.stepper.trace_states import WHOLE, States, Wish
+from workbench.widgets.stepper.trace_states import WHOLE, States, Wish, check_outputs
 from workbench.widgets.still import AGAIN, LIVE
 from workbench.wording import counted
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 
 class PassStepper(View):
@@ -89,19 +94,12 @@ class PassStepper(View):
             )
         self.trace = trace
         self._states = States(trace)
-        self._lock = threading.Lock()
-        self._answers = Background(
-            "workbench-states", lambda error: self._failed("The page was not answered", f"{error}")
-        )
-        self._checking = OutputChecks(self._checked, lambda busy: self._tell(busy=busy), self._failed)
+        self._host = Host(self, self, title="The check failed")
         interesting = (place for place, step in enumerate(trace.steps) if step.error or step.changed)
         first = next(interesting, WHOLE)
         failed = next((place for place, step in enumerate(trace.steps) if step.error), first)
         super().__init__(**{"height": 640, "step": failed, **traits})
         self.listing = self._listed()
-        self._handlers = Handlers().on(Want, self._want).on(Check, lambda _: self.check())
-        self._handlers.on(Cancel, lambda _: self._checking.cancel())
-        self.on_msg(self._receive)
 
     # -- the Python interface
 
@@ -121,7 +119,7 @@ class PassStepper(View):
 
     def wait(self, timeout: float = 120) -> bool:
         """Wait until the page's requests and the checks are done; return whether that happened in time."""
-        return wait_all((self._answers, self._checking), timeout)
+        return self._host.work.wait(timeout)
 
     @property
     def shown(self) -> tuple[int, int]:
@@ -177,15 +175,11 @@ class PassStepper(View):
         except WorkbenchError as error:
             return f"# {comment(error)}"
 
-    def _receive(self, _: object, content: object, __: object) -> None:
-        try:
-            self._handlers.run(self._handlers.read(content))
-        except WorkbenchError as error:
-            self._tell(error=failure("That cannot be done", str(error)))
-
-    def _want(self, message: Want) -> None:
-        wishes = [tuple(item) for item in message.items]
-        self._answers.submit_first({wish: partial(self._answer, wish) for wish in wishes}, self._lost)
+    @verb("want")
+    def _want(self, items: list[list[str | int]]) -> None:
+        """Send these states, texts and differences, the first ones first; States.message lists the kinds."""
+        requests = {wish: partial(self._answer, wish) for wish in map(tuple, items)}
+        self._host.work.lane("states").submit_first(requests, self._lost)
 
     def _answer(self, wish: Wish, _: Task) -> None:
         self.send(*packed(self._states.message(wish)))
@@ -196,6 +190,7 @@ class PassStepper(View):
 
     # -- checks
 
+    @verb("check")
     def check(self) -> None:
         """Find the passes that changed the outputs, as `trace.check` does, in a background thread; `checks` has the result.
 
@@ -206,18 +201,13 @@ class PassStepper(View):
         """
         if self.trace.workload is None:
             raise WorkbenchError("this trace was opened from a file and holds no modules; run it again to check it")
-        self._tell(error=None)
-        self._checking.start(self.trace)
+        self._host.push(error=None)
+        found, failed = partial(self.set_trait, "checks"), partial(self._host.fail, "The outputs cannot be checked")
+        self._host.work.lane("checks").submit(partial(check_outputs, self.trace, found, failed))
 
-    def _checked(self, found: Checked) -> None:
-        self.checks = found
-
-    def _tell(self, **changes: Unpack[Status]) -> None:
-        with self._lock:
-            self.status = {**self.status, **changes}
-
-    def _failed(self, title: str, text: str) -> None:
-        self._tell(busy=None, error=failure(title, text))
+    @verb("cancel")
+    def _cancel(self) -> None:
+        self._host.work.lane("checks").cancel()
 
     # -- the saved page
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import base64
 import gzip
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise, permutations
 
 from workbench.errors import WorkbenchError
+from workbench.pipeline.lineage import Transition
 from workbench.widgets.page_types import LostMessage, Place, SavedTrace
 from workbench.widgets.saved_page import to_json
-from workbench.widgets.stepper.lineages import Lineages
 from workbench.widgets.stepper.trace_states import WHOLE, States, Wish
 
 CHUNK = 200_000
@@ -104,14 +104,43 @@ def _all_pairs(states: States) -> list[tuple[int, int]]:
 
 
 def _lineages(states: States) -> Iterator[tuple[str, list[int] | list[Place]]]:
-    """Yield for each state the number of each node's lineage, and each distinct lineage once."""
+    """Yield for each state the number of each node's lineage, and each distinct lineage once.
+
+    Two nodes of neighbouring states have one lineage if each is the only image of the other, with the same certainty: the walk
+    from either passes through the other. Most nodes of a trace do, so that there are about as many lineages as nodes of one state.
+    """
+    numbers_of: dict[int, list[int]] = {}
+    firsts: list[tuple[int, int]] = []
+    carried: dict[int, int] = {}
     try:
-        lineages = Lineages(states)
+        for state, step in zip(states.visited, (*states.trace.transitions, None), strict=True):
+            numbers = [carried.get(node, -1) for node in range(len(states.graph(state).nodes))]
+            # a state that comes again is followed from its first place
+            if state not in numbers_of:
+                for node, number in enumerate(numbers):
+                    if number < 0:
+                        numbers[node] = len(firsts)
+                        firsts.append((state, node))
+                numbers_of[state] = numbers
+            carried = {} if step is None else _carried(step, numbers)
     except WorkbenchError:
         return
-    if lineages.places > PLACES:
+    if len(firsts) * len(states.visited) > PLACES:
         return
-    for state, numbers in lineages.of_state.items():
-        yield f"lineages,{state}", list(numbers)
-    for number, (state, node) in enumerate(lineages.firsts):
+    for state, numbers in numbers_of.items():
+        yield f"lineages,{state}", numbers
+    for number, (state, node) in enumerate(firsts):
         yield f"lineage,{number}", states.lineage(state, node)["places"]
+
+
+def _carried(step: Transition, numbers: Sequence[int]) -> dict[int, int]:
+    """Return the lineages that go on to the next state, by node there."""
+    found: dict[int, int] = {}
+    for node, number in enumerate(numbers):
+        images = step.forward.of(node)
+        if len(images) != 1 or number < 0:
+            continue
+        ((image, sure),) = images
+        if step.backward.of(image) == ((node, sure),):
+            found[image] = number
+    return found

@@ -11,11 +11,14 @@ from workbench.graph.changes import GraphDiff, quiet_counts
 from workbench.graph.diff import diff
 from workbench.graph.layers import layered
 from workbench.graph.model import Graph
+from workbench.pipeline.checks import StepCheck
 from workbench.pipeline.lineage import SURE, lineage
 from workbench.pipeline.step import State
 from workbench.pipeline.trace import Trace
 from workbench.quoting import comment
+from workbench.widgets.background import Task
 from workbench.widgets.page_types import (
+    CheckState,
     CodeMessage,
     CountsMessage,
     DiffMessage,
@@ -31,6 +34,8 @@ from workbench.widgets.page_types import (
 )
 from workbench.widgets.payload import encode_diff, encode_graph
 
+Checked = dict[str, CheckState]
+"results of `trace.check` by the place of the step, as text"
 Wish = tuple[str | int, ...]
 "an item of a Want message"
 WHOLE = -1
@@ -90,11 +95,6 @@ class States:
 
         A request is ("state", n), ("facts", n), ("text", n), ("diff", a, b), ("counts", a, b), ("lineage", n, node),
         ("code", step) or ("code", step, step).
-
-        Raises
-        ------
-        WorkbenchError
-            There is no such state, or nothing of that kind.
         """
         kind, *given = wish
         numbers = [number for number in given if type(number) is int]
@@ -158,13 +158,7 @@ class States:
         return {"type": "code", "steps": list(steps), "text": "\n".join(lines)}
 
     def lineage(self, state: int, node: int) -> LineageMessage:
-        """Return one node's path through the trace: the states in order, its nodes in each, and the certainty of the link.
-
-        Raises
-        ------
-        WorkbenchError
-            There is no such state or node.
-        """
+        """Return one node's path through the trace: the states in order, its nodes in each, and the certainty of the link."""
         if not 0 <= state < len(self):
             raise WorkbenchError(f"there is no state {state}; this trace has the states 0 to {len(self) - 1}")
         found = lineage(self.trace, self._states[state], node)
@@ -223,3 +217,25 @@ def _bindings(text: str) -> dict[str, dict[str, int]]:
         elif found := _BINDING.match(line):
             bound.setdefault(found[1], number)
     return functions
+
+
+def check_outputs(trace: Trace, found: Callable[[Checked], None], failed: Callable[[str], None], task: Task) -> None:
+    """Run `trace.check` on the steps that changed something; call `found` with all results so far, `failed` with a sentence."""
+    places = [place for place, step in enumerate(trace.steps) if step.changed]
+    checked: Checked = {}
+
+    def add(row: StepCheck) -> None:
+        done = places.index(row.step) + 1
+        first = None if row.first is None else (row.first.before, row.first.after)
+        checked[str(row.step)] = {"status": row.status, "text": row.message, "first": first}
+        if task.wanted:
+            found(dict(checked))
+            task.report(f"Checking outputs: {row.name} ({done} of {len(places)})", done / len(places), at_once=True)
+
+    found({})
+    task.report("Checking outputs", 0.0, at_once=True)
+    try:
+        trace.check(places, progress=add, cancelled=lambda: not task.wanted)
+    except WorkbenchError as error:
+        if task.wanted:
+            failed(str(error))

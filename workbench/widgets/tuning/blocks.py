@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import html
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.dialects.base import Workload
 from workbench.experiments.tuning.result import Result
 from workbench.experiments.tuning.run import Run
 from workbench.experiments.tuning.space import Space
 from workbench.experiments.tuning.trial import OBJECTIVES, PRUNED, Trial
 from workbench.measurement.columns import duration, size
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.widgets.blocks import Block, action, entry, row, rows, table, words
-from workbench.widgets.tuning.search_thread import AT_WORK, OVER
+from workbench.plots import tuning_progress
+from workbench.plots.tuning import ROWS
+from workbench.widgets.blocks import Block, action, code, entry, heading, picture, row, rows, table, words
 from workbench.wording import counted
 
+OVER = ("done", "stopped", "failed")
+AT_WORK = ("running", "paused")
+"statuses of a search"
 TITLES = {
     "time": "Time",
     "kernels": "Kernels",
@@ -323,3 +329,65 @@ def still(run: Run | None, target: str, listed: Sequence[Trial]) -> str:
 
 def _line(texts: Sequence[str], cell: str) -> str:
     return f"<tr>{''.join(f'<{cell}>{html.escape(text)}</{cell}>' for text in texts)}</tr>"
+
+
+DRAWING = 0.03
+"the share of time for drawing the curve during a search"
+
+
+def details(run: Run, trial: Trial, *, picked: bool, applied: Workload | None) -> list[Block]:
+    """Return the blocks about the winner, or about a picked candidate."""
+    title = f"Candidate {trial.number}" if picked else f"The winner, candidate {trial.number}"
+    said = [heading(f"{title}: {choice(trial, run.space)}")]
+    if trial.reason:
+        said.append(words(f"{trial.status}: {trial.reason}", "small", "tune-reason"))
+    if not picked:
+        said += _of_the_winner(run, trial.target, applied)
+    return [*said, code(rerun(trial), "tune-config")]
+
+
+def rerun(trial: Trial) -> str:
+    """Return the Python for a candidate: its pipeline, or its Config with the fields that are not defaults."""
+    config = {name: value for name, value in trial.config.to_data().items() if value not in ("", (), {}, [])}
+    return trial.config.pipeline or f"wb.Config(**{config!r})"
+
+
+def _of_the_winner(run: Run, target: str, applied: Workload | None) -> list[Block]:
+    said = []
+    raced = run.result().races.get(target) if run.status == "done" else None
+    if raced is not None:
+        said.append(words(f"Default against winner, run in turn: {raced}", name="tune-race"))
+    if applied is not None:
+        kernels = applied.graph.kernel_count
+        told = f"Applied: panel.applied has {kernels} kernel{'s' * (kernels != 1)}; panel.compare() shows both graphs."
+        said.append(words(told, name="tune-applied"))
+    return said
+
+
+def python(text: str, *, wanted: bool) -> list[Block]:
+    """Return a button for the candidate's code, and the code if it is requested and ready."""
+    press = action("Hide the code" if wanted else "Code without the workbench", "tune-code")
+    return [press, *([code(text, "tune-python")] if text else [])]
+
+
+class Curve:
+    """The curve of the best value, drawn again if it has changed and the drawing's share of time allows it."""
+
+    def __init__(self) -> None:
+        self._drawn: tuple[object, Block] | None = None
+        self._rests_until = 0.0
+
+    def block(self, known: Result, target: str, status: str) -> Block:
+        """Return a picture for light pages and one for dark ones."""
+        key = (len(known.trials), known.objectives, status == "running")
+        begun = time.monotonic()
+        if self._drawn is not None:
+            was, block = self._drawn
+            if was == key or (status == "running" and begun < self._rests_until):
+                return block
+        table = known.table
+        value = OBJECTIVES[known.objectives[0]]
+        made = picture(tuning_progress, table[table["target"] == target], ROWS, "tune-curve", value=value)
+        now = time.monotonic()
+        self._drawn, self._rests_until = (key, made), now + (now - begun) / DRAWING
+        return made

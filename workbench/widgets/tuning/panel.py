@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from inspect import signature
 from math import isfinite
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import traitlets
@@ -17,16 +18,25 @@ from workbench.errors import UnknownKeyword, WorkbenchError
 from workbench.experiments.tuning.result import Result
 from workbench.experiments.tuning.run import Run, TuneOptions, prepared
 from workbench.experiments.tuning.space import Space
+from workbench.experiments.tuning.trial import Trial
+from workbench.pipeline.build import build_code
+from workbench.pipeline.config import Config
+from workbench.quoting import comment
 from workbench.target_text import TargetLike, target_texts
+from workbench.widgets.background import Task, Work
 from workbench.widgets.base import SAVED, TextView, json_trait, page, saved_traits
 from workbench.widgets.blocks import Block, sendable, words
 from workbench.widgets.graph.compare import CompareView
-from workbench.widgets.messages import Act, Handlers, Set, whole
+from workbench.widgets.history import Newest
+from workbench.widgets.messages import Verbs, act, field, whole
 from workbench.widgets.pictures import write
 from workbench.widgets.tuning import blocks
-from workbench.widgets.tuning.blocks import Wish, controls, still
-from workbench.widgets.tuning.candidate import Curve, Looking, details, python
-from workbench.widgets.tuning.search_thread import AT_WORK, Searching
+from workbench.widgets.tuning.blocks import AT_WORK, OVER, Curve, Wish
+
+FIRST_OBJECTIVE = (2, False)
+"the column that orders the table at first, and whether its largest value is first"
+OFTEN = 0.4
+"seconds between two checks of a search"
 
 
 class TunePanel(TextView):
@@ -75,30 +85,42 @@ class TunePanel(TextView):
         given = how.pop("objective", "time")
         self._wish = Wish(given, how.pop("budget", 60.0), given)
         self._how: dict[str, Any] = {**how, "log": log}
+        self.run: Run | None = None
+        "the search; None while its log is being read"
         self.applied: Workload | None = None
-        self._telling = Lock()
-        self._curve = Curve()
-        self._looking = Looking(workload, self._targets[0], self._show)
-        self._searching = Searching(self._prepare, self._show)
+        self._trouble, self._busy = "", ""
+        # what the page shows of the candidates
+        self._all, self._coded, self._order = False, False, FIRST_OBJECTIVE
+        self._picked: int | None = None
+        self._codes, self._curve = Newest[Config, str](), Curve()
+        self._telling, self._heard = threading.Lock(), threading.Event()
+        work = Work(self._failed)
+        self._asked, self._followed, self._written = map(work.lane, ("tune", "tune-follow", "tune-code"))
         super().__init__(**traits)
-        self._handlers = Handlers().on(Act, self._act).on(Set, self._set)
+        self._verbs = Verbs(self)
         self.on_msg(self._receive)
-        self._searching.read()
+        self._read()
         self._show()
 
     # -- the Python interface
 
+    @act("tune-start")
     def start(self) -> None:
         """Begin, or continue after a pause, after a stop, or from the log."""
-        self._searching.start()
+        self._busy = self._busy or "Beginning"
+        self._asked.submit(self._begin)
 
+    @act("tune-pause")
     def pause(self) -> None:
         """Begin no new candidate; the current one is finished."""
-        self._searching.pause()
+        if self.run is not None:
+            self.run.pause()
 
+    @act("tune-stop")
     def stop(self) -> None:
         """End the search; the current candidate is cancelled."""
-        self._searching.stop()
+        if self.run is not None:
+            self.run.stop()
 
     def apply(self) -> Workload:
         """Return the workload with the winner's graph passes, and keep it in `applied`."""
@@ -113,12 +135,13 @@ class TunePanel(TextView):
 
     def wait(self, timeout: float = 120) -> bool:
         """Wait until all requests are done and the search is over or paused; return whether that happened in time."""
-        return self._searching.wait(timeout) and self._looking.wait(timeout)
-
-    @property
-    def run(self) -> Run | None:
-        """The search; None while its log is being read."""
-        return self._searching.run
+        ends = time.monotonic() + timeout
+        while (left := ends - time.monotonic()) > 0:
+            rests = self._asked.wait(left) and self._written.wait(left)
+            if rests and (self._followed.wait(0.0) or (self.run is not None and self.run.status == "paused")):
+                return True
+            time.sleep(0.02)
+        return False
 
     @property
     def result(self) -> Result:
@@ -130,98 +153,179 @@ class TunePanel(TextView):
             The search failed, or there is none yet.
         """
         if self.run is None:
-            raise WorkbenchError(self._searching.trouble or "the log is still being read; panel.wait() waits for it")
+            raise WorkbenchError(self._trouble or "the log is still being read; panel.wait() waits for it")
         return self.run.result()
 
-    def _prepare(self) -> Run:
+    # -- the search, in the background
+
+    def _read(self) -> None:
+        """Read the log, and forget earlier results."""
+        self.run = None
+        self._do(self._prepare, "Reading the log")
+
+    def _prepare(self) -> None:
         wanted = {"objective": self._wish.objective, "budget": self._wish.budget}
         run = prepared(self.workload, self._space, self._targets, TuneOptions(**self._how, **wanted))
         # the choices stay the same when the search is begun again
-        self._space = run.space
-        self._looking.forget()
-        return run
+        self._space, self._picked = run.space, None
+        self.run = run
+
+    def _do(self, make: Callable[[], object], busy: str) -> None:
+        self._busy = busy
+        self._asked.submit(lambda _: self._finish(make))
+
+    def _finish(self, make: Callable[[], object]) -> None:
+        """Do a request, and show its result or its error."""
+        try:
+            make()
+            self._trouble = ""
+        except WorkbenchError as error:
+            self._trouble = str(error)
+        finally:
+            self._busy = ""
+        self._show()
+
+    def _begin(self, _: Task) -> None:
+        if self.run is not None and self.run.status == "paused":
+            self.run.resume()
+        elif self.run is None or self.run.status != "running":
+            if self.run is None or self.run.status != "ready":
+                self._finish(self._prepare)
+            run = self.run
+            if run is not None and run.status == "ready":
+                run.listen(lambda _: self._heard.set())
+                run.start()
+                # a search that is over is shown to its end before this one
+                self._followed.submit(lambda _: self._follow(run))
+        self._busy = ""
+        self._show()
+
+    def _follow(self, run: Run) -> None:
+        """Show the search until it is over, at long intervals, because each update may draw."""
+        while run.status not in OVER:
+            self._heard.wait(1.0)
+            self._heard.clear()
+            self._show()
+            run.wait(OFTEN)
+        self._show()
+
+    def _failed(self, error: Exception) -> None:
+        self._trouble, self._busy = f"The workbench itself failed: {type(error).__name__}: {error}", ""
+        self._show()
 
     # -- messages from the page
 
     def _receive(self, _: object, content: object, __: object) -> None:
-        message = self._handlers.read(content)
-        if message is not None:
-            self._handlers.run(message)
-            self._show()
-
-    def _act(self, message: Act) -> None:
-        actions: dict[str, Callable[[], object]] = {
-            "tune-start": self.start,
-            "tune-pause": self.pause,
-            "tune-stop": self.stop,
-            "tune-apply": lambda: self._searching.do(self.apply, "Applying the winner"),
-            "tune-all": self._looking.toggle_all,
-            "tune-code": self._looking.toggle_code,
-        }
-        numbered: dict[str, Callable[[int], None]] = {"tune-sort": self._looking.sort, "tune-pick": self._looking.pick}
-        if message.what in actions:
-            actions[message.what]()
-        elif message.what in numbered and (number := whole(message.arg)) is not None:
-            numbered[message.what](number)
-        self._looking.write(self.run)
-
-    def _set(self, message: Set) -> None:
-        if self.run is not None and self.run.status in AT_WORK:
-            return
-        if message.name == "tune-objective" and message.value in self._wish.choices:
-            self._wish = replace(self._wish, objective=self._wish.choices[message.value])
-        elif message.name == "tune-budget":
-            seconds = _seconds(message.value)
-            if seconds is None:
-                self._searching.trouble = f"{message.value[:40]!r} is not a number of seconds"
+        try:
+            request = self._verbs.read(content)
+            if request is None:
                 return
-            self._wish = replace(self._wish, budget=seconds)
-        else:
-            return
-        self._looking.reorder()
-        self._searching.read()
+            request.run()
+        except WorkbenchError as error:
+            self._trouble = str(error)
+        # the code of another candidate: it runs a pipeline's passes
+        trial, _picked = self._chosen()
+        if self._coded and trial is not None and trial.config not in self._codes:
+            self._written.submit(lambda _: self._write(trial))
+        self._show()
+
+    @act("tune-apply")
+    def _apply(self) -> None:
+        self._do(self.apply, "Applying the winner")
+
+    @act("tune-all")
+    def _toggle_all(self) -> None:
+        self._all = not self._all
+
+    @act("tune-code")
+    def _toggle_code(self) -> None:
+        self._coded = not self._coded
+
+    @act("tune-sort")
+    def _sort(self, arg: str) -> None:
+        """Order the table by a column; the second time in reverse."""
+        column = whole(arg)
+        if column is not None:
+            self._order = (column, not self._order[1] if column == self._order[0] else False)
+
+    @act("tune-pick")
+    def _pick(self, arg: str) -> None:
+        number = whole(arg)
+        self._picked = self._picked if number is None else number
+
+    @field("tune-objective")
+    def _set_objective(self, value: str) -> None:
+        if value in self._wish.choices:
+            self._change(objective=self._wish.choices[value])
+
+    @field("tune-budget")
+    def _set_budget(self, value: str) -> None:
+        try:
+            seconds = float(value)
+        except ValueError:
+            seconds = float("nan")
+        if not isfinite(seconds):
+            raise WorkbenchError(f"{value[:40]!r} is not a number of seconds")
+        self._change(budget=seconds)
+
+    def _change(self, **wish: Any) -> None:
+        if self.run is None or self.run.status not in AT_WORK:
+            self._wish, self._order = replace(self._wish, **wish), FIRST_OBJECTIVE
+            self._read()
 
     # -- the content of the page
+
+    def _tried(self) -> list[Trial]:
+        """Return the candidates for the shown target."""
+        return [] if self.run is None else [trial for trial in self.run.trials if trial.target == self._targets[0]]
+
+    def _listed(self, run: Run) -> list[Trial]:
+        """Return the rows of the table."""
+        found = blocks.ordered(self._tried(), run.objectives, *self._order, run.space)
+        return found[: blocks.MOST if self._all else blocks.FEW]
+
+    def _chosen(self) -> tuple[Trial | None, bool]:
+        """Return the picked candidate, else the winner; and whether it was picked."""
+        picked = next((trial for trial in self._tried() if trial.number == self._picked), None)
+        if picked is not None or self.run is None:
+            return picked, picked is not None
+        return next(iter(self.run.known.pareto_for(self._targets[0])), None), False
+
+    def _write(self, trial: Trial) -> None:
+        try:
+            self._codes[trial.config] = build_code(self.workload, trial.config, self._targets[0])
+        except WorkbenchError as error:
+            self._codes[trial.config] = f"# {comment(error)}"
+        self._show()
 
     def _show(self) -> None:
         with self._telling:
             self.blocks = sendable(self._page_blocks())
 
     def _page_blocks(self) -> list[Block]:
-        run, searching = self.run, self._searching
-        tried = self._looking.tried(run)
-        head = controls(run, self._wish, searching.busy, applies=bool(tried))
-        head += [words(searching.trouble, "bad", "tune-trouble")] if searching.trouble else []
+        run, target, tried = self.run, self._targets[0], self._tried()
+        head = blocks.controls(run, self._wish, self._busy, applies=bool(tried))
+        head += [words(self._trouble, "bad", "tune-trouble")] if self._trouble else []
+        doing = f"{self._busy} …" if self._busy else "No search." if run is None else blocks.state(run)
         if run is None:
-            return [*head, words(f"{searching.busy} …" if searching.busy else "No search.", name="tune-state")]
-        doing = f"{searching.busy} …" if searching.busy else blocks.state(run)
+            return [*head, words(doing, name="tune-state")]
         head += [
             words(doing, "bad" if run.status == "failed" else "", "tune-state"),
-            words(blocks.counts(run, self._targets[0]), "small", "tune-counts"),
+            words(blocks.counts(run, target), "small", "tune-counts"),
         ]
         if not tried:
             return [*head, words("Start, and each candidate becomes a row here.", "small")]
-        return [*head, *self._result_blocks(run, len(tried))]
-
-    def _result_blocks(self, run: Run, tried: int) -> list[Block]:
-        target, looking = self._targets[0], self._looking
-        known = run.known
-        marked = known.pareto_for(target)
+        known, (trial, picked) = run.known, self._chosen()
         return [
+            *head,
             blocks.best_line(known, target, run.space),
             *blocks.failures(run),
-            *blocks.more(tried, looking.all),
-            blocks.candidates(looking.listed(run), run.objectives, marked, run.space, looking.order),
+            *blocks.more(len(tried), self._all),
+            blocks.candidates(self._listed(run), run.objectives, known.pareto_for(target), run.space, self._order),
             self._curve.block(known, target, run.status),
-            *self._details(run),
+            *([] if trial is None else blocks.details(run, trial, picked=picked, applied=self.applied)),
+            *([] if trial is None else blocks.python(self._codes.get(trial.config, ""), wanted=self._coded)),
         ]
-
-    def _details(self, run: Run) -> list[Block]:
-        trial, picked = self._looking.at(run)
-        if trial is None:
-            return []
-        shown = details(run, trial, picked=picked, applied=self.applied)
-        return [*shown, *python(self._looking.python(trial), wanted=self._looking.code)]
 
     # -- the saved page
 
@@ -242,12 +346,4 @@ class TunePanel(TextView):
 
     def _still_words(self, *, drawn: bool) -> str:  # noqa: ARG002  it has no picture
         run = self.run
-        return still(run, self._targets[0], [] if run is None else self._looking.listed(run))
-
-
-def _seconds(text: str) -> float | None:
-    try:
-        seconds = float(text)
-    except ValueError:
-        return None
-    return seconds if isfinite(seconds) else None
+        return blocks.still(run, self._targets[0], [] if run is None else self._listed(run))

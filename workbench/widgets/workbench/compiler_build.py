@@ -14,7 +14,7 @@ from workbench.pipeline.build import trace_build
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.step import Step
-from workbench.widgets.background import Background, Busy, Task
+from workbench.widgets.background import Background, Task
 from workbench.widgets.page_types import BuildState
 from workbench.worker.parent import unasked
 
@@ -27,8 +27,6 @@ class CompilerBuild:
     tell
         Called with the state: `kernels` or `failed`, `opt_level`, and after a request `why`, sentences; `listing` while these
         are being made.
-    busy
-        Called with the progress, and with None at the end.
     """
 
     def __init__(
@@ -36,8 +34,7 @@ class CompilerBuild:
         workload: Workload,
         target: str,
         tell: Callable[[BuildState], None],
-        busy: Callable[[Busy | None], None],
-        failed: Callable[[Exception], None],
+        work: Background,
     ) -> None:
         self._workload = workload
         self._target = target
@@ -48,7 +45,7 @@ class CompilerBuild:
         self._listing: BuildState | None = None
         "the count of the build that is being explained"
         self._steps: dict[int, tuple[Step, ...]] = {}
-        self._work = Background("workbench-real-build", failed, busy)
+        self._work = work
 
     def count(self, opt_level: int) -> None:
         """Show the kernels of the build at that opt level, without the passes that explain them."""
@@ -60,7 +57,12 @@ class CompilerBuild:
             self._work.cancel()
             self._tell(known)
         else:
-            self._work.submit(lambda task: self._count_unasked(opt_level, task))
+
+            def count(task: Task) -> None:
+                with unasked():
+                    self._count(opt_level, task)
+
+            self._work.submit(count)
 
     def explain(self, pipeline: Pipeline, opt_level: int) -> None:
         """Show the passes that change something in the build and are not in the pipeline, and the reverse."""
@@ -77,14 +79,6 @@ class CompilerBuild:
             known, self._listing = self._listing, None
         if known is not None:
             self._tell(known)
-
-    def wait(self, timeout: float) -> bool:
-        """Wait until everything that was requested is done; return whether that was in time."""
-        return self._work.wait(timeout)
-
-    def _count_unasked(self, opt_level: int, task: Task) -> None:
-        with unasked():
-            self._count(opt_level, task)
 
     def _count(self, opt_level: int, task: Task) -> None:
         try:

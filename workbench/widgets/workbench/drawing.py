@@ -18,10 +18,11 @@ from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.step import State
 from workbench.pipeline.trace import Trace
 from workbench.widgets import page_types
-from workbench.widgets.background import Background, Task
+from workbench.widgets.background import Task
 from workbench.widgets.history import History
-from workbench.widgets.output_checks import Checked
-from workbench.widgets.workbench.page import WHOLE, Page, Picture, Reports, pass_states
+from workbench.widgets.messages import verb
+from workbench.widgets.stepper.trace_states import Checked
+from workbench.widgets.workbench.page import WHOLE, Page, Picture, pass_states
 from workbench.widgets.workbench.pass_list import Catalog, Choice
 
 RUNNING, NOT_RUN = "passes are running", "not run"
@@ -38,8 +39,6 @@ class Setup:
     target: str
     catalog: Catalog
     history: History[Choice]
-    passes: Background
-    "runs passes in this process, because those of two functions must not run at the same time"
     budget: float
     "seconds to time a configuration"
     source: str = "w"
@@ -52,8 +51,8 @@ class Setup:
 class Drawing:
     """The trace of the newest choice, and the picture of one of its steps or of the whole."""
 
-    def __init__(self, setup: Setup, page: Page, reports: Reports) -> None:
-        self._setup, self._page, self._reports = setup, page, reports
+    def __init__(self, setup: Setup, page: Page) -> None:
+        self._setup, self._page = setup, page
         self.step = WHOLE
         self.picture: Picture | None = None
         "the picture on the page"
@@ -64,7 +63,8 @@ class Drawing:
         self._listing = threading.Lock()
         "held while a list of passes is shown, so that an older choice's list is not shown after a newer one's"
         self._runner = Runner(setup.workload)
-        self._work = setup.passes
+        # the same for every function of the module: passes run in this process, one after the other
+        self._work = page.work.lane("passes")
         self.cancel, self.wait = self._work.cancel, self._work.wait
 
     # -- the trace
@@ -103,14 +103,9 @@ class Drawing:
             self._page.push(**{**state, "passes": passes, "step": self.step})
         self._work.submit(lambda task: self._draw(choice, task))
 
+    @verb("step")
     def show_step(self, index: int) -> None:
-        """Show one pass, or the whole pipeline for -1.
-
-        Raises
-        ------
-        WorkbenchError
-            There is no such step.
-        """
+        """Show one pass, or the whole pipeline for -1."""
         trace = self.current
         choice = self._setup.history.current
         listed = len(choice.pipeline) if choice.mode == "pipeline" else 0
@@ -144,7 +139,7 @@ class Drawing:
             self._traced = None
             self._page.retitle(RUNNING, NOT_RUN)
             if task.wanted:
-                self._reports.fail("The passes were not run", str(error))
+                self._page.fail("The passes were not run", str(error))
             return
         if not task.wanted:
             self._page.retitle(RUNNING, NOT_RUN)
@@ -159,7 +154,7 @@ class Drawing:
                 return
             self._page.push(passes=passes)
         if trace.failed is not None:
-            self._reports.fail(f"{trace.failed.name} failed", trace.failed.error)
+            self._page.fail(f"{trace.failed.name} failed", trace.failed.error)
         self._page.drawn(complete=trace.failed is None)
 
     def _trace(self, choice: Choice, task: Task) -> Trace:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Workload
-from workbench.errors import WorkbenchError
 from workbench.experiments.explore import Effect, Exploration, explore
 from workbench.graph.changes import Mark
 from workbench.pipeline.spec import Pipeline
 from workbench.widgets import page_types
-from workbench.widgets.background import Background, Task
+from workbench.widgets.background import Task, sentence
 from workbench.widgets.history import Newest
+from workbench.widgets.workbench.page import Page
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -25,23 +24,16 @@ OFTEN_SECONDS = 0.25
 class Explorer:
     """An exploration of passes after a pipeline; if started again at the same place, it continues where it stopped."""
 
-    def __init__(self, workload: Workload, show: Callable[[page_types.Exploration], None]) -> None:
-        self._workload = workload
-        self._show_state = show
+    def __init__(self, workload: Workload, page: Page) -> None:
+        self._workload, self._page = workload, page
         self._found = Newest[tuple[Pipeline, int], Exploration]()
-        self._work = Background("workbench-explore", lambda error: self._push(error=f"{type(error).__name__}: {error}"))
+        self._work = page.work.lane("explore", lambda error: self._push(error=sentence(error)))
         self._where: page_types.Exploration = {}
         self.now: Exploration | None = None
         "the newest"
 
     def start(self, after: Pipeline, opt_level: int, index: int, here: str) -> None:
-        """Try every pass after a pipeline; `index` and `here` are the place as the page shows it.
-
-        Raises
-        ------
-        WorkbenchError
-            The pipeline has a Python function, which another process cannot run.
-        """
+        """Try every pass after a pipeline; `index` and `here` are the place as the page shows it."""
         key = (after, opt_level)
         found = self._found.get(key) or explore(self._workload, after=after, opt_level=opt_level)
         self.cancel()
@@ -57,10 +49,6 @@ class Explorer:
             self.now.cancel()
             self._show(self.now, running=False)
 
-    def wait(self, timeout: float) -> bool:
-        """Wait until every pass was tried; return whether that was in time."""
-        return self._work.wait(timeout)
-
     def _run(self, found: Exploration, task: Task) -> None:
         shown_at = time.monotonic()
 
@@ -72,12 +60,8 @@ class Explorer:
                 shown_at = time.monotonic()
                 self._show(found, running=True)
 
-        try:
-            if task.wanted:
-                found.run(progress)
-        except WorkbenchError as error:
-            self._push(error=str(error))
-            return
+        if task.wanted:
+            found.run(progress)
         self._show(found, running=False)
 
     def _show(self, found: Exploration, *, running: bool) -> None:
@@ -85,7 +69,15 @@ class Explorer:
             self._push(rows=[_row(effect) for effect in list(found.rows)], total=found.total, running=running)
 
     def _push(self, **changes: Unpack[page_types.Exploration]) -> None:
-        self._show_state({"rows": [], "total": 0, "running": False, "error": "", **self._where, **changes})
+        shown: page_types.Exploration = {
+            "rows": [],
+            "total": 0,
+            "running": False,
+            "error": "",
+            **self._where,
+            **changes,
+        }
+        self._page.show(exploration=shown)
 
 
 def _row(effect: Effect) -> page_types.Effect:

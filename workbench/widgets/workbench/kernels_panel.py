@@ -19,8 +19,7 @@ from workbench.plots.rows import conditions
 from workbench.widgets.background import Task
 from workbench.widgets.blocks import Block, action, entry, picture, table, words
 from workbench.widgets.history import Newest
-from workbench.widgets.messages import whole
-from workbench.widgets.workbench.page import Page
+from workbench.widgets.messages import act, field, whole
 from workbench.widgets.workbench.panel import Panel
 from workbench.widgets.workbench.session import Session
 from workbench.wording import counted
@@ -51,8 +50,8 @@ class KernelsPanel(Panel):
     name, trait = "kernels", "kernels_tab"
     doing = "Counting kernels"
 
-    def __init__(self, session: Session, page: Page) -> None:
-        super().__init__(session, page)
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
         self.plot, self.laid, self.filter = "op", "", ""
         self.sort, self.down = "index", False
         self._times = Newest[Config, pd.DataFrame]()
@@ -123,33 +122,41 @@ class KernelsPanel(Panel):
 
     # -- clicks and fields
 
-    def act(self, what: str, arg: str) -> None:
-        if what == "kernels-time":
-            self.start(self._time)
-        elif what == "kernels-sort":
-            columns = list(KERNEL)
-            place = whole(arg)
-            if place is None or place >= len(columns):
-                return
-            column = columns[place]
+    @act("time")
+    def time(self) -> None:
+        self.start(self._time)
+
+    @act("sort")
+    def sort_by(self, arg: str) -> None:
+        place = whole(arg)
+        if place is not None and place < len(KERNEL):
+            column = list(KERNEL)[place]
             # numbers are sorted from the largest
             self.down = not self.down if column == self.sort else column not in ("index", "function", "op")
             self.sort = column
             self.show()
-        elif what == "kernels-row":
-            nodes = {str(index): nodes for index, nodes in self._places.items()}.get(arg)
-            if nodes is not None:
-                self.page.select(nodes)
 
-    def enter(self, name: str, value: str) -> None:
-        if name == "kernels-plot" and value in PLOTS:
+    @act("row")
+    def select(self, arg: str) -> None:
+        index = whole(arg)
+        if index is not None and index in self._places:
+            self.page.select(self._places[index])
+
+    @field("plot")
+    def choose_plot(self, value: str) -> None:
+        if value in PLOTS:
             self.plot = value
-        elif name == "kernels-overlay" and value in OVERLAYS:
+            self.show()
+
+    @field("overlay")
+    def lay(self, value: str) -> None:
+        if value in OVERLAYS:
             self.laid = value
             self.start(lambda _: self._lay(self.session.graph_after()))
-            return
-        elif name == "kernels-filter":
-            self.filter = value
+
+    @field("filter")
+    def filter_by(self, value: str) -> None:
+        self.filter = value
         self.show()
 
     # -- content

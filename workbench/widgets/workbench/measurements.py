@@ -14,7 +14,7 @@ from workbench.measurement.measure import measure_one
 from workbench.measurement.race import Race, race
 from workbench.measurement.row import CANCELLED, FAILED, OK, PENDING, RUNNING, UNDER_WAY, Row
 from workbench.pipeline.config import Config
-from workbench.widgets.background import Background, Busy, Task, wait_all
+from workbench.widgets.background import Task, Work
 from workbench.worker.parent import unasked
 
 
@@ -29,10 +29,6 @@ class Measurements:
         As `wb.measure` takes them.
     changed
         Called when a row has changed.
-    busy
-        Called with the progress, and with None at the end.
-    failed
-        Called with an unexpected exception.
     """
 
     def __init__(
@@ -41,8 +37,7 @@ class Measurements:
         target: str,
         budget: float,
         changed: Callable[[], None],
-        busy: Callable[[Busy | None], None],
-        failed: Callable[[Exception], None],
+        work: Work,
     ) -> None:
         self.origin = origin
         self.target = target
@@ -53,8 +48,7 @@ class Measurements:
         self._before: dict[Config, Row] = {}
         "the row of a pending request, as it was before the request"
         self._races: dict[frozenset[Config], tuple[Config, Config, Race]] = {}
-        self._work = Background("workbench-measures", failed, busy)
-        self._racing = Background("workbench-races", failed, busy)
+        self._work, self._racing = work.lane("measures"), work.lane("races")
 
     def ask(self, config: Config, module: Callable[[], Workload | None], again: bool) -> None:
         """Measure a configuration that has no row yet, or if `again`; `module` returns the workload to compile.
@@ -129,10 +123,6 @@ class Measurements:
             self._rows = {key: row for key, row in self._rows.items() if row.status in UNDER_WAY}
             self._races = {}
         self._changed()
-
-    def wait(self, timeout: float) -> bool:
-        """Wait until everything is measured; return whether that was in time."""
-        return wait_all((self._work, self._racing), timeout)
 
     def all(self) -> dict[Config, Row]:
         """Return a copy of the rows."""

@@ -15,7 +15,7 @@ from workbench.widgets.background import Task
 from workbench.widgets.blocks import Block, action, entry, words
 from workbench.widgets.history import Newest
 from workbench.widgets.memory.payload import PlanPayload, encode_plan
-from workbench.widgets.workbench.page import Page
+from workbench.widgets.messages import act, field
 from workbench.widgets.workbench.panel import Panel
 from workbench.widgets.workbench.session import Session
 
@@ -29,8 +29,8 @@ class MemoryPanel(Panel):
     name, trait = "memory", "memory_tab"
     doing = "Planning memory"
 
-    def __init__(self, session: Session, page: Page) -> None:
-        super().__init__(session, page)
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
         self.rival, self.laid = ALONE, ""
         self._plans = Newest[Config, MemoryPlan]()
         self._config: Config | None = None
@@ -92,15 +92,19 @@ class MemoryPanel(Panel):
 
     # -- fields
 
-    def act(self, what: str, arg: str) -> None:  # noqa: ARG002  the tab has one button
-        if what == "memory-fit":
-            self.page.show(memory_viewport={})
+    @act("fit")
+    def fit(self) -> None:
+        self.page.show(memory_viewport={})
 
-    def enter(self, name: str, value: str) -> None:
-        if name == "memory-overlay" and value in OVERLAYS:
+    @field("overlay")
+    def lay(self, value: str) -> None:
+        if value in OVERLAYS:
             self.laid = value
             self.start(lambda _: self._lay())
-        elif name == "memory-rival" and value in self._rivals():
+
+    @field("rival")
+    def compare(self, value: str) -> None:
+        if value in self._rivals():
             self.rival = value
             self.start(self.make)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from workbench.dialects.catalog import Option, PassInfo, Preset
@@ -19,15 +18,13 @@ from workbench.pipeline.spec import PassStep
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
 from workbench.widgets import page_types
-from workbench.widgets.background import Busy
 from workbench.widgets.blocks import Block, picture
+from workbench.widgets.host import Host
 from workbench.widgets.payload import encode_pair
 from workbench.widgets.workbench.pass_list import Choice, field_kind, value_text
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-    from workbench.widgets.workbench.widget import Workbench
 
 
 WHOLE = -1
@@ -66,17 +63,19 @@ class Page:
 
     Parameters
     ----------
-    widget
-        The Workbench.
+    host
+        The widget's page.
     drawn
         Called after a picture.
     """
 
-    def __init__(self, widget: Workbench, drawn: Callable[..., None]) -> None:
-        self._widget, self._drawn = widget, drawn
-        self.lock = threading.RLock()
+    def __init__(self, host: Host, drawn: Callable[..., None]) -> None:
+        self._host, self.work, self._drawn = host, host.work, drawn
+        self.lock = host.lock
         self._open = True
         self.picture: Picture | None = None
+        self.error = ""
+        "the sentence of the newest error"
 
     def close(self) -> None:
         """Show nothing more."""
@@ -86,39 +85,44 @@ class Page:
     def picture_of(self, seq: int) -> Picture | None:
         """Return the picture of that number; None if another one is on the page."""
         with self.lock:
-            return self.picture if seq == self._widget.seq else None
+            return self.picture if seq == self._host.get("seq") else None
 
     def push(self, **changes: Unpack[page_types.State]) -> None:
         """Change keys of the `state` trait."""
         with self.lock:
             if self._open:
-                shown: page_types.State = {**self._widget.state, **changes}
-                self._widget.state = shown
+                self._host.push(**changes)
 
     def show(self, **traits: object) -> None:
         """Set traits."""
         with self.lock:
             if self._open:
                 for name, value in traits.items():
-                    self._widget.set_trait(name, value)
+                    self._host.view.set_trait(name, value)
+
+    def fail(self, title: str, text: str) -> None:
+        """Show an error."""
+        self.error = text
+        self.push(error=page_types.failure(title, text))
 
     def draw(self, picture: Picture, selection: dict[str, list[int]] | None = None) -> None:
         """Show two graphs, with some of their nodes selected."""
         _, traits = encode_pair(picture.first.graph, picture.last.graph, picture.changes)
-        with self.lock, self._widget.hold_sync():
+        with self.lock, self._host.view.hold_sync():
             if self._open:
                 self.picture = picture
                 self.show(**traits, titles=list(picture.titles))
                 if selection is not None:
                     self.show(selection=selection)
                 self.push(counts=picture.counts, step=picture.step, preview=picture.preview)
-                self._widget.seq += 1
+                self.show(seq=self._host.get("seq") + 1)
 
     def retitle(self, old: str, new: str) -> None:
         """Replace the title of the right side, if it is the old one."""
         with self.lock:
-            if self._open and list(self._widget.titles[1:]) == [old]:
-                self._widget.titles = [self._widget.titles[0], new]
+            first, last = self._host.get("titles")
+            if last == old:
+                self.show(titles=[first, new])
 
     def drawn(self, *, complete: bool) -> None:
         """Continue after the picture of a choice; `complete` if all its passes ran."""
@@ -127,61 +131,16 @@ class Page:
 
     def overlay_after(self, overlay: Overlay | None) -> None:
         """Show values over the graph after the passes; None removes them."""
-        with self.lock:
-            if self._open:
-                self._widget.overlay(after=overlay)
+        self.show(overlay_state=page_types.overlay_state(None, overlay))
 
     def selected(self) -> set[int]:
         """Return the selected nodes of the graph after the passes."""
-        return set(self._widget.selection["after"])
+        return set(self._host.get("selection")["after"])
 
     def select(self, nodes: list[int]) -> None:
         """Select nodes of the graph after the passes and bring them into view."""
         self.show(selection={"before": [], "after": nodes})
-        self._widget.show(nodes)
-
-
-class Reports:
-    """The progress and the errors of a session's parts, as the page shows them."""
-
-    def __init__(self, page: Page) -> None:
-        self._page = page
-        self._lock = threading.Lock()
-        self._progress: dict[str, Busy] = {}
-        self._open_tab = ""
-        self.error = ""
-        "the sentence on the page"
-
-    def busy(self, part: str) -> Callable[[Busy | None], None]:
-        """Return the function that shows and removes the progress of that part."""
-        return partial(self._show, part)
-
-    def fail(self, title: str, text: str) -> None:
-        """Show an error."""
-        self.error = text
-        self._page.push(error=page_types.failure(title, text))
-
-    def report(self, error: Exception) -> None:
-        """Show an exception that no part expected."""
-        self.fail("The workbench itself failed", f"{type(error).__name__}: {error}")
-
-    def open_tab(self, name: str) -> None:
-        """Show the progress of that tab before that of other parts, except the passes, which all tabs wait for."""
-        with self._lock:
-            self._open_tab = name
-            self._push()
-
-    def _show(self, part: str, progress: Busy | None) -> None:
-        with self._lock:
-            self._progress.pop(part, None)
-            if progress is not None:
-                self._progress[part] = progress
-            self._push()
-
-    def _push(self) -> None:
-        first = next((part for part in ("passes", self._open_tab) if part in self._progress), None)
-        newest = next(reversed(self._progress), None)
-        self._page.push(busy=self._progress.get(first or newest or ""))
+        self._host.view.send(page_types.show_message(nodes, "after"))
 
 
 def catalog(infos: Mapping[str, PassInfo], settings: Mapping[str, str]) -> page_types.Catalog:

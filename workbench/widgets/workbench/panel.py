@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from workbench.errors import WorkbenchError
 from workbench.pipeline.config import Config
-from workbench.widgets.background import Background, Task
+from workbench.widgets.background import Task
 from workbench.widgets.blocks import Block, action, sendable, words
-from workbench.widgets.workbench.page import Page
+from workbench.widgets.messages import act
 from workbench.widgets.workbench.session import Session
 
 
@@ -17,24 +17,25 @@ class Panel:
     """One tab. It does nothing until it is open."""
 
     name: ClassVar[str]
-    "of the tab; the names of its buttons and fields begin with it and a dash"
+    "of the tab; the page has it and a dash before the names of the buttons and fields"
     trait: ClassVar[str]
     "the widget's trait that holds the blocks"
     doing: ClassVar[str]
     "the work that fills the tab, as its progress names it"
 
-    def __init__(self, session: Session, page: Page) -> None:
-        self.session, self.page = session, page
+    def __init__(self, session: Session) -> None:
+        self.session, self.page = session, session.page
         self.open = False
         self.trouble = ""
         self._cancelled, self._empty = False, True
-        self._work = Background(f"workbench-{self.name}", self._failed, session.reports.busy(self.name))
+        self._work = self.page.work.lane(self.name, self._failed)
 
     def set_open(self, is_open: bool) -> None:
         """Open or close the tab."""
         self.open = is_open
         self.refresh()
 
+    @act("again")
     def refresh(self) -> None:
         """Make the blocks again if the tab is open: the choice or the picture has changed."""
         if self.open:
@@ -46,10 +47,6 @@ class Panel:
         self._cancelled = True
         if self.open:
             self.show()
-
-    def wait(self, timeout: float) -> bool:
-        """Wait until all requests are done; return whether that happened in time."""
-        return self._work.wait(timeout)
 
     def start(self, work: Callable[[Task], None]) -> None:
         """Run work in the background; the newest request wins. An empty tab shows from now on what it waits for."""
@@ -65,19 +62,6 @@ class Panel:
     def blocks(self) -> list[Block]:
         """Return the content of the tab; nothing before the first work is done."""
         raise NotImplementedError
-
-    def click(self, what: str, arg: str) -> None:
-        """Handle a click on a button or a line of that name."""
-        if what == f"{self.name}-again":
-            self.refresh()
-        else:
-            self.act(what, arg)
-
-    def act(self, what: str, arg: str) -> None:
-        """Handle a click on a button or a line of the content."""
-
-    def enter(self, name: str, value: str) -> None:
-        """Take the value of a field, by its name."""
 
     def withdraw(self, a: Config, b: Config) -> None:
         """Drop the ratio of two configurations that were raced again in another tab."""

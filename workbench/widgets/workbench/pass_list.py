@@ -60,13 +60,7 @@ class Choice:
         return switched == (set(other.disabled), set(other.required), other.options)
 
     def pass_at(self, index: int) -> PassStep:
-        """Return the pass at that place of the pipeline.
-
-        Raises
-        ------
-        WorkbenchError
-            There is no such place.
-        """
+        """Return the pass at that place of the pipeline."""
         if not 0 <= index < len(self.pipeline):
             raise WorkbenchError(f"there is no pass {index}; the passes are 0 to {len(self.pipeline) - 1}")
         return self.pipeline[index]
@@ -154,13 +148,7 @@ class Catalog:
         return cls(dialect, {info.name: info for info in dialect.passes.catalog()}, known, dialect.passes.presets())
 
     def toggleable(self, name: str) -> PassInfo:
-        """Return a pass of the compiler's own pipeline that a PassContext can switch.
-
-        Raises
-        ------
-        WorkbenchError
-            There is no such pass, or it cannot be switched off.
-        """
+        """Return a pass of the compiler's own pipeline that a PassContext can switch."""
         names = self.dialect.passes.toggles()
         if name not in names:
             raise UnknownName("pass to switch in a PassContext", name, names)
@@ -171,13 +159,7 @@ class Catalog:
 
 
 def toggle(catalog: Catalog, choice: Choice, name: str, enabled: bool | None = None) -> Choice:
-    """Switch every pass of that name, in the pipeline or in the PassContext, by the choice's mode.
-
-    Raises
-    ------
-    UnknownName
-        The choice has no such pass.
-    """
+    """Switch every pass of that name, in the pipeline or in the PassContext, by the choice's mode."""
     if choice.mode == "context":
         info = catalog.toggleable(name)
         return choice.context_toggled(info, not choice.runs(info) if enabled is None else enabled)
@@ -197,11 +179,6 @@ def add(catalog: Catalog, choice: Choice, name: str, index: int) -> tuple[Choice
     -------
     tuple
         The choice, and the name of the option that the pass lacks, "" for none.
-
-    Raises
-    ------
-    WorkbenchError
-        There is no such pass or place, or the pass cannot be made from its name.
     """
     if not 0 <= index <= len(choice.pipeline):
         raise WorkbenchError(f"there is no place {index}; the places are 0 to {len(choice.pipeline)}")
@@ -218,13 +195,7 @@ def add(catalog: Catalog, choice: Choice, name: str, index: int) -> tuple[Choice
 
 
 def set_option(catalog: Catalog, choice: Choice, index: int, name: str, text: str) -> Choice:
-    """Set an option of the pass at that place from its text; an empty text removes it.
-
-    Raises
-    ------
-    WorkbenchError
-        There is no such pass or option, or TVM does not take the value.
-    """
+    """Set an option of the pass at that place from its text; an empty text removes it."""
     step = choice.pass_at(index)
     info = catalog.infos.get(step.name)
     fields = {option.name: option for option in info.options} if info else {}
@@ -242,13 +213,7 @@ def set_option(catalog: Catalog, choice: Choice, index: int, name: str, text: st
 
 
 def set_setting(catalog: Catalog, choice: Choice, name: str, text: str) -> Choice:
-    """Set a key of PassContext's config from its text; an empty text removes it.
-
-    Raises
-    ------
-    WorkbenchError
-        This TVM has no such key, or does not take the value.
-    """
+    """Set a key of PassContext's config from its text; an empty text removes it."""
     from workbench.dialects.compiler.capture import refusal  # it loads TVM, which this module must not
 
     if name not in catalog.settings:
@@ -285,13 +250,7 @@ def field_kind(type: str) -> str:
 
 
 def read_value(type: str, text: str) -> object:
-    """Return the value of a text in a field of that type.
-
-    Raises
-    ------
-    WorkbenchError
-        It is of another type, or not a Python literal.
-    """
+    """Return the value of a text in a field of that type."""
     wanted = field_kind(type)
     text = text.strip()
     if wanted == "str":

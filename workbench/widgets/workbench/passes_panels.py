@@ -19,7 +19,7 @@ from workbench.pipeline.spec import Pipeline
 from workbench.plots.ablation import headline
 from workbench.widgets.background import Task
 from workbench.widgets.blocks import Block, action, entry, picture, table, words
-from workbench.widgets.workbench.page import Page
+from workbench.widgets.messages import act, field
 from workbench.widgets.workbench.panel import Panel
 from workbench.widgets.workbench.session import Session
 
@@ -40,8 +40,8 @@ class PassesPanel(Panel):
     "the label of the button"
     hint = ""
 
-    def __init__(self, session: Session, page: Page) -> None:
-        super().__init__(session, page)
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
         self.rows: Rows = []
         self.finished = True
         "whether all rows are complete; cancelled rows are not"
@@ -54,9 +54,9 @@ class PassesPanel(Panel):
         if choice != self._of:
             self._fill(task, timed=COUNTS)
 
-    def act(self, what: str, arg: str) -> None:  # noqa: ARG002  other panels' buttons have one
-        if what == f"{self.name}-time":
-            self.start(lambda task: self._fill(task, timed=TIMES))
+    @act("time")
+    def time(self) -> None:
+        self.start(lambda task: self._fill(task, timed=TIMES))
 
     def _fill(self, task: Task, *, timed: bool) -> None:
         choice = self.session.switched()
@@ -90,8 +90,8 @@ class WaterfallPanel(PassesPanel):
     press = "Time each stage"
     hint = "Build the program after each pass, and time it, in the background"
 
-    def __init__(self, session: Session, page: Page) -> None:
-        super().__init__(session, page)
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
         self.what = "kernels"
 
     def found(
@@ -112,13 +112,14 @@ class WaterfallPanel(PassesPanel):
         )
         return waterfall_rows(request)
 
-    def act(self, what: str, arg: str) -> None:
-        if what == "waterfall-time":
-            self.what = "median_us"
-        super().act(what, arg)
+    @act("time")
+    def time(self) -> None:
+        self.what = "median_us"
+        super().time()
 
-    def enter(self, name: str, value: str) -> None:
-        if name == "waterfall-what" and value in WHAT:
+    @field("what")
+    def choose(self, value: str) -> None:
+        if value in WHAT:
             self.what = value
             self.show()
 
@@ -185,8 +186,8 @@ class AblationPanel(PassesPanel):
     press = "Race without each pass"
     hint = "Build without each pass in turn, and run it against the whole pipeline, in the background"
 
-    def __init__(self, session: Session, page: Page) -> None:
-        super().__init__(session, page)
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
         self._pairs: dict[int, set[Config]] = {}
         "place of a row -> the two builds that it raced"
         self._withdrawn: set[int] = set()

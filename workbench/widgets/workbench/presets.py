@@ -46,6 +46,9 @@ class OwnPreset:
     dialect: str
     choice: Choice
 
+    def is_named(self, name: str, dialect: str) -> bool:
+        return (self.name, self.dialect) == (name, dialect)
+
 
 @dataclass(frozen=True)
 class Start:
@@ -64,13 +67,7 @@ class Presets:
         "the user's presets when the file was last read"
 
     def start(self, name: str, choice: Choice) -> Choice:
-        """Return the choice of a preset.
-
-        Raises
-        ------
-        UnknownName
-            There is no such preset.
-        """
+        """Return the choice of a preset; raises UnknownName."""
         starts = self.starts(choice)
         if name not in starts:
             raise UnknownName("preset", name, starts)
@@ -81,29 +78,26 @@ class Presets:
         return self._all(self._built_in_starts(choice), self._own())
 
     def save(self, name: str, choice: Choice) -> None:
-        """Save a choice under a name.
-
-        Raises
-        ------
-        WorkbenchError
-            The name is empty or that of a preset which is not the user's, a pass is a Python object, or the file cannot be
-            written.
-        """
-        name = name.strip()
+        """Save a choice under a name; a WorkbenchError gives the reason why it cannot be saved."""
+        name, dialect = name.strip(), self._catalog.dialect.name
         if name in self._built_in_starts(choice):
             raise WorkbenchError(f"{name!r} is a preset of the workbench; give yours another name")
-        save(OwnPreset(name, self._catalog.dialect.name, choice))
+        if not name:
+            raise WorkbenchError("a preset needs a name; type one, then save it")
+        functions = [step.name for step in choice.pipeline if step.run is not None]
+        if functions:
+            raise WorkbenchError(f"{functions[0]} is a Python object, which a file cannot keep; name passes only")
+        there = _load_or_move_aside()
+        _write([*(other for other in there if not other.is_named(name, dialect)), OwnPreset(name, dialect, choice)])
         self.show(choice)
 
     def delete(self, name: str, choice: Choice) -> None:
-        """Delete a preset of the user.
-
-        Raises
-        ------
-        UnknownName
-            The user has no such preset.
-        """
-        delete(name, self._catalog.dialect.name)
+        """Delete a preset of the user; raises UnknownName."""
+        dialect, there = self._catalog.dialect.name, load()
+        kept = [other for other in there if not other.is_named(name, dialect)]
+        if len(kept) == len(there):
+            raise UnknownName("preset of yours", name, [other.name for other in there if other.dialect == dialect])
+        _write(kept)
         self.show(choice)
 
     def show(self, choice: Choice) -> None:
@@ -160,13 +154,7 @@ def place() -> Path:
 
 
 def load() -> list[OwnPreset]:
-    """Return all presets in the file, none without a file.
-
-    Raises
-    ------
-    LoadError
-        It cannot be read, is damaged, or was written by a newer version.
-    """
+    """Return all presets in the file, none without a file."""
     path = place()
     try:
         text = contents(path, LARGEST)
@@ -185,42 +173,7 @@ def load() -> list[OwnPreset]:
         ) from None
 
 
-def save(preset: OwnPreset) -> None:
-    """Save a preset, instead of one of the same name and dialect.
-
-    Raises
-    ------
-    WorkbenchError
-        It has no name, holds a Python function, or the file cannot be written.
-    """
-    if not preset.name.strip():
-        raise WorkbenchError("a preset needs a name; type one, then save it")
-    functions = [step.name for step in preset.choice.pipeline if step.run is not None]
-    if functions:
-        raise WorkbenchError(f"{functions[0]} is a Python object, which a file cannot keep; name passes only")
-    _write([*(other for other in _there() if not _same(other, preset.name, preset.dialect)), preset])
-
-
-def delete(name: str, dialect: str) -> None:
-    """Delete a preset.
-
-    Raises
-    ------
-    UnknownName
-        There is no such preset.
-    """
-    there = load()
-    kept = [other for other in there if not _same(other, name, dialect)]
-    if len(kept) == len(there):
-        raise UnknownName("preset of yours", name, [other.name for other in there if other.dialect == dialect])
-    _write(kept)
-
-
-def _same(preset: OwnPreset, name: str, dialect: str) -> bool:
-    return (preset.name, preset.dialect) == (name, dialect)
-
-
-def _there() -> list[OwnPreset]:
+def _load_or_move_aside() -> list[OwnPreset]:
     """Return the presets in the file; rename a file that cannot be read."""
     try:
         return load()
@@ -238,8 +191,21 @@ def _there() -> list[OwnPreset]:
 
 def _write(presets: list[OwnPreset]) -> None:
     path = place()
+    entries = [
+        {
+            "name": preset.name,
+            "dialect": preset.dialect,
+            "mode": preset.choice.mode,
+            "pipeline": str(preset.choice.pipeline),
+            "opt_level": preset.choice.opt_level,
+            "disabled": list(preset.choice.disabled),
+            "required": list(preset.choice.required),
+            "options": dict(preset.choice.options),
+        }
+        for preset in presets
+    ]
     try:
-        text = json.dumps({"version": VERSION, "presets": [_entry(preset) for preset in presets]}, indent=1)
+        text = json.dumps({"version": VERSION, "presets": entries}, indent=1)
     except (TypeError, ValueError) as error:
         raise WorkbenchError(f"this choice cannot be kept in a file: {error}") from None
     try:
@@ -247,20 +213,6 @@ def _write(presets: list[OwnPreset]) -> None:
     except OSError as error:
         raise WorkbenchError(f"{path.parent.name} cannot be made: {error.strerror or error}") from None
     write(path, text.encode())
-
-
-def _entry(preset: OwnPreset) -> dict[str, object]:
-    choice = preset.choice
-    return {
-        "name": preset.name,
-        "dialect": preset.dialect,
-        "mode": choice.mode,
-        "pipeline": str(choice.pipeline),
-        "opt_level": choice.opt_level,
-        "disabled": list(choice.disabled),
-        "required": list(choice.required),
-        "options": dict(choice.options),
-    }
 
 
 def _preset(data: Any) -> OwnPreset:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
@@ -19,43 +20,36 @@ from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import Trace
 from workbench.plots.configurations import headline
-from workbench.widgets.background import Background, wait_all
-from workbench.widgets.output_checks import OutputChecks
+from workbench.widgets.background import sentence
+from workbench.widgets.messages import verb
 from workbench.widgets.page_types import State
+from workbench.widgets.stepper.trace_states import check_outputs
 from workbench.widgets.workbench import pass_list
 from workbench.widgets.workbench.compiler_build import CompilerBuild
 from workbench.widgets.workbench.drawing import Drawing, Setup
 from workbench.widgets.workbench.exploration import Explorer
 from workbench.widgets.workbench.measurements import Measurements
-from workbench.widgets.workbench.page import WHOLE, Page, Reports, code, context_state, plots, row_states
+from workbench.widgets.workbench.page import WHOLE, Page, code, context_state, plots, row_states
 from workbench.widgets.workbench.pass_list import Choice
 from workbench.widgets.workbench.presets import Presets
 
 
 class Session:
-    """The state of a Workbench on one function of a module."""
+    """The state of a Workbench on one function of a module. Its marked methods are the page's verbs."""
 
     def __init__(self, setup: Setup, page: Page) -> None:
-        self._history, self._page = setup.history, page
+        self._history, self.page = setup.history, page
         self.workload, self.target, self.catalog = setup.workload, setup.target, setup.catalog
         entry = f", entry={setup.workload.entry!r}" if setup.workload.entry else ""
         self._source = f"wb.load({setup.source}{entry})" if entry else setup.source
-        self.reports = reports = Reports(page)
+        lane = page.work.lane
         self.presets = Presets(setup.catalog, page)
-        self.drawing = Drawing(setup, page, reports)
-        self.measurements = Measurements(
-            setup.workload, setup.target, setup.budget, self.show_rows, reports.busy("rows"), reports.report
-        )
-        self.checking = OutputChecks(self.drawing.show_checks, reports.busy("checks"), reports.fail)
-        self.exploration = Explorer(setup.workload, lambda state: page.show(exploration=state))
-        self.build = CompilerBuild(
-            setup.workload,
-            setup.target,
-            lambda known: page.push(build=known),
-            reports.busy("build"),
-            reports.report,
-        )
-        self._plotting = Background("workbench-plots", reports.report)
+        self.drawing = Drawing(setup, page)
+        self.measurements = Measurements(setup.workload, setup.target, setup.budget, self.show_rows, page.work)
+        self.exploration = Explorer(setup.workload, page)
+        self.build = CompilerBuild(setup.workload, setup.target, lambda known: page.push(build=known), lane("build"))
+        self._checking = lane("checks", lambda error: page.fail("The check failed", sentence(error)))
+        self._plotting = lane("plots")
         self._plotted: object = None
         "the figures and races of the plots on the page"
         self._listing = threading.Lock()
@@ -64,7 +58,7 @@ class Session:
     def start(self) -> None:
         """Show the workload without any result, and run the passes."""
         names = self.workload.entries()
-        self._page.push(
+        self.page.push(
             title=self.workload.name,
             notes=list(self.workload.notes),
             dialect=self.workload.dialect,
@@ -81,13 +75,8 @@ class Session:
 
     def cancel(self) -> None:
         """Stop all work; the page stays as it is."""
-        for part in (self.drawing, self.measurements, self.checking, self.exploration, self.build):
+        for part in (self.drawing, self.measurements, self._checking, self.exploration, self.build):
             part.cancel()
-
-    def wait(self, timeout: float) -> bool:
-        """Wait until all requests are done; return whether that happened in time."""
-        parts = (self.drawing, self.measurements, self.checking, self.exploration, self.build, self._plotting)
-        return wait_all(parts, timeout)
 
     # -- the choice
 
@@ -105,13 +94,15 @@ class Session:
         if self._history.choose(choice):
             self._change()
         else:
-            self._page.push(refused=None)
+            self.page.push(refused=None)
 
+    @verb("undo")
     def undo(self) -> None:
         """Go back to the previous choice."""
         if self._history.undo():
             self._change()
 
+    @verb("redo")
     def redo(self) -> None:
         """Go forward again."""
         if self._history.redo():
@@ -121,10 +112,17 @@ class Session:
         """Switch every pass of that name, as `pass_list.toggle`."""
         self.choose(pass_list.toggle(self.catalog, self.choice, name, enabled))
 
-    def toggle_context(self, name: str, enabled: bool) -> None:
+    @verb("toggle")
+    def switch(self, index: int, enabled: bool) -> None:
+        """Switch the pass at that place of the pipeline."""
+        self.choose(self.choice.toggled(index, enabled))
+
+    @verb("toggle_context")
+    def switch_context(self, name: str, enabled: bool) -> None:
         """Switch a pass of the PassContext."""
         self.choose(self.choice.context_toggled(self.catalog.toggleable(name), enabled))
 
+    @verb("add")
     def add(self, name: str, index: int) -> None:
         """Add a pass at that place, as `pass_list.add`."""
         choice, lacks = pass_list.add(self.catalog, self.choice, name, index)
@@ -133,13 +131,40 @@ class Session:
             step = choice.pass_at(index)
             self._refuse(f"pass {index}", lacks, f"{step.name} needs {lacks}: fill it in, then switch it on")
 
+    @verb("move")
+    def move(self, index: int, to: int) -> None:
+        """Move a pass to another place."""
+        self.choose(self.choice.moved(index, to))
+
+    @verb("duplicate")
+    def duplicate(self, index: int) -> None:
+        """Repeat a pass."""
+        self.choose(self.choice.duplicated(index))
+
+    @verb("remove")
+    def remove(self, index: int) -> None:
+        """Remove a pass."""
+        self.choose(self.choice.removed(index))
+
+    @verb("mode")
+    def set_mode(self, value: str) -> None:
+        """Choose between our own pipeline ("pipeline") and the compiler's ("context")."""
+        self.choose(self.choice.with_mode(value))
+
+    @verb("opt_level")
+    def set_opt_level(self, value: int) -> None:
+        """Choose the opt level."""
+        self.choose(self.choice.with_opt_level(value))
+
+    @verb("option")
     def set_option(self, index: int, name: str, text: str) -> None:
-        """Set an option of a pass; the form shows why a value is refused."""
+        """Set an option of a pass, as typed; the form shows why a value is refused."""
         with self._form(f"pass {index}", name):
             self.choose(pass_list.set_option(self.catalog, self.choice, index, name, text))
 
+    @verb("setting")
     def set_setting(self, name: str, text: str) -> None:
-        """Set a key of PassContext's config; the form shows why a value is refused."""
+        """Set a key of PassContext's config, as typed; the form shows why a value is refused."""
         with self._form("setting", name):
             self.choose(pass_list.set_setting(self.catalog, self.choice, name, text))
 
@@ -152,17 +177,20 @@ class Session:
             self._refuse(form, field, str(error))
 
     def _refuse(self, form: str, field: str, text: str) -> None:
-        self._page.push(refused={"form": form, "field": field, "text": text})
+        self.page.push(refused={"form": form, "field": field, "text": text})
 
+    @verb("preset")
     def use_preset(self, name: str) -> None:
         """Choose a preset."""
         self.choose(self.presets.start(name, self.choice))
 
+    @verb("save_preset")
     def save_preset(self, name: str) -> None:
         """Save the choice as a preset; the form shows why it is refused."""
         with self._form("preset", ""):
             self.presets.save(name, self.choice)
 
+    @verb("delete_preset")
     def delete_preset(self, name: str) -> None:
         """Delete a preset; the form shows why it is refused."""
         with self._form("preset", ""):
@@ -176,7 +204,7 @@ class Session:
         self.drawing.wait(600)
         trace = self.drawing.newest
         if trace is None:
-            raise WorkbenchError(self.reports.error or "there is no trace yet")
+            raise WorkbenchError(self.page.error or "there is no trace yet")
         return trace
 
     @property
@@ -192,8 +220,8 @@ class Session:
     def _change(self) -> None:
         """Show the current choice without results, and make its trace and picture."""
         choice, catalog = self.choice, self.catalog
-        self.checking.cancel()
-        self.reports.error = ""
+        self._checking.cancel()
+        self.page.error = ""
         state: State = {
             "mode": choice.mode,
             "context": context_state(choice, catalog.infos, catalog.dialect.passes.toggles(), catalog.settings),
@@ -207,31 +235,26 @@ class Session:
         if choice.mode == "pipeline":
             self.build.count(choice.opt_level)
         else:
-            self._page.push(build={})
+            self.page.push(build={})
 
     # -- checking, exploring, explaining
 
+    @verb("check")
     def check(self) -> None:
-        """Find the steps that changed the outputs.
-
-        Raises
-        ------
-        WorkbenchError
-            The passes have not run.
-        """
+        """Find the steps that changed the outputs; refused before the passes have run."""
         trace = self.drawing.current
         if trace is None:
             raise WorkbenchError("the passes have not run yet; check the outputs when the picture is there")
-        self.checking.start(trace)
+        self.check_trace(trace)
 
+    def check_trace(self, trace: Trace) -> None:
+        """Check a trace, instead of the one that is being checked."""
+        failed = partial(self.page.fail, "The outputs cannot be checked")
+        self._checking.submit(partial(check_outputs, trace, self.drawing.show_checks, failed))
+
+    @verb("explore")
     def explore(self, index: int) -> None:
-        """Try every pass after the pass at that place, or on the input for -1.
-
-        Raises
-        ------
-        WorkbenchError
-            There is no such place, or a pass before it is a Python function.
-        """
+        """Try every pass after the pass at that place, or on the input for -1; a Python function cannot be before it."""
         choice = self.choice
         if choice.mode == "context" or index == WHOLE:
             self.exploration.start(Pipeline(), choice.opt_level, WHOLE, "at the start")
@@ -240,20 +263,16 @@ class Session:
         after = Pipeline(step for step in choice.pipeline.steps[: index + 1] if step.enabled)
         self.exploration.start(after, choice.opt_level, index, f"after {here.name}")
 
+    @verb("preview")
     def preview(self, name: str) -> None:
-        """Show the module with a pass that was found to change it; the choice stays as it is.
-
-        Raises
-        ------
-        WorkbenchError
-            The pass was not found to change the module.
-        """
+        """Show the module with a pass that was found to change it; the choice stays as it is."""
         found = self.exploration.now
         row = next((row for row in found.rows if row.name == name), None) if found is not None else None
         if found is None or row is None or not row.changed:
             raise WorkbenchError(f"{name[:80]!r} was not found to change the module here; explore first")
         self.drawing.preview(found.after, name, found.opt_level)
 
+    @verb("build")
     def explain_build(self) -> None:
         """List the passes that the compiler's own build runs beyond the pipeline."""
         self.build.explain(self.choice.pipeline, self.choice.opt_level)
@@ -265,20 +284,19 @@ class Session:
         choice = self.choice
         self.measurements.ask(self.config, lambda: self.drawing.program_of(choice), again)
 
-    def race(self, done: Callable[[Config, Config], None]) -> None:
-        """Race the chosen configuration against the first other one that was timed; `done` gets both.
+    @verb("clear_rows")
+    def clear_rows(self) -> None:
+        """Forget the measured rows."""
+        self.measurements.clear()
 
-        Raises
-        ------
-        WorkbenchError
-            One of them was not timed.
-        """
+    def race(self, done: Callable[[Config, Config], None]) -> None:
+        """Race the chosen configuration against the first other one that was timed; `done` gets both."""
         current = self.config
         rival = self.measurements.rival(current)
         if rival is None:
             raise WorkbenchError("a race needs two configurations that ran; measure this one and another first")
         self.measurements.race(
-            rival, current, lambda: done(rival, current), lambda text: self.reports.fail("There was no race", text)
+            rival, current, lambda: done(rival, current), lambda text: self.page.fail("There was no race", text)
         )
 
     def show_rows(self) -> None:
@@ -287,7 +305,7 @@ class Session:
             current, rows = self.config, self.measurements.all()
             rival, races = self.measurements.rival(current), self.measurements.races
             measured = [row.target for row in rows.values() if row.status == OK]
-            self._page.push(
+            self.page.push(
                 rows=row_states(rows, current),
                 target=measured[-1] if measured else self.target,
                 headline={
@@ -304,7 +322,7 @@ class Session:
         figures = [(row.config, row.status, row.kernels, row.median_us) for row in rows]
         if (figures, races) != self._plotted:
             self._plotted = (figures, races)
-            self._page.show(plots=plots(rows, races))
+            self.page.show(plots=plots(rows, races))
 
     # -- for the panels
 

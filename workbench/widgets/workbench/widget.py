@@ -16,7 +16,7 @@ import traitlets
 
 from workbench.dialects.base import Workload
 from workbench.dialects.entries import choose_entry
-from workbench.errors import UnknownName, WorkbenchError
+from workbench.errors import UnknownName
 from workbench.measurement.overlay import Overlay
 from workbench.measurement.row import UNDER_WAY
 from workbench.pipeline.apply import default_pipeline
@@ -26,16 +26,26 @@ from workbench.pipeline.sample_text import parsed
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.trace import Trace
 from workbench.target_text import TargetLike, target_text
-from workbench.widgets import messages
-from workbench.widgets.background import Background, Task, wait_all
+from workbench.widgets.background import Task
 from workbench.widgets.base import SAVE_SECONDS, SAVED, Shown, View, json_trait
 from workbench.widgets.blocks import Block
-from workbench.widgets.graph.compare import MODES, overlay_state, show_message
-from workbench.widgets.graph.ids import SIDES, CollapsedSides, SideIds
+from workbench.widgets.graph.compare import MODES
+from workbench.widgets.graph.ids import CollapsedSides, SideIds
 from workbench.widgets.history import History
+from workbench.widgets.host import Host
 from workbench.widgets.memory.payload import PlanPayload
-from workbench.widgets.messages import Handlers
-from workbench.widgets.page_types import Catalog, CheckState, Exploration, OverlayState, State, StepWindow
+from workbench.widgets.messages import verb
+from workbench.widgets.page_types import (
+    SIDES,
+    Catalog,
+    CheckState,
+    Exploration,
+    OverlayState,
+    State,
+    StepWindow,
+    overlay_state,
+    show_message,
+)
 from workbench.widgets.payload import DiffPayload, GraphPayload, packed
 from workbench.widgets.stepper.trace_states import printed
 from workbench.widgets.workbench import page
@@ -120,28 +130,24 @@ class Workbench(View):
         first = default_pipeline(program) if pipeline is None else pipeline
         choice = Choice("pipeline", Pipeline([first] if isinstance(first, str) else first), opt_level)
         self.catalog = page.catalog(catalog.infos, catalog.settings)
-        passes = Background(
-            "workbench-passes",
-            lambda error: self.session.reports.report(error),
-            lambda progress: self.session.reports.busy("passes")(progress),
-        )
         source = _source(workload, program)
-        self._open(Setup(program, target_text(target), catalog, History(choice), passes, budget, source))
-        self._texts = Background("workbench-texts", lambda error: self.session.reports.report(error))
-        self.on_msg(self._receive)
+        self._host = Host(self, self, trait="state", title="The workbench itself failed")
+        self._open(Setup(program, target_text(target), catalog, History(choice), budget, source))
         self.session.start()
         self.observe(self._mark_selection, "selection")
 
     def _open(self, setup: Setup) -> None:
         """Make the session on a workload, and the panels."""
         self._setup = setup
-        self._live_page = Page(self, self._go_on)
-        self.session = Session(setup, self._live_page)
+        self._page = Page(self._host, self._go_on)
+        self.session = Session(setup, self._page)
         self.panels: dict[str, Panel] = {
-            panel.name: panel(self.session, self._live_page)
-            for panel in (KernelsPanel, MemoryPanel, WaterfallPanel, AblationPanel)
+            panel.name: panel(self.session) for panel in (KernelsPanel, MemoryPanel, WaterfallPanel, AblationPanel)
         }
-        self._handlers = self._handlers_of(self.session)
+        self._host.verbs.add(self.session)
+        self._host.verbs.add(self.session.drawing)
+        for panel in self.panels.values():
+            self._host.verbs.add(panel, f"{panel.name}-")
 
     # -- the Python interface
 
@@ -245,6 +251,7 @@ class Workbench(View):
         """
         self.session.presets.delete(name, self.choice)
 
+    @verb("entry")
     def use_entry(self, name: str) -> None:
         """Show another function of the module: the passes stay, the measurements of the other function are dropped.
 
@@ -255,11 +262,11 @@ class Workbench(View):
         """
         workload = choose_entry(self.workload, name)
         self.cancel()
-        self._live_page.close()
-        picture = self._live_page.picture
+        self._page.close()
+        picture = self._page.picture
         was_open = {name for name, panel in self.panels.items() if panel.open}
         self._open(replace(self._setup, workload=workload))
-        self._live_page.picture = picture
+        self._page.picture = picture
         for panel in self.panels.values():
             self.set_trait(panel.trait, [])
         self.overlay()
@@ -268,10 +275,12 @@ class Workbench(View):
         for panel in self.panels.values():
             panel.set_open(panel.name in was_open)
 
+    @verb("measure")
     def measure(self) -> None:
         """Build and time the chosen configuration, in a background thread."""
         self.session.measure(again=True)
 
+    @verb("race")
     def race(self) -> None:
         """Race the chosen configuration against the first other one that was timed, in a background thread.
 
@@ -288,7 +297,7 @@ class Workbench(View):
 
     def check(self) -> None:
         """Find the passes that changed the outputs, as `trace.check` does, in a background thread; `checks` has the result."""
-        self.session.checking.start(self.trace)
+        self.session.check_trace(self.trace)
 
     def explore(self, step: int = WHOLE) -> None:
         """Try every pass after that step, or on the input for -1, in a background thread; `exploration` has the rows.
@@ -300,6 +309,7 @@ class Workbench(View):
         """
         self.session.explore(step)
 
+    @verb("cancel")
     def cancel(self) -> None:
         """Stop all work; the page stays as it is."""
         self.session.cancel()
@@ -328,74 +338,27 @@ class Workbench(View):
 
     def wait(self, timeout: float = 120) -> bool:
         """Wait until all requests are done; return whether that happened in time."""
-        return wait_all((self.session, *self.panels.values(), self.session), timeout)
+        return self._host.work.wait(timeout)
 
     # -- messages of the page
 
-    def _handlers_of(self, session: Session) -> Handlers:
-        """Return the function for each message of the page."""
-        choose, drawing = session.choose, session.drawing
-        return (
-            Handlers()
-            .on(messages.Toggle, lambda m: choose(self.choice.toggled(m.index, m.enabled)))
-            .on(messages.Move, lambda m: choose(self.choice.moved(m.index, m.to)))
-            .on(messages.Duplicate, lambda m: choose(self.choice.duplicated(m.index)))
-            .on(messages.Remove, lambda m: choose(self.choice.removed(m.index)))
-            .on(messages.Add, lambda m: session.add(m.name, m.index))
-            .on(messages.Option, lambda m: session.set_option(m.index, m.name, m.text))
-            .on(messages.Mode, lambda m: choose(self.choice.with_mode(m.value)))
-            .on(messages.OptLevel, lambda m: choose(self.choice.with_opt_level(m.value)))
-            .on(messages.ToggleContext, lambda m: session.toggle_context(m.name, m.enabled))
-            .on(messages.Setting, lambda m: session.set_setting(m.name, m.text))
-            .on(messages.Undo, lambda _: session.undo())
-            .on(messages.Redo, lambda _: session.redo())
-            .on(messages.Preset, lambda m: session.use_preset(m.name))
-            .on(messages.SavePreset, lambda m: session.save_preset(m.name))
-            .on(messages.DeletePreset, lambda m: session.delete_preset(m.name))
-            .on(messages.Entry, lambda m: self.use_entry(m.name))
-            .on(messages.Step, lambda m: drawing.show_step(m.index))
-            .on(messages.Text, lambda m: self._send_text(m.seq))
-            .on(messages.Measure, lambda _: self.measure())
-            .on(messages.Race, lambda _: self.race())
-            .on(messages.ClearRows, lambda _: session.measurements.clear())
-            .on(messages.Build, lambda _: session.explain_build())
-            .on(messages.Check, lambda _: session.check())
-            .on(messages.Explore, lambda m: session.explore(m.index))
-            .on(messages.Preview, lambda m: session.preview(m.name))
-            .on(messages.Cancel, lambda _: self.cancel())
-            .on(messages.Tab, lambda m: self._show_tab(m.name))
-            .on(messages.Act, lambda m: self._panel_of(m.what).click(m.what, m.arg))
-            .on(messages.Set, lambda m: self._panel_of(m.name).enter(m.name, m.value))
-        )
-
-    def _receive(self, _: object, content: object, __: object) -> None:
-        try:
-            self._handlers.run(self._handlers.read(content))
-        except WorkbenchError as error:
-            self.session.reports.fail("That cannot be done", str(error))
-
+    @verb("tab")
     def _show_tab(self, name: str) -> None:
-        self.session.reports.open_tab(name)
+        self._host.open_tab(name)
         for panel in self.panels.values():
             panel.set_open(panel.name == name)
 
-    def _panel_of(self, control: str) -> Panel:
-        """Return the panel of a button or a field, by its name before the dash."""
-        name = control.partition("-")[0]
-        if name not in self.panels:
-            raise UnknownName("tab that Python fills", name, self.panels)
-        return self.panels[name]
-
+    @verb("text")
     def _send_text(self, seq: int) -> None:
         """Send the text of both sides, unless the page has another picture by then; it sends a request for that one."""
 
         def send(_: Task) -> None:
-            picture = self._live_page.picture_of(seq)
+            picture = self._page.picture_of(seq)
             if picture is not None:
                 sides = [printed(state) for state in (picture.first, picture.last)]
                 self.send(*packed({"type": "texts", "seq": seq, "sides": sides}))
 
-        self._texts.submit_first({seq: send}, lambda _, error: self.session.reports.report(error))
+        self._host.work.lane("texts").submit_last(send, seq)
 
     # -- after a picture, a race, a click
 
@@ -423,7 +386,7 @@ class Workbench(View):
     # -- the saved page
 
     def shown_graphs(self) -> Shown | None:
-        picture = self._live_page.picture
+        picture = self._page.picture
         return None if picture is None else (picture.first.graph, picture.last.graph, picture.changes)
 
     def _wait_for_picture(self) -> bool:
@@ -431,12 +394,12 @@ class Workbench(View):
 
     def _traits_to_draw(self) -> dict[str, object]:
         """Return the traits of a saved page, in which no work is running."""
-        with self._live_page.lock:
+        with self._page.lock:
             rows = [row for row in self.state.get("rows", ()) if row["status"] not in UNDER_WAY]
             return {**super()._traits_to_draw(), "state": {**self.state, "busy": None, "rows": rows}}
 
     def _traits_to_save(self) -> dict[str, object]:
-        picture = self._live_page.picture
+        picture = self._page.picture
         states = () if picture is None else (picture.first, picture.last)
         return {**super()._traits_to_save(), "texts": [printed(state) for state in states]}
 
