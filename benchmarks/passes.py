@@ -51,7 +51,7 @@ def built(name: str, bound: bool, recorded: bool) -> dict[str, float]:
 
     from workbench.dialects.compiler.capture import Capture
     from workbench.dialects.registry import dialect
-    from workbench.jobs.trace import Record, is_shown
+    from workbench.jobs.passes import Record, is_shown
 
     module, params = model(name)
     w = dialect("relay").frontend.load(module, params, name)

@@ -79,7 +79,7 @@ def built(name: str, recorded: bool) -> float:
     from workbench.dialects.compiler.capture import Capture
     from workbench.dialects.compiler.tvm_target import make_target
     from workbench.dialects.registry import dialect
-    from workbench.jobs.trace import Record, is_shown
+    from workbench.jobs.passes import Record, is_shown
 
     w = wb.samples.load(name)
     capture, target = Capture(is_shown), make_target("llvm")

@@ -25,7 +25,7 @@ from workbench.debugging.compilers.result import CompilerComparison, CompilerPai
 from workbench.debugging.compilers.side import CompilerSide
 from workbench.dialects import arrays
 from workbench.environments import SetupError
-from workbench.environments import find as finding
+from workbench.environments import doctor as finding
 from workbench.errors import LoadError, UnknownName
 from workbench.pipeline.elsewhere import Environment
 from workbench.worker.parent import Worker

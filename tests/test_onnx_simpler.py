@@ -11,7 +11,7 @@ from onnx_models import FLOAT, Onnx, convolutions, counted, halved, padded, refe
 
 import workbench as wb
 from workbench.dialects import readers
-from workbench.dialects.importers import onnx_simpler
+from workbench.dialects.importers import onnx_model
 from workbench.dialects.importers.converting import Converting, unknown_shapes
 from workbench.dialects.importers.files import importer
 from workbench.errors import LoadError, Unconverted
@@ -65,7 +65,7 @@ def refusing(dialect, operator):
 
 @pytest.mark.one_dialect
 def test_simplified_model_has_a_note_and_its_names(dialect):
-    loaded = onnx_simpler.workload(refusing(dialect, "Concat"), padded(), "padded", None)
+    loaded = onnx_model.workload(refusing(dialect, "Concat"), padded(), "padded", None)
     assert loaded.notes[0].startswith("TVM cannot convert Concat (node '/x') as exported, so onnxscript simplified")
     assert outputs_like(padded(), loaded)
 
@@ -74,24 +74,24 @@ def test_simplified_model_has_a_note_and_its_names(dialect):
 def test_model_as_given_is_not_changed(dialect):
     model = reshaped("n")
     before = model.SerializeToString()
-    onnx_simpler.workload(refusing(dialect, "Concat"), model, "reshaped", {"x": (2, 3, 4, 4)})
+    onnx_model.workload(refusing(dialect, "Concat"), model, "reshaped", {"x": (2, 3, 4, 4)})
     assert model.SerializeToString() == before
 
 
 def test_model_that_stays_refused_has_the_first_message(dialect):
     with pytest.raises(LoadError, match=r"TVM cannot convert Relu \(node '/x'\): no; replace it$"):
-        onnx_simpler.workload(refusing(dialect, "Relu"), padded(), "padded", None)
+        onnx_model.workload(refusing(dialect, "Relu"), padded(), "padded", None)
     with pytest.raises(LoadError, match="NoSuchThing") as caught:
         wb.load(convolutions("NoSuchThing"))
     assert "simplif" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("size", "kept"), [(onnx_simpler.FILLED, False), (onnx_simpler.FILLED + 1, True)])
+@pytest.mark.parametrize(("size", "kept"), [(onnx_model.FILLED, False), (onnx_model.FILLED + 1, True)])
 def test_large_fillings_are_not_written_out(size, kept):
     model = padded()
     sizes = next(tensor for tensor in model.graph.initializer if tensor.name == model.graph.node[0].input[0])
     sizes.CopyFrom(onnx.numpy_helper.from_array(np.array([size]), sizes.name))
-    simple = onnx_simpler._simplified(onnx_simpler._optimizer(), model, {})
+    simple = onnx_model._simplified(onnx_model._optimizer(), model, {})
     assert ("ConstantOfShape" in [node.op_type for node in simple.graph.node]) is kept
 
 
@@ -101,7 +101,7 @@ def test_without_onnxscript_the_message_names_the_extra(dialect, monkeypatch):
     with pytest.raises(
         LoadError, match=r"no; replace it; .*package onnxscript; pip install 'tvm-workbench\[simplify\]'"
     ):
-        onnx_simpler.workload(refusing(dialect, "Concat"), padded(), "padded", None)
+        onnx_model.workload(refusing(dialect, "Concat"), padded(), "padded", None)
     assert readers.load(convolutions()).notes == []
 
 

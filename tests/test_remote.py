@@ -89,7 +89,7 @@ def test_a_key_that_nobody_offers_is_an_error_that_names_those_there_are(park, s
 
 @pytest.mark.long
 def test_a_session_that_takes_too_long_is_ended_by_the_server_and_said(park, small):
-    from workbench.jobs.device_session import at_device
+    from workbench.jobs.remote import at_device
 
     park.with_servers(1)
 

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pastes import MODULES, paste
 
-from workbench.dialects.relay.paste import read_all
-from workbench.dialects.relay.paste.reading import is_relay
+from workbench.dialects.relay.paste.reading import is_relay, read_all
 from workbench.errors import WorkbenchError
 
 SECONDS = 5.0

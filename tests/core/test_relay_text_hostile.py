@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from doubling import LEVELS, PROGRAMS, check
 
+from workbench.dialects.importers.params import constants
 from workbench.dialects.relay.parser import parse
-from workbench.dialects.relay.parser.metadata import constants
 from workbench.dialects.relay.paste.reading import read_all, text_only
 from workbench.errors import LoadError, ParseError
 

@@ -7,7 +7,7 @@ import tvm
 from tvm import relay
 
 import workbench as wb
-from workbench.dialects.relay.compiler.fields import tensors_read
+from workbench.dialects.relay.compiler.kernels import tensors_read
 
 ROW = relay.TensorType((4,), "float32")
 PAIR = relay.TupleType([ROW, ROW])

@@ -19,7 +19,7 @@ from workbench.dialects.registry import dialect
 from workbench.dialects.relay.diagnostics import as_error
 from workbench.dialects.relay.objects import module_of
 from workbench.dialects.relay.parser.reader import parse
-from workbench.dialects.relay.paste import read_all
+from workbench.dialects.relay.paste.reading import read_all
 from workbench.errors import LoadError
 
 

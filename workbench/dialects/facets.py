@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from workbench.analysis.patterns.report import PatternReport
     from workbench.dialects.base import Workload
     from workbench.dialects.catalog import Passes
-    from workbench.dialects.compiler.counted import Program
-    from workbench.dialects.compiler.fallbacks import Fallbacks
-    from workbench.dialects.compiler.planned import Planned
+    from workbench.dialects.compiler.planned import Fallbacks, Planned, Program
     from workbench.dialects.compiler.run_calls import RanCall
     from workbench.dialects.edits import Editable
     from workbench.graph.model import Graph

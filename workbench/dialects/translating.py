@@ -71,7 +71,7 @@ def _parts(source: Workload | Graph) -> tuple[Graph, dict[str, Any], str]:
 
 def values_of_text(source: GraphOnly) -> dict[str, Any]:
     """Return the values of the constants of a Relay text, by their names in it."""
-    from workbench.dialects.relay.parser.metadata import constants
+    from workbench.dialects.importers.params import constants
 
     return constants(source.metadata)
 

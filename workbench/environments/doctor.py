@@ -11,8 +11,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
+from glob import escape
 from pathlib import Path
 
+from workbench.environments import SetupError
 from workbench.environments.relay import default_prefix
 from workbench.temporary import new_folder
 
@@ -31,9 +34,7 @@ def report() -> Iterator[str]:
         yield _line(name, f"{_environment(process)} [{python}]")
     others = _other_owners()
     if others:
-        yield _line(
-            "WARNING", f"{others} installs a package named workbench too: uninstall it, or use another environment"
-        )
+        yield _line("WARNING", others)
     yield _line("CUDA compiler", _version(["nvcc", "--version"], "no nvcc", last=True))
     yield _line("CUDA device", _device())
     yield _line("dot", _version(["dot", "-V"], "not found: apt-get install graphviz (static pictures need it)"))
@@ -158,3 +159,38 @@ def _beside(program: str) -> str:
 
 def _line(what: str, found: str) -> str:
     return f"{what!s:18} {found}"
+
+
+@cache
+def find(dialect: str) -> Path:
+    """Return the Python of the first environment with the dialect; each is asked in a process of its own.
+
+    Raises
+    ------
+    SetupError
+        None has it.
+    """
+    asked = list(_pythons())
+    for python in asked:
+        found = answer(start_probe(python))
+        if not isinstance(found, str) and found.get("dialect") == dialect and "error" not in found:
+            return python
+    raise SetupError(
+        f"none of {len(asked)} other Python environments here has a TVM with {dialect}; `tvm-workbench doctor` lists them; "
+        f"make one, or give its Python, wb.Compiler({dialect!r}, python=path)"
+    )
+
+
+def _pythons() -> Iterator[Path]:
+    """Yield the Pythons of other environments, each once: registered kernels, then those beside this one with a name like its name.
+
+    Any other folder beside it, such as one in a folder for downloads, may hold a Python that came from elsewhere: it is not started.
+    """
+    here = Path(sys.prefix)
+    alike = f"{escape(here.name.partition('-')[0])}*/pyvenv.cfg"
+    near = (marker.parent / "bin" / "python" for marker in sorted(here.parent.glob(alike)))
+    seen = {Path(sys.executable).resolve().parent, Path(sys.executable).parent}
+    for python in (*environments(jupyter_kernels()), *near):
+        if python.parent not in seen and python.parent.resolve() not in seen:
+            seen |= {python.parent, python.parent.resolve()}
+            yield python

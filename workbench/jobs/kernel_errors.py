@@ -20,7 +20,7 @@ from workbench.dialects.trust import allowed
 from workbench.errors import MeasureError
 from workbench.graph.model import Graph
 from workbench.jobs.build import Counted, compiler_of, counted, drawn, program_of, resolved_target, runner_of
-from workbench.jobs.trace import is_shown
+from workbench.jobs.passes import is_shown
 from workbench.pipeline.config import Config
 from workbench.pipeline.outputs import AS_IT_STANDS, OutputDifference
 from workbench.pipeline.spec import Pipeline

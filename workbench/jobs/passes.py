@@ -1,21 +1,217 @@
-"""Jobs on one module: a pass isolated for `wb.trace`, tried and counted for `wb.explore`; a pattern of `wb.match`."""
+"""Jobs that run passes: those of a build, with the modules between them, for a trace; one alone; one tried and counted; a pattern of `wb.match`."""
 
 from __future__ import annotations
 
 import base64
+from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
 
+from workbench.dialects import arrays
 from workbench.dialects.base import Workload
-from workbench.dialects.registry import dialect_of
-from workbench.errors import MeasureError, WorkbenchError
+from workbench.dialects.facets import Dialect
+from workbench.dialects.registry import dialect, dialect_of
+from workbench.dialects.trust import UNTRUSTED, allowed
+from workbench.errors import MeasureError, WorkbenchError, reason_of
 from workbench.graph.model import Graph
-from workbench.jobs.build import runner_of
+from workbench.jobs.build import built_here, compiler_of, pipeline_run, resolved_target, runner_of
+from workbench.jobs.run_build import repeatable_outputs
 from workbench.pipeline.apply import applied, make_pass
+from workbench.pipeline.config import Config
+from workbench.pipeline.outputs import Wanted
 from workbench.pipeline.run import ANY_LEVEL, Runner, run_here
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.pipeline.step import State
+from workbench.pipeline.step import State, Step
+from workbench.wording import counted
 from workbench.worker.child import Progress
+
+if TYPE_CHECKING:
+    from tvm.ir import IRModule
+
+    from workbench.dialects.compiler.capture import Event
+
+
+KEPT = 4
+"traces kept; their modules share most of their content"
+_QUIET = ("InferType", "sequential", "Normalize", "_pipeline")
+"passes that only update types, or only run other passes"
+_LOW = ("tir.", "tirx.", "s_tir.")
+_traces: OrderedDict[str, list[IRModule]] = OrderedDict()
+
+
+def trace_build(
+    workload: Workload, *, target: str, config: Mapping[str, object], whole: bool, progress: Progress
+) -> dict[str, object]:
+    """Run the compiler's own pipeline, after that of the configuration, and record the input and the result of each pass.
+
+    Parameters
+    ----------
+    whole
+        The whole build, code generation too; otherwise its graph-level part.
+    """
+    from workbench.dialects.compiler.capture import Capture
+
+    target, chosen = resolved_target(workload, target), Config.of(config)
+    capture = Capture(is_shown)
+    compiler = compiler_of(workload)
+    program, steps = pipeline_run(workload, chosen, progress)
+    progress("Compiling" if whole else "Optimizing")
+    error = ""
+    run = compiler.compiled if whole else compiler.optimized
+    with allowed(workload.trusted) as refused:
+        try:
+            run(program, target, chosen.context().to_data(), instruments=[capture])
+        except Exception as failure:
+            error = reason_of(failure)
+            if not capture.events:
+                raise
+    progress("Comparing")
+    record = Record(dialect(workload.dialect), workload.module)
+    for step in steps:
+        record.add(step)
+    rows = record.steps(capture.events, error)
+    for row in rows:
+        row["detail"] = UNTRUSTED if refused() and row["name"] == "FoldConstant" else row["error"]
+    name = uuid4().hex
+    _traces[name] = record.modules
+    if len(_traces) > KEPT:
+        _traces.popitem(last=False)
+    return {"trace": name, "target": target, "steps": rows, "states": len(record.modules)}
+
+
+def state(workload: Workload, *, trace: str, place: int, progress: Progress) -> dict[str, object]:
+    """Return graph and text of one of a trace's modules."""
+    progress("Reading a module")
+    here = dialect(workload.dialect)
+    module = here.frontend.infer_types(module_of(trace, place))
+    graph = here.frontend.graph(module, workload.name)
+    _ = graph.answers, graph.products  # TVM computes these here, where it may end the process
+    return {"graph": graph.to_data(), "text": here.frontend.text(module)}
+
+
+def module_of(trace: str, place: int) -> IRModule:
+    """Return one of a trace's modules.
+
+    Raises
+    ------
+    MeasureError
+        The process that held it has ended, or dropped it for newer traces.
+    """
+    if trace not in _traces:
+        raise MeasureError("the process that held this trace has ended; run trace_build again")
+    return _traces[trace][place]
+
+
+def values(
+    workload: Workload,
+    *,
+    config: Mapping[str, object],
+    seed: int,
+    path: str,
+    kept: tuple[str, int] | None,
+    wanted: Wanted,
+    progress: Progress,
+) -> dict[str, object]:
+    """Compile for this CPU, run once with random inputs, and write the outputs, or the nodes' values, to an .npz file.
+
+    An array's name is `output` with its index, or `node` with the node's id in the graph of the module.
+    """
+    if kept is not None:
+        module = dialect(workload.dialect).frontend.infer_types(module_of(*kept))
+        workload = workload.of(module)
+    names: list[str] | None = None
+    if wanted == "nodes":
+        workload, ids = dialect(workload.dialect).compiler.probed(workload)
+        names = [f"node{id}" for id in ids]
+    progress("Compiling")
+    built = built_here(workload, config)
+    progress("Running")
+    running = built.load(seed)
+    outputs = repeatable_outputs(running) if wanted == "repeatable outputs" else running.outputs()
+    arrays.save(path, dict(zip(names or [f"output{place}" for place in range(len(outputs))], outputs, strict=True)))
+    return {}
+
+
+def is_shown(name: str) -> bool:
+    """Return whether the pass of that name is a step."""
+    return name not in _QUIET and not name.startswith(_LOW)
+
+
+class Record:
+    """The distinct modules of a build, in order, and the passes between them."""
+
+    def __init__(self, here: Dialect, start: IRModule) -> None:
+        self.here = here
+        self.modules = [start]
+        self.rows: list[dict[str, object]] = []
+        self.open: list[tuple[int, Event, dict[str, object] | None]] = []
+        "passes that have started and not ended: their number, their event, and their row if they are shown"
+
+    def steps(self, events: list[Event], error: str) -> list[dict[str, object]]:
+        """Return one row for each step and each shown pass, in the order in which they start."""
+        self.given(events[0].before)
+        for number, event in enumerate(events):
+            while self.open and self.open[-1][0] != event.parent:
+                self.end(error)
+            self.begin(number, event)
+        while self.open:
+            self.end(error)
+        low = [event for event in events if event.name.startswith(_LOW)]
+        if low:
+            row = self.row(f"{counted(len(low), 'pass')} on TIR", sum(event.seconds for event in low))
+            row.update(after=row["before"], status="same")
+        return self.rows
+
+    def add(self, step: Step) -> None:
+        """Add a step of a pipeline."""
+        row = self.row(step.name, step.seconds)
+        if step.changed:
+            assert step.state_after.module is not None
+            self.modules.append(step.state_after.module)
+        row.update(after=len(self.modules) - 1, status=step.status)
+
+    def given(self, module: IRModule) -> None:
+        """Add a step if the compiler bound parameters before the first pass."""
+        if not self.is_newest(module):
+            row = self.row("bind_params_by_name", 0.0)
+            self.modules.append(module)
+            row.update(after=len(self.modules) - 1, status="changed")
+
+    def begin(self, number: int, event: Event) -> None:
+        row = self.row(event.name, event.seconds) if is_shown(event.name) else None
+        self.open.append((number, event, row))
+
+    def row(self, name: str, seconds: float) -> dict[str, object]:
+        depth = sum(row is not None for _, _, row in self.open)
+        made = {"name": name, "depth": depth, "seconds": seconds, "before": len(self.modules) - 1, "error": ""}
+        self.rows.append(made)
+        return made
+
+    def end(self, error: str) -> None:
+        """Close the innermost open pass: its result is the newest state, or its input if nothing changed."""
+        _, event, row = self.open.pop()
+        if row is None:
+            return
+        if not event.ended:
+            row.update(after=row["before"], status="error", error=error)
+            return
+        # VMShapeLower builds its result in an empty module, which it gives to NormalizeGlobalVar first
+        is_scratch = bool(self.open) and not len(event.after.functions)
+        if not is_scratch and not self.is_newest(event.after):
+            self.modules.append(event.after)
+        row["after"] = len(self.modules) - 1
+        row["status"] = "same" if row["after"] == row["before"] else "changed"
+
+    def is_newest(self, module: IRModule) -> bool:
+        if module.same_as(self.modules[-1]):
+            return True
+        try:
+            return self.here.frontend.same(self.modules[-1], module)
+        except TypeError:
+            # after LowerTE, modules have attributes that TVM's own comparison does not know
+            return False
 
 
 def apply(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload, workload_of
-from workbench.dialects.compiler.counted import OK
+from workbench.dialects.compiler.planned import OK
 from workbench.dialects.entries import Shapes, choose_entry
 from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError

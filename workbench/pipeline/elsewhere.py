@@ -9,7 +9,7 @@ from pathlib import Path
 from workbench.dialects.base import GraphOnly, Workload
 from workbench.dialects.programs import read_graph
 from workbench.dialects.registry import installed
-from workbench.environments.find import find
+from workbench.environments.doctor import find
 from workbench.errors import LoadError, from_data
 from workbench.pipeline.load import Allowance, run_limited
 from workbench.worker.parent import Progress, Worker, worker

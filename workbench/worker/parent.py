@@ -104,7 +104,7 @@ class Worker:
         Parameters
         ----------
         job
-            A name in `workbench.jobs.table`; the function is called as `function(workload, progress=..., **arguments)`.
+            A name in the table of `workbench/jobs/__main__.py`; the function is called as `function(workload, progress=..., **arguments)`.
         workload
             None for a job without one, `function(progress=..., **arguments)`.
         memory

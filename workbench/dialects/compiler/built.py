@@ -10,8 +10,8 @@ from typing import Any
 import tvm
 
 from workbench.dialects.base import Workload
-from workbench.dialects.compiler.counted import Program
 from workbench.dialects.compiler.launches import launches_of
+from workbench.dialects.compiler.planned import Program
 from workbench.dialects.compiler.tvm_target import code_forms, make_target
 from workbench.errors import NoDevice
 

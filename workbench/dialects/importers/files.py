@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.dialects.base import GraphOnly, Workload
 from workbench.dialects.facets import Importer, Reader, Source
-from workbench.dialects.importers import executor_json, onnx_model, onnx_simpler, tflite_model, torch_model
+from workbench.dialects.importers import executor_json, onnx_model, tflite_model, torch_model
 from workbench.dialects.importers.converting import Inputs
 from workbench.dialects.registry import known_dialect
 from workbench.errors import LoadError
@@ -107,7 +107,7 @@ def converted(format: str, dialect: str, source: Any, name: str, inputs: Inputs)
     model = _OPENED[format](source) if isinstance(source, Path) else source
     try:
         convert = importer(format, dialect)
-        return onnx_simpler.workload(convert, model, name, inputs) if format == "onnx" else convert(model, name, inputs)
+        return onnx_model.workload(convert, model, name, inputs) if format == "onnx" else convert(model, name, inputs)
     except UnicodeDecodeError:
         raise LoadError(f"{name} holds a name that is not UTF-8, so the file is damaged; export it again") from None
 

@@ -1,4 +1,4 @@
-"""Files of parameters, in the format of TVM's `save_param_dict` or of numpy's archives. Read without TVM or pickle.
+"""Values of tensors without TVM or pickle: files of `save_param_dict` and of numpy's archives, and `#[metadata]` of a Relay text.
 
 TVM's own reader trusts the sizes that a file claims. Format: src/runtime/file_utils.cc (`SaveParams`), and for a tensor
 include/tvm/runtime/ndarray.h; the bytes are the same from TVM 0.8 to today's.
@@ -6,13 +6,17 @@ include/tvm/runtime/ndarray.h; the bytes are the same from TVM 0.8 to today's.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import io
+import json
 import math
 import struct
 import tokenize
 import zipfile
 import zlib
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -30,6 +34,7 @@ _MOST_DIMENSIONS = 32
 _LARGEST = 1 << 34
 "bytes of a file, which is read value by value"
 _LONGEST_NAME = 1 << 16
+_DAMAGE = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, binascii.Error)
 _KINDS |= {(2, 16): "float16", (2, 32): "float32", (2, 64): "float64"}
 
 
@@ -53,6 +58,45 @@ def read_params(path: Path) -> dict[str, np.ndarray]:
         raise LoadError(
             f"{path.name} cannot be read as parameters: {error}; write them with tvm.runtime.save_param_dict or numpy.savez"
         ) from None
+
+
+def constants(metadata: str) -> dict[str, np.ndarray]:
+    """Return the constants of a Relay text by their names in it, `meta[relay.Constant][0]`.
+
+    Parameters
+    ----------
+    metadata
+        The JSON after `#[metadata]`, as TVM's save_json writes it.
+
+    Raises
+    ------
+    LoadError
+        It is not such JSON, or an array in it is cut short or of a type that numpy does not have.
+    """
+    if not metadata.strip():
+        return {}
+    try:
+        # other text may follow the JSON in a paste
+        found, _ = json.JSONDecoder().raw_decode(metadata.lstrip())
+        nodes, arrays = found["nodes"], found["b64ndarrays"]
+        table = nodes[found["root"]]
+        places = dict(zip(table.get("keys", ()), table.get("data", ()), strict=True))
+        listed = nodes[places["relay.Constant"]]["data"] if "relay.Constant" in places else []
+        names = {f"meta[relay.Constant][{index}]": nodes[place]["attrs"]["data"] for index, place in enumerate(listed)}
+        return {name: _of_text(arrays[int(place)], name) for name, place in names.items()}
+    except _DAMAGE as error:
+        raise LoadError(
+            f"the text's #[metadata] cannot be read: {error}; print it again with show_meta_data=True"
+        ) from None
+
+
+def _of_text(text: str, name: str) -> np.ndarray:
+    raw = base64.b64decode(text, validate=True)
+    reader = _Bytes(io.BytesIO(raw), len(raw))
+    array = reader.tensor(name)
+    if reader.file.tell() != len(raw):
+        raise ValueError(f"{name} has more bytes than its shape")
+    return array
 
 
 def _from_numpy(file: io.BufferedReader, size: int) -> dict[str, np.ndarray]:
@@ -83,7 +127,7 @@ def _array(data: bytes) -> np.ndarray:
 
 
 class _Bytes:
-    def __init__(self, file: io.BufferedReader, size: int) -> None:
+    def __init__(self, file: BinaryIO, size: int) -> None:
         self.file, self.size = file, size
 
     def take(self, count: int) -> bytes:

@@ -1,12 +1,15 @@
-"""A TFLite model as TVM's converters take it."""
+"""TFLite models: read as TVM's converters take them, and converted. The converters report all operators that they lack by themselves."""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from workbench.dialects.importers.converting import needed
+from workbench.dialects.base import Workload
+from workbench.dialects.facets import Importer
+from workbench.dialects.importers.converting import Converting, Inputs, needed, shapes
 from workbench.errors import LoadError, reason
 from workbench.graph.received import contents
 
@@ -59,3 +62,27 @@ def input_names(model: Any) -> list[str]:
     """Return the names of the main graph's inputs."""
     graph = model.Subgraphs(0)
     return [graph.Tensors(i).Name().decode() for i in graph.InputsAsNumpy()]
+
+
+def workload(
+    convert: Callable[[Any, Any], tuple[Any, Any]], load: Callable[[Any, Any, str], Workload | None]
+) -> Importer:
+    """Return the importer of a dialect.
+
+    Parameters
+    ----------
+    convert
+        Returns a module and its parameters for a tflite.Model and shapes by input.
+    load
+        The frontend's.
+    """
+
+    def converted(model: Any, name: str, inputs: Inputs) -> Workload:
+        with Converting() as converting:
+            module, params = convert(model, dict(shapes(inputs, input_names(model))) or None)
+        made = load(module, params, name)
+        assert made is not None, "it is an IRModule"
+        made.notes += converting.warnings
+        return made
+
+    return converted

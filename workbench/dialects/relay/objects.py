@@ -18,8 +18,7 @@ from workbench.dialects.relay.object_types import SEED, UNREGISTERED, attribute_
 from workbench.dialects.relay.parser.ast import Expr, Module, operands_first
 from workbench.dialects.relay.parser.attributes import ANY, ObjectText, TypedFloat, literal
 from workbench.dialects.relay.parser.tokens import Token
-from workbench.dialects.relay.paste.assumed import assumed_types
-from workbench.dialects.relay.paste.free import tensor
+from workbench.dialects.relay.paste.free import assumed_types, tensor
 from workbench.errors import LoadError, reason_of
 
 _UNKNOWN_FIELD = re.compile(

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from workbench.analysis.tensors import Tensor
 from workbench.analysis.units import Unit, linked
-from workbench.dialects.compiler.counted import Call
-from workbench.dialects.compiler.planned import Block, Planned
+from workbench.dialects.compiler.planned import Block, Call, Planned
 from workbench.graph.model import Graph
 from workbench.measurement.memory.plan import MemoryPlan, PlannedTensor, Step, Storage
 from workbench.pipeline.config import Config

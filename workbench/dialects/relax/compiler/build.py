@@ -14,8 +14,8 @@ from workbench.dialects.compiler.built import cuda_compute as cuda_compute
 from workbench.dialects.compiler.built import device_of as device_of
 from workbench.dialects.compiler.built import llvm_host_cpu as llvm_host_cpu
 from workbench.dialects.compiler.capture import pass_context
-from workbench.dialects.compiler.counted import Program
 from workbench.dialects.compiler.cuda_code import compiled_where_it_runs
+from workbench.dialects.compiler.planned import Program
 from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.facets import Built
@@ -24,7 +24,6 @@ from workbench.dialects.relax.compiler.fallbacks import fallbacks as fallbacks
 from workbench.dialects.relax.compiler.kernels import CALLS, FUSED, Watch, pipeline, program_of_module
 from workbench.dialects.relax.compiler.planned import plan as plan
 from workbench.dialects.relax.compiler.planned import plan_of_build
-from workbench.dialects.relax.compiler.probes import probed as probed
 from workbench.dialects.relax.compiler.running import Running, with_imports
 from workbench.dialects.relax.entries import run_alone
 from workbench.dialects.scheduling import scheduled
@@ -116,3 +115,42 @@ def fingerprint(workload: Workload, target: str, config: Mapping[str, Any]) -> s
     with made, pass_context(config, []):
         module = relax.get_default_pipeline(made)(workload.module)
     return f"{compat.structural_hash(module) & (1 << 64) - 1:016x}"
+
+
+def probed(workload: Workload) -> tuple[Workload, list[int]]:
+    """Return the workload with another module, and the id of the node of each output.
+
+    Nodes are the calls and fields of tuples that `main` binds to variables, outside of any `if`.
+
+    Raises
+    ------
+    MeasureError
+        Bindings and nodes do not agree, so they cannot be matched.
+    """
+    module = relax.transform.ToNonDataflow()(workload.module)
+    main = module["main"]
+    bound: dict[str, list[relax.Var]] = {}
+    nodes: dict[str, list[int]] = {}
+    for block in main.body.blocks:
+        for binding in block.bindings:
+            value = binding.value if isinstance(binding, relax.VarBinding) else None
+            if isinstance(value, (relax.Call, relax.TupleGetItem)):
+                bound.setdefault(compat.name_of(binding.var).replace(".", "_"), []).append(binding.var)
+    for node in workload.graph.nodes:
+        if node.kind in ("op", "get_item"):
+            nodes.setdefault(node.name, []).append(node.id)
+    found: list[tuple[relax.Var, int]] = []
+    for name, variables in bound.items():
+        # variables of one name are in the order of their nodes
+        if len(variables) == len(ids := nodes.get(name, [])):
+            found += zip(variables, ids, strict=True)
+    found = [(var, id) for var, id in found if compat.fixed_shape(compat.type_of(var)) is not None]
+    if not found:
+        raise MeasureError("no call of main has a value of its own")
+    results = relax.Tuple([var for var, _ in found])
+    body = relax.SeqExpr(main.body.blocks, results)
+    function = relax.Function(main.params, body, compat.type_of(results), main.is_pure, main.attrs)
+    module = module.clone()
+    module.update_func(module.get_global_var("main"), function)
+    probing = relax.transform.Normalize()(module)
+    return workload.of(probing), [id for _, id in found]

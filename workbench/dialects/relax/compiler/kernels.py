@@ -10,7 +10,7 @@ import tvm
 from tvm import relax
 
 from workbench.analysis.tensors import Tensor, tensors
-from workbench.dialects.compiler.counted import OUTSIDE, Call, Program
+from workbench.dialects.compiler.planned import OUTSIDE, Call, Program
 from workbench.dialects.relax.expressions import sort_of
 from workbench.dialects.relax.graph import build_graph
 from workbench.graph.model import Graph, Node

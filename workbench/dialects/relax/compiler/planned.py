@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from math import prod
+from typing import Any, TypedDict
 
 import tvm
 from tvm import relax
 
+from workbench.analysis.tensors import Tensor
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.capture import pass_context
-from workbench.dialects.compiler.counted import GIVE_SIZES
-from workbench.dialects.compiler.planned import Block, Planned, Value
+from workbench.dialects.compiler.planned import GIVE_SIZES, Block, Planned, Value
 from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.compat import identity
 from workbench.dialects.relax.compiler.kernels import CALLS, FUSED, KINDS, PLANNED, Watch, program_of_module
-from workbench.dialects.relax.compiler.sizes import Sizes
 from workbench.dialects.relax.entries import run_alone
 from workbench.dialects.relax.expressions import CALLERS, operands_of, sort_of
 from workbench.dialects.relax.kinds import prim_funcs
@@ -231,3 +231,60 @@ def _either(first: Held, second: Held) -> Held:
     if isinstance(first, list) and isinstance(second, list):
         return [_either(one, other) for one, other in zip(first, second, strict=True)]
     return (*_leaves(first), *_leaves(second))
+
+
+_BOUNDS = "tir_var_upper_bound"
+"the attribute of a function with the largest value of each symbolic dimension; StaticPlanBlockMemory reads it"
+
+
+class Size(TypedDict):
+    """Fields of a Value."""
+
+    bytes: int
+    expression: str
+
+
+class Sizes:
+    """The sizes of a function's tensors."""
+
+    def __init__(self, function: relax.Function) -> None:
+        self.analyzer = compat.arithmetic().Analyzer()
+        bounds = (function.attrs or {}).get(_BOUNDS) or {}
+        limits = {str(name): int(bound) for name, bound in bounds.items()}
+        for variable in compat.variables_of(compat.type_of(function)):
+            name = compat.symbol_name(variable)
+            if name in limits:
+                self.analyzer.bind(variable, tvm.ir.Range(0, limits[name] + 1))
+
+    def tensor(self, type: Any) -> Tensor | None:
+        """Return a type as a Tensor; None for any other type, and where the shape is unknown."""
+        values = compat.dimensions_of(type)
+        if values is None:
+            return None
+        return Tensor(
+            tuple(int(each) if compat.is_number(each) else str(each) for each in values), compat.dtype_of(type)
+        )
+
+    def of_tensor(self, type: Any) -> Size:
+        """Return the bytes of a tensor, 0 where its size has no bound; and the expression of an open size."""
+        tensor = self.tensor(type)
+        if tensor is None or tensor.known:
+            return {"bytes": 0 if tensor is None else tensor.nbytes, "expression": ""}
+        item = Tensor((), tensor.dtype).nbytes
+        limits = [self.limit(each) or 0 for each in compat.dimensions_of(type) or ()]
+        text = "*".join(str(each) if str(each).isalnum() else f"({each})" for each in (item, *tensor.shape))
+        return {"bytes": item * prod(limits), "expression": text}
+
+    def of_shape(self, shape: Any) -> tuple[int, str]:
+        """Return the bytes of an `alloc_storage`, and their expression if they are open."""
+        (size,) = shape.values
+        if compat.is_number(size):
+            return int(size), ""
+        return self.limit(size) or 0, str(size).replace(" ", "")
+
+    def limit(self, expr: Any) -> int | None:
+        """Return the largest value of an expression; None if it has no bound."""
+        if compat.is_number(expr):
+            return int(expr)
+        found = self.analyzer.const_int_bound(expr).max_value
+        return None if found >= compat.arithmetic().ConstIntBound.POS_INF else int(found)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,11 +15,11 @@ from tvm import relax
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.inputs import values_of
 from workbench.dialects.compiler.launches import evaluated
-from workbench.dialects.compiler.run_calls import RanCall
+from workbench.dialects.compiler.run_calls import Made, RanCall
 from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.facets import KernelTime
 from workbench.dialects.relax import compat
-from workbench.dialects.relax.compiler.following import Following, handed_over
+from workbench.dialects.relax.compat import address_of
 from workbench.dialects.relax.entries import with_values
 from workbench.dialects.trust import ask
 from workbench.errors import MeasureError
@@ -146,3 +148,88 @@ def _argument(value: Any, device: Any) -> Any:
     if isinstance(value, list):
         return tvm_ffi.Shape(tuple(value))
     return tvm.runtime.tensor(value if isinstance(value, np.ndarray) else value.numpy(), device)
+
+
+_MACHINE = "vm.builtin."
+_ALLOCATES = f"{_MACHINE}alloc_tensor"
+Seen = Callable[[RanCall], None]
+
+
+class Following:
+    """An instrument that recognises tensors by their memory: which call wrote each, and which are not yet written.
+
+    Parameters
+    ----------
+    home
+        Returns the module with the compiled function of a name; None for the machine's own functions.
+    seen
+        Called with each call after it ran.
+    """
+
+    def __init__(self, home: Callable[[str], Any | None], seen: Seen) -> None:
+        self.home = home
+        self.seen = seen
+        self.number = 0
+        self.made: dict[int, Made] = {}
+        "by address"
+        self.fresh: set[int] = set()
+        "addresses of allocated tensors that no call has written"
+
+    def __call__(self, _function: Any, name: str, before: bool, result: Any, *arguments: Any) -> int:
+        if not before and name == _ALLOCATES:
+            self.fresh.add(address_of(result))
+            self.made.pop(address_of(result), None)
+        elif not before and not name.startswith(_MACHINE):
+            self._ran(name, arguments)
+        return relax.VMInstrumentReturnKind.NO_OP
+
+    def _ran(self, name: str, arguments: tuple[Any, ...]) -> None:
+        tensors = {place: each for place, each in enumerate(arguments) if isinstance(each, tvm.runtime.Tensor)}
+        addresses = {place: address_of(each) for place, each in tensors.items()}
+        written = tuple(place for place, address in addresses.items() if address in self.fresh)
+        self.fresh.difference_update(addresses.values())
+        home = self.home(name)
+        if home is None:
+            # a library's function: its values are not of a kernel of the build
+            return
+        sources = {place: self.made.get(at) for place, at in addresses.items() if place not in written}
+        self.seen(RanCall(name, home.get_function(name), arguments, sources, written, tvm.runtime.empty))
+        self.made.update({addresses[place]: (self.number, output) for output, place in enumerate(written)})
+        self.number += 1
+
+
+def handed_over(run: Callable[[Seen], None]) -> Iterator[RanCall]:
+    """Yield the calls that `run` reports. It runs in a thread, which waits after each call until the next one is taken."""
+    reported: queue.SimpleQueue[RanCall | BaseException | None] = queue.SimpleQueue()
+    turn = threading.Semaphore(0)
+    ended = threading.Event()
+
+    def report(call: RanCall) -> None:
+        if not ended.is_set():
+            reported.put(call)
+            turn.acquire()
+
+    def work() -> None:
+        turn.acquire()
+        try:
+            if not ended.is_set():
+                run(report)
+            reported.put(None)
+        except BaseException as error:  # noqa: BLE001  it is raised in the thread that takes the calls
+            reported.put(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        while True:
+            turn.release()
+            found = reported.get()
+            if found is None:
+                return
+            if isinstance(found, BaseException):
+                raise found
+            yield found
+    finally:
+        ended.set()
+        turn.release()
+        thread.join()

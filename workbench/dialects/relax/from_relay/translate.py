@@ -11,13 +11,13 @@ from tvm import relax
 
 from workbench.analysis.tensors import tensor
 from workbench.dialects.relax import compat
-from workbench.dialects.relax.from_relay import elementwise, neural, reductions, shapes
-from workbench.dialects.relax.from_relay.call import Call
+from workbench.dialects.relax.from_relay import neural, operators
+from workbench.dialects.relax.from_relay.operators import Call
 from workbench.dialects.relax.importers.origins import Origins
 from workbench.errors import LoadError, reason_of
 from workbench.graph.model import Graph, Node
 
-TABLE = {**elementwise.TABLE, **shapes.TABLE, **reductions.TABLE, **neural.TABLE}
+TABLE = {**operators.TABLE, **neural.TABLE}
 "Every Relay operator that has a translation."
 
 _KINDS = ("param", "constant", "op", "tuple", "get_item")

@@ -18,9 +18,14 @@ def importer(format: str) -> Importer:
 
             return onnx.workload
         case "tflite":
-            from workbench.dialects.relax.importers import tflite
+            from tvm.relax.frontend import detach_params
+            from tvm.relax.frontend.tflite import from_tflite
 
-            return tflite.workload
+            from workbench.dialects.importers import tflite_model
+            from workbench.dialects.relax.frontend import load
+
+            # the weights are constants already; the detached arrays are copies of them that belong to no parameter
+            return tflite_model.workload(lambda *given: (detach_params(from_tflite(*given))[0], None), load)
         case "torch":
             from workbench.dialects.relax.importers import torch
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import tvm
@@ -17,13 +19,12 @@ from tvm.relay.backend import te_compiler  # pyright: ignore[reportAttributeAcce
 from workbench.analysis.fusion.forward import OUT_ELEMWISE
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.capture import pass_context
-from workbench.dialects.compiler.fallbacks import Cause, FallbackKernel, Fallbacks
+from workbench.dialects.compiler.planned import Cause, FallbackKernel, Fallbacks, Mismatch, UnusedRecords
 from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.entries import refuse_without_main
-from workbench.dialects.relay.compiler.autotvm_records import Records
 from workbench.dialects.relay.compiler.optimization import quickly_optimized
 from workbench.dialects.relay.passes.editing import located
-from workbench.errors import MeasureError
+from workbench.errors import MeasureError, reason_of
 
 
 def fallbacks(workload: Workload, target: str, config: Mapping[str, Any], log: Sequence[str] = ()) -> Fallbacks:
@@ -107,3 +108,109 @@ def _warnings() -> Iterator[list[str]]:
     finally:
         logger.removeHandler(heard)
         logger.propagate = before
+
+
+_INVALID = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, AssertionError)
+"errors of TVM's reader"
+
+
+class _Asked(autotvm.task.ApplyHistoryBest):
+    """TVM's own choice of a record for an operator, which records each lookup."""
+
+    def __init__(self, records: Sequence[Any]) -> None:
+        self.workloads: dict[tuple[Any, ...], None] = {}
+        super().__init__(records)
+
+    def _query_inside(self, target: Any, workload: Any) -> Any:
+        self.workloads[workload] = None
+        return super()._query_inside(target, workload)
+
+
+@dataclass(frozen=True)
+class _Record:
+    place: int
+    "in the log"
+    input: Any
+    result: Any
+
+    @property
+    def workload(self) -> tuple[Any, ...]:
+        return self.input.task.workload
+
+
+class Records:
+    """The records of a log, each a JSON text that its reader has checked; TVM makes objects of them here, in the child process."""
+
+    def __init__(self, log: Sequence[str]) -> None:
+        self._records: list[_Record] = []
+        self._invalid: list[UnusedRecords] = []
+        for place, text in enumerate(log):
+            try:
+                found = _Record(place, *autotvm.record.decode(text))
+                hash(found.workload)
+            except _INVALID as error:
+                self._invalid.append(UnusedRecords("invalid", "", (place,), theirs=reason_of(error)))
+            else:
+                self._records.append(found)
+
+    @cached_property
+    def applied(self) -> _Asked:
+        """The context in which a build uses the records."""
+        return _Asked([(each.input, each.result) for each in self._records])
+
+    def unused(self, target: tvm.target.Target) -> Iterator[UnusedRecords]:
+        """Yield the records of each task of which a build in `applied` used none."""
+        yield from self._invalid
+        tasks: dict[tuple[Any, ...], list[_Record]] = {}
+        for each in self._records:
+            tasks.setdefault((each.workload, str(each.input.target)), []).append(each)
+        for (workload, theirs), records in tasks.items():
+            first, places = records[0], tuple(each.place for each in records)
+            if workload not in self.applied.workloads:
+                cause, own, ours = self._nearest(workload)
+                yield UnusedRecords(cause, workload[0], places, theirs, own, ours)
+            elif not _fits(first.input.target, target):
+                keys = _keys(first.input.target), _keys(target)
+                yield UnusedRecords("target", workload[0], places, theirs, *keys)
+            elif all(each.result.error_no != 0 for each in records):
+                yield UnusedRecords("failed", workload[0], places, theirs)
+
+    def _nearest(self, workload: tuple[Any, ...]) -> tuple[Mismatch, str, str]:
+        """Return why a build does not look up a workload, and the values that differ from what it looks up."""
+        alike = [each for each in self.applied.workloads if each[0] == workload[0]]
+        if not alike:
+            return "operator", "", ", ".join(dict.fromkeys(str(each[0]) for each in self.applied.workloads))
+        nearest = min(alike, key=lambda each: len(_differing(workload, each)))
+        place = _differing(workload, nearest)[0]
+        return "arguments", _argument(workload, place), _argument(nearest, place)
+
+
+def _differing(one: Sequence[Any], other: Sequence[Any]) -> list[int]:
+    """Return the places at which two workloads differ; 0 is the task."""
+    longest = max(len(one), len(other))
+    return [place for place in range(longest) if one[place : place + 1] != other[place : place + 1]]
+
+
+def _argument(workload: Sequence[Any], place: int) -> str:
+    """Return an argument of a task in words.
+
+    >>> _argument(("dense", ("TENSOR", (1, 8), "float32"), None), 1)
+    '(1, 8) float32'
+    """
+    if place >= len(workload):
+        return "no argument"
+    value = workload[place]
+    if isinstance(value, tuple) and value[:1] == ("TENSOR",):
+        return " ".join(map(str, value[1:]))
+    return repr(value)
+
+
+def _fits(theirs: Any, ours: Any) -> bool:
+    """Return whether ApplyHistoryBest uses a record of one target for another."""
+    same_model = theirs.model != "unknown" and theirs.model == ours.model
+    return same_model or bool({*map(str, theirs.keys)} & {*map(str, ours.keys)})
+
+
+def _keys(target: Any) -> str:
+    model = "" if target.model == "unknown" else f", model {target.model}"
+    return f"{' and '.join(map(str, target.keys))}{model}"

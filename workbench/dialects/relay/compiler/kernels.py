@@ -10,10 +10,9 @@ import tvm
 from tvm import relay
 
 from workbench.analysis.tensors import Tensor
-from workbench.dialects.compiler.counted import GIVE_SIZES, OUTSIDE, Call, Program
-from workbench.dialects.relay.compiler.fields import foreign, tensors_read
+from workbench.dialects.compiler.planned import GIVE_SIZES, OUTSIDE, Call, Program
 from workbench.dialects.relay.compiler.folding import at
-from workbench.dialects.relay.compiler.reshapes import only_reshapes
+from workbench.dialects.relay.printer import parts
 from workbench.errors import MeasureError
 
 _KINDS = {"__nop": "noop", "__copy": "copy"}
@@ -300,3 +299,65 @@ def tensors(type: Any) -> Iterator[Tensor]:
 def _dtype(name: str) -> str:
     """Return a type's name; in the executor's graph a bool is an integer of one bit."""
     return "bool" if name == "uint1" else name
+
+
+def tensors_read(function: relay.Function) -> tuple[bool, ...]:
+    """Return whether a kernel reads each of its tensors, tuples flattened, in the order of its parameters.
+
+    The executor passes every field of a tuple. A parameter that is one tensor counts as read, and so do all fields of a tuple
+    that is used as a whole.
+    """
+    taken = {at(each): set[int]() for each in function.params if isinstance(each.checked_type, relay.TupleType)}
+
+    def look(expr: Any) -> None:
+        if isinstance(expr, relay.TupleGetItem):
+            taken.get(at(expr.tuple_value), set()).add(expr.index)
+        elif not isinstance(expr, _LEAVES):
+            for part in parts(expr):
+                if at(part) in taken:
+                    taken[at(part)].update(range(len(part.checked_type.fields)))
+
+    if taken:
+        relay.analysis.post_order_visit(function, look)
+    read: list[bool] = []
+    for each in function.params:
+        fields = taken.get(at(each))
+        for place, type in enumerate([each.checked_type] if fields is None else each.checked_type.fields):
+            read += [fields is None or place in fields] * len([*tensors(type)])
+    return tuple(read)
+
+
+def read_by_hash(module: tvm.IRModule) -> dict[str, tuple[bool, ...]]:
+    """Return the same for each kernel in `main`, by the hash that the executor's graph has for it too."""
+    found: dict[str, tuple[bool, ...]] = {}
+
+    def look(expr: Any) -> None:
+        kernel: Any = expr.op if isinstance(expr, relay.Call) else None
+        if isinstance(kernel, relay.Function) and has(kernel, "hash") and not foreign(kernel):
+            found[str(kernel.attrs["hash"])] = tensors_read(kernel)
+
+    relay.analysis.post_order_visit(module["main"], look)
+    return found
+
+
+def has(function: Any, name: str) -> bool:
+    """Return whether a function has an attribute; one that is null is not there."""
+    attrs = getattr(function, "attrs", None)
+    return attrs is not None and name in tuple(attrs.keys()) and attrs[name] is not None
+
+
+_RESHAPE_ONLY = "relay.reshape_only"
+"the attribute that FuseOps gives a function that only reshapes: the executor reuses the same memory"
+
+
+def only_reshapes(op: Any) -> bool:
+    """Return whether a callee is a function that the executor does not run."""
+    return has(op, _RESHAPE_ONLY) and bool(int(op.attrs[_RESHAPE_ONLY]))
+
+
+def foreign(function: Any) -> bool:
+    """Return whether another compiler makes its code; the tensors that such code reads are unknown."""
+    return has(function, "Compiler")
+
+
+_LEAVES = (relay.Var, relay.Constant, relay.GlobalVar, tvm.ir.Op)

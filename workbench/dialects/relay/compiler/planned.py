@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import tvm
 from tvm import relay
+from tvm.relay.backend import te_compiler  # pyright: ignore[reportAttributeAccessIssue]  this is Relay's TVM
 
 from workbench.dialects.base import Workload
-from workbench.dialects.compiler.counted import Call
-from workbench.dialects.compiler.planned import Block, Planned, Value
+from workbench.dialects.compiler.capture import pass_context
+from workbench.dialects.compiler.cuda_code import compiled_where_it_runs
+from workbench.dialects.compiler.planned import Block, Call, Planned, Value
+from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.entries import refuse_without_main
+from workbench.dialects.relay.compiler.fallbacks import silent_autotvm
 from workbench.dialects.relay.compiler.folding import at
-from workbench.dialects.relay.compiler.kernels import Values, Walk, tensors, typed
-from workbench.dialects.relay.compiler.lowering import failure
+from workbench.dialects.relay.compiler.kernels import Values, Walk, only_reshapes, tensors, typed
 from workbench.dialects.relay.compiler.optimization import quickly_optimized
-from workbench.dialects.relay.compiler.reshapes import is_marked, with_marked_reshapes
-from workbench.errors import MeasureError
+from workbench.errors import MeasureError, reason_of
 
 _PLAN = "relay.backend.GraphPlanMemory"
 
@@ -129,3 +132,102 @@ def _block(number: int, size: int, device: Any) -> Block:
     kind = int(device.device_type_int)
     name = tvm.runtime.Device.MASK2STR.get(kind, str(kind))
     return Block(number, size, name, scope=str(device.memory_scope) or "global")
+
+
+_LOWERED = tvm.ir.Op.get("call_lowered")
+
+
+def is_marked(expr: Any) -> bool:
+    """Return whether an expression is a reshape that `with_marked_reshapes` marked."""
+    return isinstance(expr, relay.Call) and expr.op == _LOWERED
+
+
+def with_marked_reshapes(module: tvm.IRModule) -> tvm.IRModule:
+    """Return the module with each reshape of `main` as a call of a lowered function, typed: GraphPlanMemory sees one only so."""
+    marking = _Marking()
+    relay.analysis.post_order_visit(module["main"].body, marking.visit)
+    main = relay.function.FunctionWithFields(module["main"], body=marking.now(module["main"].body))
+    functions = {variable: function for variable, function in module.functions.items() if variable.name_hint != "main"}
+    marked = tvm.IRModule({**functions, **marking.functions, tvm.ir.GlobalVar("main"): main}, module.type_definitions)
+    return relay.transform.InferType()(marked)
+
+
+class _Marking:
+    """Rebuilds the expressions that a reshape's value reaches."""
+
+    def __init__(self) -> None:
+        self.new: dict[int, Any] = {}
+        self.functions: dict[tvm.ir.GlobalVar, relay.Function] = {}
+
+    def now(self, expr: Any) -> Any:
+        return self.new.get(at(expr), expr)
+
+    def visit(self, expr: Any) -> None:
+        if isinstance(expr, relay.Call) and only_reshapes(expr.op):
+            self.new[at(expr)] = self.marked(expr)
+        elif isinstance(expr, relay.Call) and self.changed(expr.args):
+            arguments = [self.now(each) for each in expr.args]
+            self.new[at(expr)] = relay.Call(expr.op, arguments, expr.attrs, expr.type_args, expr.span)
+        elif isinstance(expr, relay.Tuple) and self.changed(expr.fields):
+            self.new[at(expr)] = relay.Tuple([self.now(each) for each in expr.fields], expr.span)
+        elif isinstance(expr, relay.TupleGetItem) and self.changed([expr.tuple_value]):
+            self.new[at(expr)] = relay.TupleGetItem(self.now(expr.tuple_value), expr.index, expr.span)
+        elif isinstance(expr, relay.Let) and self.changed([expr.value, expr.body]):
+            self.new[at(expr)] = relay.Let(expr.var, self.now(expr.value), self.now(expr.body), expr.span)
+
+    def changed(self, parts: Any) -> bool:
+        return any(at(each) in self.new for each in parts)
+
+    def marked(self, call: relay.Call) -> relay.Call:
+        variable = tvm.ir.GlobalVar(f"reshape_{len(self.functions)}")
+        self.functions[variable] = call.op
+        attributes = tvm.ir.make_node("relay.attrs.CallLoweredAttrs", metadata={"relay_attrs": call.op.attrs})
+        arguments = relay.Tuple([self.now(each) for each in call.args])
+        return relay.Call(_LOWERED, [variable, arguments], attributes)
+
+
+_GENERATED = {"float32"}
+"data types whose kernels LLVM and CUDA take once they are lowered; code is generated of the others"
+_failures: dict[tuple[int, str, str], str] = {}
+"hash of a kernel, target and settings -> the reason why TVM does not compile it; empty if it does"
+
+
+def failure(kernels: Iterable[relay.Function], target: str, config: Mapping[str, Any]) -> str:
+    """Return the reason why TVM does not compile one of these kernels; empty if it compiles all.
+
+    Each one is lowered once in this process, as relay.build does; the passes before do not tell. A layout without a schedule, a data
+    type without a rule and a kernel without threads for a GPU show here only. A build of bert-12 takes ten seconds and its 13
+    different kernels half a second, once; `benchmarks/counts.py` has the bar.
+    """
+    deeper = [name for name in (*config["disabled"], *config["required"]) if "." in name]
+    settings = json.dumps([config["opt_level"], config["options"], deeper], sort_keys=True, default=str)
+    made = make_target(target)
+    with compiled_where_it_runs(target), made, pass_context(config, []), silent_autotvm():
+        for kernel in kernels:
+            key = tvm.ir.structural_hash(kernel), target, settings
+            if key not in _failures:
+                _failures[key] = _failure(kernel, made)
+            if _failures[key]:
+                return _failures[key]
+    return ""
+
+
+def _failure(kernel: relay.Function, target: tvm.target.Target) -> str:
+    try:
+        lowered = te_compiler.get().lower(kernel, target).funcs
+        if _GENERATED.issuperset(map(str, relay.analysis.all_dtypes(kernel))):
+            tvm.tir.transform.VerifyMemory()(tvm.tir.transform.BindTarget(target)(lowered))
+        else:
+            tvm.build(lowered, target)
+    except Exception as error:  # noqa: BLE001  a schedule is Python and raises anything
+        return f"TVM does not compile {_name(kernel)}: {reason_of(error)}"
+    return ""
+
+
+def _name(kernel: relay.Function) -> str:
+    names: list[str] = []
+    relay.analysis.post_order_visit(
+        kernel.body,
+        lambda expr: names.append(expr.op.name) if isinstance(getattr(expr, "op", None), tvm.ir.Op) else None,
+    )
+    return " and ".join(names) or "a kernel"

@@ -25,9 +25,12 @@ def importer(format: str) -> Importer:
 
             return onnx.workload
         case "tflite":
-            from workbench.dialects.relay.importers import tflite
+            from tvm.relay.frontend.tflite import from_tflite
 
-            return tflite.workload
+            from workbench.dialects.importers import tflite_model
+            from workbench.dialects.relay.frontend import load
+
+            return tflite_model.workload(from_tflite, load)
         case "torch":
             from workbench.dialects.relay.importers import torch
 

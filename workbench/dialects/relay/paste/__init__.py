@@ -4,15 +4,10 @@ Text is first read in the form that TVM prints (parser/). Only if that fails is 
 assumption becomes a note:
 
     characters   damage by web pages and terminals: quotes, dashes, entities, comments, prompts
-    pieces       the parts that are found of one program
     salvage      the places of programs in the text, and the missing parts of a program
-    modules      the pieces that belong together, and their text as TVM would have printed it
-    free         the stated types of variables that nothing binds
+    free         types of variables that nothing binds
     reading      the whole process: a paste becomes readings, each one module with its notes
     workload     a Workload of each reading
 
 All of it is linear in the text, and nothing recurses.
 """
-
-from workbench.dialects.relay.paste.reading import Reading as Reading
-from workbench.dialects.relay.paste.reading import read_all as read_all

@@ -6,14 +6,14 @@ name. A program that begins and cannot be read is an error with its place, never
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from workbench.dialects.relay.parser.ast import Expr
 from workbench.dialects.relay.parser.expressions import Frame, Scope
 from workbench.dialects.relay.parser.reader import Reader
 from workbench.dialects.relay.parser.tokens import END
-from workbench.dialects.relay.paste.pieces import Edit, Piece, everything
 from workbench.errors import ParseError
 
 
@@ -122,10 +122,7 @@ class Salvage(Reader):
             self.at += 1
             if depth <= 0:
                 break
-        piece.name = self.text[self.end_of_first(piece) : self.end_of(self.at - 1)]
-
-    def end_of_first(self, piece: Piece) -> int:
-        return piece.start + len("#[metadata]")
+        piece.name = self.text[piece.start + len("#[metadata]") : self.end_of(self.at - 1)]
 
     def read_type(self, piece: Piece) -> None:
         piece.name = f"type {self.after_comments(self.at + 1).text}"
@@ -280,3 +277,49 @@ _READERS: dict[str, Callable[[Salvage, Piece], None]] = {
 def _short(text: str) -> str:
     words = " ".join(text.split())
     return words if len(words) <= 40 else words[:37] + "..."
+
+
+@dataclass
+class Edit:
+    """A part of the text that is replaced in the repaired text."""
+
+    start: int
+    end: int
+    put: str
+    said: str
+    "for the note"
+
+
+@dataclass
+class Piece:
+    """One function, type definition or run of bindings."""
+
+    kind: str
+    "def fn type run version metadata"
+    start: int
+    end: int = 0
+    name: str = ""
+    function: Expr | None = None
+    calls: frozenset[str] = frozenset()
+    "global names in it"
+    free: list[Expr] = field(default_factory=list)
+    "of a run: variables that nothing binds, in the order of their first use"
+    values: list[Expr] = field(default_factory=list)
+    "of a run: the values that it binds"
+    result: str = ""
+    "of a run: its last expression, if the text lacks it"
+    edits: list[Edit] = field(default_factory=list)
+
+
+def everything(starts: Iterable[Expr]) -> list[Expr]:
+    """Return every expression in these ones, themselves included."""
+    found: list[Expr] = []
+    seen: set[Expr] = set()
+    waiting = list(starts)
+    while waiting:
+        expr = waiting.pop()
+        if expr not in seen:
+            seen.add(expr)
+            found.append(expr)
+            waiting += expr.args
+    return found
