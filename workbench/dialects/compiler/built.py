@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,9 @@ from typing import Any
 import tvm
 
 from workbench.dialects.base import Workload
-from workbench.dialects.compiler.launches import launches_of
 from workbench.dialects.compiler.planned import Program
 from workbench.dialects.compiler.tvm_target import code_forms, make_target
+from workbench.dialects.facets import Running
 from workbench.errors import NoDevice
 
 SOURCES = {"llvm": "ll", "asm": "s"}
@@ -22,13 +23,15 @@ SOURCES = {"llvm": "ll", "asm": "s"}
 class Compiled(ABC):
     """A library that a build made, for the device of its target. `facets.Built` documents the methods."""
 
-    split: list[tvm.IRModule]
-    "the modules with host parts and device kernels split, which the build left"
+    runs: Callable[[Workload, Any, Any, int], Running]
+    "loads a library on a device"
 
-    def __init__(self, workload: Workload, target: str, library: Any) -> None:
+    def __init__(self, workload: Workload, target: str, library: Any, watch: Any) -> None:
         self.workload = workload
         self.target = target
         self.library = library
+        self.watch = watch
+        "the instrument that kept modules between the passes; `split` has those with host parts and device kernels apart"
         self.tvm = tvm.__version__
         self.threads = int(tvm.runtime.num_threads())
 
@@ -43,7 +46,7 @@ class Compiled(ABC):
 
     def calls(self) -> list[dict[str, Any]]:
         has_device = make_target(self.target).kind.name not in ("llvm", "c")
-        return self.program().rows(launches_of(self.split) if has_device else None)
+        return self.program().rows(launches_of(self.watch.split) if has_device else None)
 
     def forms(self) -> tuple[str, ...]:
         return code_forms(self.target)
@@ -53,6 +56,9 @@ class Compiled(ABC):
 
     def export(self, path: Path) -> None:
         self.library.export_library(str(path))
+
+    def load(self, seed: int) -> Running:
+        return self.runs(self.workload, self.library, device_of(self.target), seed)
 
 
 def tir_text(module: tvm.IRModule) -> str:
@@ -88,3 +94,65 @@ def device_of(target: str) -> Any:
     if not device.exist:
         raise NoDevice(f"there is no {kind} device here, so nothing was run")
     return device
+
+
+Launches = tuple[int, bool]
+"the number, and whether it is exact; otherwise it is a lower bound"
+
+
+def launches_of(modules: Iterable[tvm.IRModule]) -> dict[str, Launches]:
+    """Return host function -> its launches.
+
+    Parameters
+    ----------
+    modules
+        As the pass that splits host and device parts returned them: a host part calls its kernels by name.
+    """
+    found: dict[str, Launches] = {}
+    for module in modules:
+        functions = {variable.name_hint: function for variable, function in module.functions.items()}
+        for name, function in functions.items():
+            if type(function).__name__ == "PrimFunc":
+                found[name] = _launches(function.body, functions)
+    return found
+
+
+def _launches(stmt: Any, functions: dict[str, Any]) -> Launches:
+    kind = type(stmt).__name__
+    if kind == "SeqStmt":
+        parts = [_launches(part, functions) for part in stmt]
+        return sum(count for count, _ in parts), all(exact for _, exact in parts)
+    if kind == "IfThenElse":
+        least, exact = _launches(stmt.then_case, functions)
+        other, also = (0, True) if stmt.else_case is None else _launches(stmt.else_case, functions)
+        return min(least, other), exact and also and least == other
+    if kind in ("For", "While"):
+        count, exact = _launches(stmt.body, functions)
+        if count == 0:
+            return 0, exact
+        # the extent is a number where the shapes are known
+        known = kind == "For" and type(stmt.extent).__name__ == "IntImm"
+        return (count * int(stmt.extent), exact) if known else (count, False)
+    count, exact = _call(getattr(stmt, "value", None), functions)
+    inner = getattr(stmt, "body", None)
+    if inner is None:
+        return count, exact
+    below, also = _launches(inner, functions)
+    return count + below, exact and also
+
+
+def _call(value: Any, functions: dict[str, Any]) -> Launches:
+    op = getattr(value, "op", None)
+    if op is None:
+        return 0, True
+    if isinstance(op, tvm.ir.GlobalVar):
+        return int(op.name_hint in functions), True
+    if not getattr(op, "name", "").endswith(_BY_NAME):
+        return 0, True
+    # a kernel of the module; otherwise a library's function (cuBLAS, Thrust), whose launches are unknown
+    named = getattr(value.args[0], "value", "") in functions
+    return 1, named
+
+
+_BY_NAME = ("call_ffi_kernel", "tvm_call_packed", "tvm_call_cpacked", "call_extern")
+"operators that call the function named by their first argument"

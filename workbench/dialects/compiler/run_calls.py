@@ -1,4 +1,4 @@
-"""One call of a kernel in a run, which can be repeated on other inputs, for Relay and Relax alike."""
+"""The calls of a run: one can be timed by itself, and repeated on other inputs; for Relay and Relax alike."""
 
 from __future__ import annotations
 
@@ -18,6 +18,21 @@ _ALIGNED = 64
 "bytes: what a kernel relies on"
 _MOST_BESIDE = 1 << 24
 "bytes"
+
+
+REPEATS = 5
+MOST_RUNS = 10_000
+
+
+def evaluated(module: Any, function: str, arguments: Sequence[Any], device: Any, budget: float) -> list[float]:
+    """Time one run REPEATS times, in about `budget` seconds in all; one warm-up run is not counted."""
+
+    def samples(number: int, repeat: int) -> list[float]:
+        timed = module.time_evaluator(function, device, number=number, repeat=repeat)
+        return [float(seconds) for seconds in timed(*arguments).results]
+
+    once = samples(1, 1)[0]
+    return samples(max(1, min(MOST_RUNS, int(budget / REPEATS / max(once, 1e-7)))), REPEATS)
 
 
 def from_dlpack(value: np.ndarray) -> Any:

@@ -70,10 +70,7 @@ running = Running
 class RelaxBuilt(Compiled):
     """An executable for Relax's virtual machine."""
 
-    def __init__(self, workload: Workload, target: str, library: Any, watch: Watch) -> None:
-        super().__init__(workload, target, library)
-        self.watch = watch
-        self.split = watch.split
+    runs = Running
 
     def program(self) -> Program:
         refuse_without_main(self.workload, MeasureError)
@@ -87,20 +84,12 @@ class RelaxBuilt(Compiled):
         return plan_of_build(self.watch, self.workload, self.target).peak_bytes
 
     def code(self, form: str) -> str:
-        return code(self.library.mod, self.watch.first(CALLS), form)
-
-    def load(self, seed: int) -> Running:
-        return Running(self.workload, self.library, device_of(self.target), seed)
-
-
-def code(library: Any, lowered: tvm.IRModule, form: str) -> str:
-    """Return the generated code of the whole library in that form; for `llvm` and `asm` the host's part."""
-    if form == "tir":
-        return tir_text(lowered)
-    parts = list(with_imports(library))
-    if form in SOURCES:
-        return "\n".join(str(part.inspect_source(SOURCES[form])) for part in parts if part.kind == "llvm")
-    return "\n".join(str(part.inspect_source()) for part in parts if part.kind in (form, "c"))
+        if form == "tir":
+            return tir_text(self.watch.first(CALLS))
+        parts = list(with_imports(self.library.mod))
+        if form in SOURCES:
+            return "\n".join(str(part.inspect_source(SOURCES[form])) for part in parts if part.kind == "llvm")
+        return "\n".join(str(part.inspect_source()) for part in parts if part.kind in (form, "c"))
 
 
 def fingerprint(workload: Workload, target: str, config: Mapping[str, Any]) -> str:
@@ -118,7 +107,7 @@ def fingerprint(workload: Workload, target: str, config: Mapping[str, Any]) -> s
 
 
 def probed(workload: Workload) -> tuple[Workload, list[int]]:
-    """Return the workload with another module, and the id of the node of each output.
+    """Return the workload with a module whose outputs are the values of its nodes, and the id of the node of each output.
 
     Nodes are the calls and fields of tuples that `main` binds to variables, outside of any `if`.
 

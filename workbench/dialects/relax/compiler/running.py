@@ -14,8 +14,7 @@ from tvm import relax
 
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.inputs import values_of
-from workbench.dialects.compiler.launches import evaluated
-from workbench.dialects.compiler.run_calls import Made, RanCall
+from workbench.dialects.compiler.run_calls import Made, RanCall, evaluated
 from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.facets import KernelTime
 from workbench.dialects.relax import compat

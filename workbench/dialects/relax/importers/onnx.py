@@ -68,7 +68,7 @@ class _Importer(onnx_frontend.ONNXGraphImporter):
         self.converting.now(op_name, path)
         made = super()._convert_operator(op_name, inputs, attrs, opset)
         if isinstance(made, relax.Expr):
-            # TVM 0.25 and 0.26 do this next, and make another expression, which would have no name
+            # TVM 0.26 does this next, and makes another expression, which would have no name
             made = self.bb.normalize(made)
         self.origins.came(made, dotted(path.split("/")), self.bb)
         return made

@@ -174,7 +174,7 @@ class Repair(ast.NodeTransformer):
 
     def schedulable(self, node: ast.FunctionDef) -> None:
         """Mark a PrimFunc with blocks, as TVM does since 0.25, whose buffers of blocks have another name too."""
-        if "T.sblock" not in self.words.calls or not any(called(inside) in _BLOCKS for inside in ast.walk(node)):
+        if not any(called(inside) in _BLOCKS for inside in ast.walk(node)):
             return
         for inside in ast.walk(node):
             if isinstance(inside, ast.Call) and dotted(inside.func) == "T.alloc_buffer":
@@ -193,11 +193,8 @@ class Repair(ast.NodeTransformer):
         node.body = self.without_ellipsis(node.body)
         last = node.body[-1]
         result = _last_name(node.body)
-        if (
-            isinstance(last, ast.With)
-            and result
-            and not any(called(s.value) == "R.output" for s in last.body if isinstance(s, ast.Expr))
-        ):
+        outputs = [s for s in getattr(last, "body", ()) if isinstance(s, ast.Expr) and called(s.value) == "R.output"]
+        if isinstance(last, ast.With) and result and not outputs:
             output = _written("R.output()", last)
             assert isinstance(output, ast.Call)
             output.args.append(_name(result, last))

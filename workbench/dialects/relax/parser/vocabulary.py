@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 
 import tvm
 
-from workbench.dialects.relax import compat
 from workbench.dialects.relax.parser.expressions import Vocabulary
 
 _IR = "Range StringType dummy_global_info ir_module module_attrs module_global_infos vdevice"
@@ -37,15 +36,15 @@ _TIR = """
     shift_right target thread_binding truncdiv truncmod unroll vectorized where writes
 """
 _RENAMED = (
-    ("tvm.script.ir_module", "I.ir_module", "0.12", "0.13"),
-    ("T.block", "T.sblock", "0.24", "0.25"),
-    ("T.block_attr", "T.sblock_attr", "0.24", "0.25"),
-    ("R.Object", "R.Any", "0.25", "0.26"),
-    ("out_sinfo=", "out_ty=", "0.25", "0.26"),
-    ("sinfo_args=", "ty_args=", "0.25", "0.26"),
-    ("out_dtype='void'", "out_dtype=None", "0.25", "0.26"),
+    ("tvm.script.ir_module", "I.ir_module", "0.12"),
+    ("T.block", "T.sblock", "0.24"),
+    ("T.block_attr", "T.sblock_attr", "0.24"),
+    ("R.Object", "R.Any", "0.25"),
+    ("out_sinfo=", "out_ty=", "0.25"),
+    ("sinfo_args=", "ty_args=", "0.25"),
+    ("out_dtype='void'", "out_dtype=None", "0.25"),
 )
-"a name or an argument, what it is since, the last TVM of the one and the first of the other"
+"a name or an argument, what it is since, and the last TVM that had it"
 _SCALAR = re.compile(r"(bool|(u?int|float|bfloat)\d+(_e\d\w*|x\d+)?(x\d+)?)")
 _RUN_PYTHON = frozenset({"R.call_py_func"})
 "operators of the registry that call a Python function when they run"
@@ -55,13 +54,7 @@ _RUN_PYTHON = frozenset({"R.call_py_func"})
 def vocabulary() -> Vocabulary:
     """Return the names that a text may use with the installed TVM."""
     known = _meanings()
-    renamed: dict[str, tuple[str, str]] = {}
-    for old, new, last, next_ in _RENAMED:
-        here = compat.OLD_TYPES if old.endswith(("=", "'")) else old in known
-        if not here:
-            renamed[old] = new, f"TVM {last} or older"
-        elif new not in known and not old.endswith("'"):
-            renamed[new] = old, f"TVM {next_} or newer"
+    renamed = {old: (new, f"TVM {last} or older") for old, new, last in _RENAMED if old not in known}
     return Vocabulary(frozenset(known), frozenset(name for name in _types() if name in known), renamed)
 
 
@@ -89,7 +82,8 @@ def _meanings() -> dict[str, Any]:
     from tvm.script.parser import ir, relax, tirx
 
     spaces = {"I": ir, "R": relax, "T": tirx}
-    looked_up = {name: _look_up(spaces, name) for name in {*_listed(), *_operators(), *_types()} - _RUN_PYTHON}
+    listed = (f"{space}.{name}" for space, names in (("I", _IR), ("R", _RELAX), ("T", _TIR)) for name in names.split())
+    looked_up = {name: _look_up(spaces, name) for name in {*listed, *_operators(), *_types()} - _RUN_PYTHON}
     return {name: meaning for name, meaning in looked_up.items() if callable(meaning) or name == "T.let"}
 
 
@@ -99,11 +93,6 @@ def _look_up(spaces: dict[str, Any], name: str) -> Any:
     for step in steps:
         meaning = getattr(meaning, step, None)
     return None if isinstance(meaning, ModuleType) else meaning
-
-
-def _listed() -> Iterator[str]:
-    for space, names in (("I", _IR), ("R", _RELAX), ("T", _TIR)):
-        yield from (f"{space}.{name}" for name in names.split())
 
 
 def _types() -> Iterator[str]:

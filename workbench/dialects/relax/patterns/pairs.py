@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import tvm
@@ -48,27 +47,19 @@ def paired(pattern: object) -> Paired:
     if isinstance(pattern, str):
         pattern = parse(pattern)
     if isinstance(pattern, Pattern):
-        _check_chain(pattern)
+        chains = {node.id for node in pattern.nodes if node.kind == "used_by"}
+        if any(node.kind != "used_by" and chains & {*node.children} for node in pattern.nodes):
+            raise PatternError(
+                "used_by is allowed at the root of a pattern only: in TVM it joins patterns and is not a pattern itself"
+            )
         if lacks_objects(pattern):
             return Paired(pattern, (None,) * len(pattern.nodes))
     return LANGUAGE.pair(pattern)
 
 
-def _check_chain(pattern: Pattern) -> None:
-    chains = {node.id for node in pattern.nodes if node.kind == "used_by"}
-    if any(node.kind != "used_by" and chains & {*node.children} for node in pattern.nodes):
-        raise PatternError(
-            "used_by is allowed at the root of a pattern only: in TVM it joins patterns and is not a pattern itself"
-        )
-
-
 def _call(node: PatternNode, children: list[Any]) -> Any:
     more = bool(node.fields["any"] or node.fields.get("rest"))
     return dpl.pattern.CallPattern(children[0], children[1:], varg_default_wildcard=more, add_constraint=False)
-
-
-def _constant(node: PatternNode, _: list[Any]) -> Any:
-    return dpl.is_expr(relax.const(node.fields["value"], node.fields["dtype"] or None))
 
 
 def _tuple(node: PatternNode, children: list[Any]) -> Any:
@@ -89,8 +80,7 @@ def _typed(node: PatternNode, children: list[Any]) -> Any:
         raise PatternError(
             f"{node.fields['type']} is not a tensor type of known shape; ask with has_shape and has_dtype"
         )
-    wanted = compat.tensor_type(tuple(shape), dtype)
-    return children[0].has_ty(wanted) if hasattr(children[0], "has_ty") else children[0].has_struct_info(wanted)
+    return children[0].has_ty(compat.tensor_type(tuple(shape), dtype))
 
 
 _MAKE: dict[str, Make] = {
@@ -99,7 +89,7 @@ _MAKE: dict[str, Make] = {
     "constant": lambda _, __: dpl.is_const(),
     "op": lambda n, _: dpl.is_op(known_operator(n)),
     "used_by": lambda _, __: None,
-    "expr": _constant,
+    "expr": lambda n, _: dpl.is_expr(relax.const(n.fields["value"], n.fields["dtype"] or None)),
     "var": lambda n, _: dpl.is_var(n.fields.get("name", "")),
     "dataflow_var": lambda n, _: dpl.is_dfv(n.fields["name"]),
     "global": lambda n, _: dpl.is_gv(n.fields["name"]),
@@ -127,23 +117,13 @@ def _read_expr(p: Any) -> Apart:
     return read_expr(p.expr, held if isinstance(held, tvm.runtime.Tensor) else None)
 
 
-def _printed(p: Any) -> str:
-    """Return the text in the parentheses of a pattern whose field Python cannot read."""
-    found = re.fullmatch(r"\w+\((.*)\)", str(p))
-    return found[1] if found else ""
-
-
-def _name(p: Any) -> str:
-    """Return the name in a pattern, which is `name` in versions of TVM where that of a variable is `name_hint`."""
-    return str(p.name if hasattr(p, "name") else p.name_hint)
-
-
 _READ: dict[str, Read] = {
     **READ,
     "ExprPattern": _read_expr,
-    "VarPattern": lambda p: ([], "var", {"name": _name(p)}),
-    "DataflowVarPattern": lambda p: ([], "dataflow_var", {"name": _name(p)}),
-    "GlobalVarPattern": lambda p: ([], "global", {"name": _printed(p)}),
+    "VarPattern": lambda p: ([], "var", {"name": str(p.name)}),
+    "DataflowVarPattern": lambda p: ([], "dataflow_var", {"name": str(p.name)}),
+    # Python cannot read its field; TVM prints it
+    "GlobalVarPattern": lambda p: ([], "global", {"name": str(p).partition("(")[2].removesuffix(")")}),
     "ExternFuncPattern": lambda p: ([], "extern", {"name": str(p.global_symbol)}),
     "PrimArrPattern": lambda p: ([], "shape_value", {"shape": [plain(d) for d in p.fields]}),
     "CallPattern": _read_call,
@@ -155,7 +135,6 @@ _READ: dict[str, Read] = {
     "NotPattern": lambda p: ([p.reject], "not", {}),
     "AttrPattern": lambda p: ([p.pattern], "attr", {"attrs": {str(k): plain(p.attrs[k]) for k in p.attrs.keys()}}),  # noqa: SIM118  TVM's, not a dict
     "TypePattern": lambda p: ([p.pattern], "type", {"type": type_text(p.ty)}),
-    "StructInfoPattern": lambda p: ([p.pattern], "type", {"type": type_text(p.struct_info)}),
     "ShapePattern": lambda p: ([p.pattern], "shape", {"shape": [plain(d) for d in p.shape]}),
 }
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import tvm
 from tvm import relax
+from tvm.relax import dpl
 
 from workbench.analysis.patterns import PatternNode
 from workbench.analysis.patterns.program import Program, Row, other_type
@@ -119,13 +120,10 @@ class RelaxProgram(Program):
 
 def _alone(theirs: Any, kind: str) -> Any:
     """Return a pattern's own condition, without that of its inner pattern."""
-    from tvm.relax import dpl
-
     if kind == "attr":
         return dpl.pattern.AttrPattern(dpl.wildcard(), theirs.attrs)
     if kind == "type":
-        any_value: Any = dpl.wildcard()
-        return any_value.has_ty(theirs.ty) if hasattr(theirs, "ty") else any_value.has_struct_info(theirs.struct_info)
+        return dpl.wildcard().has_ty(theirs.ty)
     if kind == "shape":
         return dpl.wildcard().has_shape(list(theirs.shape))
     return dpl.wildcard().has_dtype(str(theirs.dtype)) if kind == "dtype" else theirs

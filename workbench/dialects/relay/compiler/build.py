@@ -79,7 +79,12 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], instrum
     """
     ask()
     refuse_without_main(workload, MeasureError)
-    _refuse_open(workload)
+    for parameter in workload.module["main"].params:
+        if parameter.name_hint not in workload.params and open_dimensions(parameter.checked_type):
+            name = parameter.name_hint
+            raise MeasureError(
+                f"the input {name} leaves a dimension open, and relay.build takes none; give its shape, shapes={{{name!r}: (1, ...)}}, or `--input {shell(f'{name}=1,...')}` in a shell"
+            )
     made = make_target(target)
     watch = Watch()
     context = pass_context(config, [watch, *instruments])
@@ -89,25 +94,13 @@ def compiled(workload: Workload, target: str, config: Mapping[str, Any], instrum
     return RelayBuilt(workload, target, library, watch)
 
 
-def _refuse_open(workload: Workload) -> None:
-    for parameter in workload.module["main"].params:
-        if parameter.name_hint not in workload.params and open_dimensions(parameter.checked_type):
-            name = parameter.name_hint
-            raise MeasureError(
-                f"the input {name} leaves a dimension open, and relay.build takes none; give its shape, shapes={{{name!r}: (1, ...)}}, or `--input {shell(f'{name}=1,...')}` in a shell"
-            )
-
-
 running = Running
 
 
 class RelayBuilt(Compiled):
     """A library for the graph executor."""
 
-    def __init__(self, workload: Workload, target: str, library: Any, watch: Watch) -> None:
-        super().__init__(workload, target, library)
-        self.watch = watch
-        self.split = watch.split
+    runs = Running
 
     def program(self) -> Program:
         module = self.module()
@@ -128,19 +121,12 @@ class RelayBuilt(Compiled):
         return bytes_of_json(self.graph(), apart)
 
     def code(self, form: str) -> str:
-        return code(self.library.get_lib(), self.watch.lowered or tvm.IRModule(), form)
-
-    def load(self, seed: int) -> Running:
-        return Running(self.workload, self.library, device_of(self.target), seed)
-
-
-def code(library: Any, lowered: tvm.IRModule, form: str) -> str:
-    """Return the generated code of the whole library in that form; for `llvm` and `asm` the host's part."""
-    if form == "tir":
-        return tir_text(lowered)
-    if form in SOURCES:
-        return str(library.get_source(SOURCES[form]))
-    return "\n".join(str(part.get_source()) for part in _parts(library) if part.type_key in (form, "c"))
+        library = self.library.get_lib()
+        if form == "tir":
+            return tir_text(self.watch.lowered or tvm.IRModule())
+        if form in SOURCES:
+            return str(library.get_source(SOURCES[form]))
+        return "\n".join(str(part.get_source()) for part in _parts(library) if part.type_key in (form, "c"))
 
 
 def _parts(module: Any) -> list[Any]:
@@ -167,9 +153,14 @@ MOST_BYTES = 64_000_000
 
 
 def probed(workload: Workload) -> tuple[Workload, list[int]]:
-    """Return the workload with another module, and the id of the node of each output.
+    """Return the workload with a module whose outputs are the values of its nodes, and the id of the node of each output.
 
     Nodes are the operators of `main` outside of kernels, `let` and `if`.
+
+    Only the printed text connects a node of the graph with an expression of the module: `Node.line` is the line that binds
+    it. So the text is read back with another result. TVM prints names that it does not read, as `%input.1`, and those of ONNX
+    are such: the variables have plain names in the text, and the inputs their own names again afterwards, because they get
+    values by name.
 
     Raises
     ------

@@ -39,8 +39,11 @@ def fallbacks(workload: Workload, target: str, config: Mapping[str, Any], log: S
         at = located(relay.transform.InferType()(quickly_optimized(workload, target, config)), workload.name)
         with made, pass_context(config, []), silent_autotvm():
             for node in at.graph.ops:
-                if node.pattern is not None and node.pattern >= OUT_ELEMWISE and _has_strategy(at.expressions[node.id]):
-                    for fallback in _fallback(at.expressions[node.id], made):
+                if node.pattern is None or node.pattern < OUT_ELEMWISE:
+                    continue
+                call = at.expressions[node.id]
+                if isinstance(call.op, tvm.ir.Op) and call.op.get_attr("FTVMStrategy") is not None:
+                    for fallback in _fallback(call, made):
                         found.setdefault(fallback, []).append(node.id)
     kernels = (
         FallbackKernel(cause, name, tuple(nodes), said)
@@ -50,14 +53,13 @@ def fallbacks(workload: Workload, target: str, config: Mapping[str, Any], log: S
     return Fallbacks(at.graph, tuple(kernels), tuple(records.unused(made)))
 
 
-def _has_strategy(expr: Any) -> bool:
-    return isinstance(expr.op, tvm.ir.Op) and expr.op.get_attr("FTVMStrategy") is not None
-
-
 def _fallback(call: relay.Call, target: tvm.target.Target) -> Iterator[tuple[Cause, str, str]]:
     """Yield the cause, the name of the implementation and TVM's words, if the operator has a fallback."""
+    types = [argument.checked_type for argument in call.args]
+    fields = [each for type in types for each in (type.fields if isinstance(type, relay.TupleType) else [type])]
+    inputs = [te.placeholder(te_compiler.get_shape(each.shape), each.dtype) for each in fields]
     with _warnings() as heard:
-        lowered = te_compiler.lower_call(call, [te.placeholder(*each) for each in _inputs(call)], target)
+        lowered = te_compiler.lower_call(call, inputs, target)
     name = str(lowered.implementation.name)
     if heard:
         yield "warned", name, heard[0]
@@ -65,14 +67,6 @@ def _fallback(call: relay.Call, target: tvm.target.Target) -> Iterator[tuple[Cau
     workload = autotvm.task.get_workload(lowered.outputs)
     if workload is not None and autotvm.task.DispatchContext.current.query(target, workload).is_fallback:
         yield "untuned", name, ""
-
-
-def _inputs(call: relay.Call) -> Iterator[tuple[Any, str]]:
-    """Yield the shape and the data type of each tensor that a call reads, tuples flattened."""
-    for argument in call.args:
-        type = argument.checked_type
-        for each in type.fields if isinstance(type, relay.TupleType) else [type]:
-            yield te_compiler.get_shape(each.shape), each.dtype
 
 
 @contextmanager
@@ -85,29 +79,22 @@ def silent_autotvm() -> Iterator[None]:
         autotvm.GLOBAL_SCOPE.silent = before
 
 
-class _Heard(logging.Handler):
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.said: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        said = record.getMessage()
-        # the others are about libraries that the target names
-        if "not optimized" in said:
-            self.said.append(said.strip().rstrip("."))
-
-
 @contextmanager
 def _warnings() -> Iterator[list[str]]:
-    """Yield a list to which TVM's warnings about implementations are added."""
-    logger, heard = logging.getLogger("strategy"), _Heard()
-    before, logger.propagate = logger.propagate, False
-    logger.addHandler(heard)
+    """Yield a list to which TVM's warnings about implementations are added; the others are about libraries that the target names."""
+    heard: list[str] = []
+
+    def keep(record: logging.LogRecord) -> bool:
+        said = record.getMessage()
+        heard.extend([said.strip().rstrip(".")] if "not optimized" in said else [])
+        return False
+
+    logger = logging.getLogger("strategy")
+    logger.addFilter(keep)
     try:
-        yield heard.said
+        yield heard
     finally:
-        logger.removeHandler(heard)
-        logger.propagate = before
+        logger.removeFilter(keep)
 
 
 _INVALID = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, AssertionError)

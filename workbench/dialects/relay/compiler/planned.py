@@ -124,14 +124,10 @@ class _Planning(Walk):
                 value.storage = number
                 # as the executor does: TVM's plan has the size of each tensor only
                 size = max(value.tensor.nbytes, blocks[number].bytes if number in blocks else 0)
-                blocks[number] = _block(number, size, device)
+                kind = int(device.device_type_int)
+                name = tvm.runtime.Device.MASK2STR.get(kind, str(kind))
+                blocks[number] = Block(number, size, name, scope=str(device.memory_scope) or "global")
         return [blocks[number] for number in sorted(blocks)]
-
-
-def _block(number: int, size: int, device: Any) -> Block:
-    kind = int(device.device_type_int)
-    name = tvm.runtime.Device.MASK2STR.get(kind, str(kind))
-    return Block(number, size, name, scope=str(device.memory_scope) or "global")
 
 
 _LOWERED = tvm.ir.Op.get("call_lowered")
@@ -220,14 +216,10 @@ def _failure(kernel: relay.Function, target: tvm.target.Target) -> str:
         else:
             tvm.build(lowered, target)
     except Exception as error:  # noqa: BLE001  a schedule is Python and raises anything
-        return f"TVM does not compile {_name(kernel)}: {reason_of(error)}"
+        names: list[str] = []
+        relay.analysis.post_order_visit(
+            kernel.body,
+            lambda expr: names.append(expr.op.name) if isinstance(getattr(expr, "op", None), tvm.ir.Op) else None,
+        )
+        return f"TVM does not compile {' and '.join(names) or 'a kernel'}: {reason_of(error)}"
     return ""
-
-
-def _name(kernel: relay.Function) -> str:
-    names: list[str] = []
-    relay.analysis.post_order_visit(
-        kernel.body,
-        lambda expr: names.append(expr.op.name) if isinstance(getattr(expr, "op", None), tvm.ir.Op) else None,
-    )
-    return " and ".join(names) or "a kernel"

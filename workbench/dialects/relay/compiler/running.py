@@ -15,8 +15,7 @@ from tvm.contrib import graph_executor  # pyright: ignore[reportAttributeAccessI
 
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.inputs import values_of
-from workbench.dialects.compiler.launches import evaluated
-from workbench.dialects.compiler.run_calls import Made, RanCall
+from workbench.dialects.compiler.run_calls import Made, RanCall, evaluated
 from workbench.dialects.facets import KernelTime
 from workbench.dialects.trust import ask
 from workbench.errors import MeasureError

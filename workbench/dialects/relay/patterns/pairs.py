@@ -79,27 +79,8 @@ _MAKE: dict[str, Make] = {
 }
 
 
-def _listed(first: list[Any], many: Any, last: list[Any]) -> tuple[list[Any], dict[str, Any]]:
-    return [*first, *(many or ()), *last], {"any": many is None}
-
-
-def _call(p: Any) -> Apart:
-    children, fields = _listed([p.op], p.args, [])
-    return children, "call", fields
-
-
-def _tuple(p: Any) -> Apart:
-    children, fields = _listed([], p.fields, [])
-    return children, "tuple", fields
-
-
-def _function(p: Any) -> Apart:
-    children, fields = _listed([], p.params, [p.body])
-    return children, "function", fields
-
-
-def _expr(p: Any) -> Apart:
-    return read_expr(p.expr, p.expr.data if isinstance(p.expr, relay.Constant) else None)
+def _listed(kind: str, first: list[Any], many: Any, last: list[Any]) -> Apart:
+    return [*first, *(many or ()), *last], kind, {"any": many is None}
 
 
 def plain(value: Any) -> Any:
@@ -121,11 +102,11 @@ def type_text(type: Any) -> str:
 
 _READ: dict[str, Read] = {
     **READ,
-    "ExprPattern": _expr,
+    "ExprPattern": lambda p: read_expr(p.expr, p.expr.data if isinstance(p.expr, relay.Constant) else None),
     "VarPattern": lambda p: ([], "var", {"name": str(p.name)}),
-    "CallPattern": _call,
-    "TuplePattern": _tuple,
-    "FunctionPattern": _function,
+    "CallPattern": lambda p: _listed("call", [p.op], p.args, []),
+    "TuplePattern": lambda p: _listed("tuple", [], p.fields, []),
+    "FunctionPattern": lambda p: _listed("function", [], p.params, [p.body]),
     "IfPattern": lambda p: ([p.cond, p.true_branch, p.false_branch], "if", {}),
     "LetPattern": lambda p: ([p.var, p.value, p.body], "let", {}),
     "AltPattern": lambda p: ([p.left, p.right], "alt", {}),
