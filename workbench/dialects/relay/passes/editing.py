@@ -19,7 +19,7 @@ from workbench.analysis.legality import IllegalEdit, Selection, describe
 from workbench.analysis.subprograms import Subprogram
 from workbench.dialects.edits import Change, Editable
 from workbench.dialects.entries import functions_reached
-from workbench.dialects.relay.compiler.fields import foreign
+from workbench.dialects.relay.compiler.kernels import foreign
 from workbench.dialects.relay.entries import with_entry
 from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.object_types import attribute_type
