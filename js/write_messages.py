@@ -36,6 +36,8 @@ export type Bytes = ArrayBufferView | ArrayBuffer | readonly number[] | string;
 PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", bytes: "Bytes", type(None): "null"}
 ALIASES = {"Mark": Mark, "Sign": page_types.Sign, "Block": blocks.Block}
 "types that have no name at run time"
+WIDTH = 120
+"characters of a line, as Biome has it for the other files"
 
 
 def messages_text() -> str:
@@ -95,12 +97,18 @@ def _object(fields: dict[str, Any], name: str) -> str:
 
 
 def _interface(kind: Any) -> str:
+    """Return the declaration, on one line where there is room."""
     docs = _docs(kind)
-    lines = [f"/** {inspect.getdoc(kind)} */", f"export interface {kind.__name__} {{"]
-    for name, each in _fields(kind).items():
-        lines += [f"  /** {docs[name]} */"] if name in docs else []
-        lines.append(f"  {name}{'' if name in kind.__required_keys__ else '?'}: {_type(each)};")
-    return "\n".join([*lines, "}\n"])
+    fields = {
+        name: f"{name}{'' if name in kind.__required_keys__ else '?'}: {_type(each)};"
+        for name, each in _fields(kind).items()
+    }
+    head = f"/** {inspect.getdoc(kind)} */\nexport interface {kind.__name__} {{"
+    short = " ".join([head, *fields.values(), "}\n"])
+    if not docs and len(short.splitlines()[1]) <= WIDTH:
+        return short
+    lines = [f"  /** {docs[name]} */\n  {field}" if name in docs else f"  {field}" for name, field in fields.items()]
+    return "\n".join([head, *lines, "}\n"])
 
 
 def _docs(kind: type) -> dict[str, str]:

@@ -3,7 +3,7 @@
  * between a convolution and its relu, which are now one kernel: outside that kernel's box it would have to be drawn
  * after both. So it is laid out inside; its own pane does not draw that box, and nothing false is shown.
  */
-import { type Adjacency, adjacency } from "./csr.ts";
+import { type Rows, rowsBy, topological } from "./csr.ts";
 import { type PictureGroups } from "./picture_groups.ts";
 
 /** A node between very many kernels fits in none of them; looking at a few is enough to know. */
@@ -26,9 +26,10 @@ export function adopt(picture: Adoptable): void {
   if (groups.count === 0) return;
   const lone = (u: number) => side[u] !== 3;
   const foreign = (g: number, u: number) => g >= 0 && (groups.side[g] & side[u]) === 0;
-  const into = adjacency(picture.target, picture.nodeCount);
-  const out = adjacency(picture.source, picture.nodeCount);
-  const order = topological(picture, out);
+  const into = rowsBy(picture.target, picture.nodeCount);
+  const out = rowsBy(picture.source, picture.nodeCount);
+  // Producers first; what weak edges close into a cycle is not reached.
+  const order = topological(picture.source, picture.target, picture.nodeCount, picture.weak, out);
   const before = reach(picture, order, into, picture.source, lone);
   const after = reach(picture, order.slice().reverse(), out, picture.target, lone);
   for (const u of order) {
@@ -52,8 +53,8 @@ function isWithin(groups: PictureGroups, inner: number, outer: number): boolean 
 /** For each lone node, the groups from which it is reached (through other lone nodes) along one direction. */
 function reach(
   picture: Adoptable,
-  order: number[],
-  edges: Adjacency,
+  order: Uint32Array,
+  edges: Rows,
   far: Uint32Array,
   lone: (u: number) => boolean,
 ): (number[] | undefined)[] {
@@ -62,27 +63,11 @@ function reach(
     if (!lone(u)) continue;
     const list: number[] = [];
     for (let i = edges.offset[u]; i < edges.offset[u + 1] && list.length < MOST; i++) {
-      const e = edges.list[i];
+      const e = edges.items[i];
       const v = far[e];
       for (const g of lone(v) ? (found[v] ?? []) : [picture.group[v]]) if (g >= 0 && !list.includes(g)) list.push(g);
     }
     found[u] = list;
   }
   return found;
-}
-
-/** Producers first; what weak edges close into a cycle comes last. */
-function topological(picture: Adoptable, out: Adjacency): number[] {
-  const waiting = new Uint32Array(picture.nodeCount);
-  for (let e = 0; e < picture.source.length; e++) if (!picture.weak[e]) waiting[picture.target[e]]++;
-  const order: number[] = [];
-  for (let u = 0; u < picture.nodeCount; u++) if (waiting[u] === 0) order.push(u);
-  for (let head = 0; head < order.length; head++) {
-    const u = order[head];
-    for (let i = out.offset[u]; i < out.offset[u + 1]; i++) {
-      const e = out.list[i];
-      if (!picture.weak[e] && --waiting[picture.target[e]] === 0) order.push(picture.target[e]);
-    }
-  }
-  return order;
 }

@@ -1,14 +1,14 @@
 /** What of a picture does not depend on what is open: worked out once, since every click asks for it again. */
 
 import { Kind } from "../model/messages.ts";
-import { type Adjacency, adjacency } from "./csr.ts";
+import { type Rows, rowsBy } from "./csr.ts";
 import { foldable } from "./fold.ts";
 import { textOf } from "./payload.ts";
 import { kindOf, type Picture, placeOf } from "./picture.ts";
 
 interface Basis {
-  inEdges: Adjacency;
-  outEdges: Adjacency;
+  inEdges: Rows;
+  outEdges: Rows;
   /** Bits of the sides on which a node can be a badge on its consumers. */
   folds: Uint8Array;
   /** 1 for tuples, and what takes them apart, that can be a mark on an edge. */
@@ -28,8 +28,8 @@ export function basisOf(picture: Picture): Basis {
 }
 
 function build(picture: Picture): Basis {
-  const inEdges = adjacency(picture.target, picture.nodeCount);
-  const outEdges = adjacency(picture.source, picture.nodeCount);
+  const inEdges = rowsBy(picture.target, picture.nodeCount);
+  const outEdges = rowsBy(picture.source, picture.nodeCount);
   const elided = new Uint8Array(picture.nodeCount);
   for (let u = 0; u < picture.nodeCount; u++) {
     const kind = kindOf(picture, u);
@@ -47,7 +47,7 @@ function build(picture: Picture): Basis {
 }
 
 /** The names are those of RUNTIME in workbench/graph/changes.py; a tensor that the runtime allocates carries data between kernels. */
-function runtimeOf(picture: Picture, { offset, list }: Adjacency): Uint8Array {
+function runtimeOf(picture: Picture, { offset, items }: Rows): Uint8Array {
   const out = new Uint8Array(picture.nodeCount);
   const labels = Array.from(out, (_, u) => {
     const { graph, id } = placeOf(picture, u, 1);
@@ -55,7 +55,7 @@ function runtimeOf(picture: Picture, { offset, list }: Adjacency): Uint8Array {
   });
   const named = labels.map((label) => /^(relax\.(vm|memory|builtin)|vm\.builtin)\./.test(label));
   for (let u = 0; u < picture.nodeCount; u++) {
-    const readers = list.slice(offset[u], offset[u + 1]);
+    const readers = items.slice(offset[u], offset[u + 1]);
     const read = readers.length > 0 && readers.every((e) => named[picture.target[e]]);
     const kind = kindOf(picture, u);
     if (

@@ -6,7 +6,7 @@
  * Exact first: nodes whose whole computation is equal, side against side. From there along the edges: what takes a
  * matched value at the same argument and looks alike is the same node. Looks alone decide only where they are unique.
  */
-import { type Adjacency, adjacency } from "./csr.ts";
+import { type Rows, rowsBy } from "./csr.ts";
 import { type Graph, text, textOf } from "./payload.ts";
 import { type Picture, placeOf } from "./picture.ts";
 
@@ -97,9 +97,9 @@ function byKey(
 function alongEdges(old: Picture, next: Picture, looks: readonly [Uint32Array, Uint32Array], match: Match): void {
   const ends = (p: Picture) =>
     [
-      [adjacency(p.source, p.nodeCount), p.target],
-      [adjacency(p.target, p.nodeCount), p.source],
-    ] as [Adjacency, Uint32Array][];
+      [rowsBy(p.source, p.nodeCount), p.target],
+      [rowsBy(p.target, p.nodeCount), p.source],
+    ] as [Rows, Uint32Array][];
   const oldEnds = ends(old);
   const nextEnds = ends(next);
   const queue: number[] = [];
@@ -111,11 +111,11 @@ function alongEdges(old: Picture, next: Picture, looks: readonly [Uint32Array, U
       const [edges, far] = nextEnds[way];
       const [oldEdges, oldFar] = oldEnds[way];
       for (let i = edges.offset[u]; i < edges.offset[u + 1]; i++) {
-        const e = edges.list[i];
+        const e = edges.items[i];
         const v = far[e];
         if (match.found[v] >= 0) continue;
         for (let k = oldEdges.offset[was]; k < oldEdges.offset[was + 1]; k++) {
-          const f = oldEdges.list[k];
+          const f = oldEdges.items[k];
           const w = oldFar[f];
           if (match.taken[w] || looks[0][w] !== looks[1][v] || old.index[f] !== next.index[e]) continue;
           match.found[v] = w;
@@ -146,12 +146,12 @@ function looksOf(picture: Picture, names: Map<string, number>): Uint32Array {
 
 function inputKeys(graph: Graph, names: Map<string, number>): Uint32Array {
   const keys = new Uint32Array(graph.nodeCount);
-  const into = adjacency(graph.target, graph.nodeCount);
+  const into = rowsBy(graph.target, graph.nodeCount);
   for (let v = 0; v < keys.length; v++) {
     // Nodes come producers first, so every input's key is known here.
     let inputs = "";
     for (let i = into.offset[v]; i < into.offset[v + 1]; i++)
-      inputs += `,${graph.index[into.list[i]]}:${keys[graph.source[into.list[i]]]}`;
+      inputs += `,${graph.index[into.items[i]]}:${keys[graph.source[into.items[i]]]}`;
     keys[v] = number(names, `=${graph.kind[v]}|${textOf(graph, "label", v)}|${textOf(graph, "attrs", v)}${inputs}`);
   }
   return keys;

@@ -1,18 +1,44 @@
-/** Adjacency as two flat arrays: the edges of node v are list[offset[v] .. offset[v + 1]). */
-export interface Adjacency {
+/** Compressed rows: the members of row i are items[offset[i]] .. items[offset[i + 1] - 1]. */
+export interface Rows {
   offset: Uint32Array;
-  list: Uint32Array;
+  items: Uint32Array;
 }
 
-/** Groups the numbers 0 .. keys.length by key (a counting sort, so that the order within a key is kept). */
-export function adjacency(keys: ArrayLike<number>, count: number): Adjacency {
-  const offset = new Uint32Array(count + 1);
-  for (let e = 0; e < keys.length; e++) offset[keys[e] + 1]++;
-  for (let v = 0; v < count; v++) offset[v + 1] += offset[v];
-  const list = new Uint32Array(keys.length);
-  const next = offset.slice(0, count);
-  for (let e = 0; e < keys.length; e++) list[next[keys[e]]++] = e;
-  return { offset, list };
+/** Groups 0..keys.length-1 by key, in one pass and stably (counting sort). */
+export function rowsBy(keys: ArrayLike<number>, rowCount: number): Rows {
+  const offset = new Uint32Array(rowCount + 1);
+  for (let i = 0; i < keys.length; i++) offset[keys[i] + 1]++;
+  for (let r = 0; r < rowCount; r++) offset[r + 1] += offset[r];
+  const fill = offset.slice();
+  const items = new Uint32Array(keys.length);
+  for (let i = 0; i < keys.length; i++) items[fill[keys[i]]++] = i;
+  return { offset, items };
+}
+
+/** The members of row r, without copying. */
+export function row(rows: Rows, r: number): Uint32Array {
+  return rows.items.subarray(rows.offset[r], rows.offset[r + 1]);
+}
+
+/** Kahn's order: each vertex after those with an edge to it, among ready ones the lowest first; without those on a cycle or after one. */
+export function topological(
+  source: ArrayLike<number>,
+  target: ArrayLike<number>,
+  count: number,
+  skip?: Uint8Array,
+  out = rowsBy(source, count),
+): Uint32Array {
+  const waiting = new Uint32Array(count);
+  for (let e = 0; e < target.length; e++) if (!skip?.[e]) waiting[target[e]]++;
+  const order = new Uint32Array(count);
+  let filled = 0;
+  for (let v = 0; v < count; v++) if (waiting[v] === 0) order[filled++] = v;
+  for (let done = 0; done < filled; done++)
+    for (let k = out.offset[order[done]]; k < out.offset[order[done] + 1]; k++) {
+      const e = out.items[k];
+      if (!skip?.[e] && --waiting[target[e]] === 0) order[filled++] = target[e];
+    }
+  return order.subarray(0, filled);
 }
 
 /**
@@ -27,37 +53,13 @@ export function cyclic(
 ): Uint8Array {
   const weak = new Uint8Array(source.length);
   for (let round = 0; round < 2; round++) {
-    const left = unordered(source, target, count, weak);
-    if (left === null) return weak;
+    const order = topological(source, target, count, weak);
+    if (order.length === count) return weak;
+    const left = new Uint8Array(count).fill(1);
+    for (const v of order) left[v] = 0;
     for (let e = 0; e < source.length; e++) {
       if (left[source[e]] && left[target[e]] && (round > 0 ? source[e] >= target[e] : droppable(e))) weak[e] = 1;
     }
   }
   return weak;
-}
-
-function unordered(
-  source: ArrayLike<number>,
-  target: ArrayLike<number>,
-  count: number,
-  skip: Uint8Array,
-): Uint8Array | null {
-  const waiting = new Uint32Array(count);
-  for (let e = 0; e < source.length; e++) if (!skip[e]) waiting[target[e]]++;
-  const out = adjacency(source, count);
-  const queue = new Uint32Array(count);
-  let head = 0;
-  let tail = 0;
-  for (let v = 0; v < count; v++) if (waiting[v] === 0) queue[tail++] = v;
-  while (head < tail) {
-    const v = queue[head++];
-    for (let i = out.offset[v]; i < out.offset[v + 1]; i++) {
-      const e = out.list[i];
-      if (!skip[e] && --waiting[target[e]] === 0) queue[tail++] = target[e];
-    }
-  }
-  if (tail === count) return null;
-  const left = new Uint8Array(count).fill(1);
-  for (let i = 0; i < tail; i++) left[queue[i]] = 0;
-  return left;
 }

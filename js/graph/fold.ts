@@ -1,7 +1,7 @@
 /** Which constants and parameters are drawn as badges on their consumers instead of as nodes of their own. */
 
 import { Kind } from "../model/messages.ts";
-import { type Adjacency } from "./csr.ts";
+import { type Rows } from "./csr.ts";
 import { dtype } from "./labels.ts";
 import { kindOf, type Picture } from "./picture.ts";
 
@@ -21,7 +21,7 @@ function indices(type: string): boolean {
  * The answer is bits of sides: before a batch norm is taken apart its variance is a weight, afterwards it is the
  * beginning of a computation.
  */
-export function foldable(picture: Picture, inEdges: Adjacency, outEdges: Adjacency): Uint8Array {
+export function foldable(picture: Picture, inEdges: Rows, outEdges: Rows): Uint8Array {
   const kind = new Uint8Array(picture.nodeCount);
   for (let u = 0; u < picture.nodeCount; u++) {
     kind[u] = kindOf(picture, u);
@@ -56,19 +56,19 @@ function isWeight(
   side: number,
   first: boolean,
   kind: Uint8Array,
-  inEdges: Adjacency,
-  outEdges: Adjacency,
+  inEdges: Rows,
+  outEdges: Rows,
 ): boolean {
   let used = false;
   for (let i = outEdges.offset[u]; i < outEdges.offset[u + 1]; i++) {
-    const e = outEdges.list[i];
+    const e = outEdges.items[i];
     if (!(picture.edgeSide[e] & side)) continue;
     used = true;
     const consumer = picture.target[e];
     if (kind[consumer] !== Kind.op && kind[consumer] !== Kind.call) return false;
     let carried = false;
     for (let j = inEdges.offset[consumer]; j < inEdges.offset[consumer + 1] && !carried; j++) {
-      const other = inEdges.list[j];
+      const other = inEdges.items[j];
       if (!(picture.edgeSide[other] & side)) continue;
       const from = picture.source[other];
       if (from === u || kind[from] === Kind.constant) continue;

@@ -3,7 +3,7 @@
  * what feeds what. Two hidden nodes are in one gap only if no shown node lies between them on any path, and so
  * the gaps can never make the flow run in a circle.
  */
-import { adjacency } from "./csr.ts";
+import { rowsBy, topological } from "./csr.ts";
 import { type Picture } from "./picture.ts";
 
 /** For each node the gap it is in (a node's number that stands for the gap), or -1 for shown and left-out nodes. */
@@ -25,21 +25,12 @@ export function gaps(picture: Picture, only: Uint8Array, leftOut: (u: number) =>
 /** The most shown nodes on any path to a node. */
 function shownAbove(picture: Picture, only: Uint8Array): Uint32Array {
   const depth = new Uint32Array(picture.nodeCount);
-  const waiting = new Uint32Array(picture.nodeCount);
-  const out = adjacency(picture.source, picture.nodeCount);
-  for (let e = 0; e < picture.edgeCount; e++) if (!picture.weak[e]) waiting[picture.target[e]]++;
-  const queue: number[] = [];
-  for (let u = 0; u < picture.nodeCount; u++) if (waiting[u] === 0) queue.push(u);
-  for (let head = 0; head < queue.length; head++) {
-    const u = queue[head];
+  const out = rowsBy(picture.source, picture.nodeCount);
+  for (const u of topological(picture.source, picture.target, picture.nodeCount, picture.weak, out))
     for (let i = out.offset[u]; i < out.offset[u + 1]; i++) {
-      const e = out.list[i];
-      if (picture.weak[e]) continue;
-      const v = picture.target[e];
-      depth[v] = Math.max(depth[v], depth[u] + only[u]);
-      if (--waiting[v] === 0) queue.push(v);
+      const v = picture.target[out.items[i]];
+      if (!picture.weak[out.items[i]]) depth[v] = Math.max(depth[v], depth[u] + only[u]);
     }
-  }
   return depth;
 }
 

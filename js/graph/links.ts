@@ -1,7 +1,7 @@
 /** The edges of what is shown: seen through folded tuples, joined between groups, or turned into badges. */
 
 import { Kind } from "../model/messages.ts";
-import { type Adjacency } from "./csr.ts";
+import { type Rows } from "./csr.ts";
 import { bytes } from "./labels.ts";
 import { textOf } from "./payload.ts";
 import { kindOf, type Picture, placeOf } from "./picture.ts";
@@ -104,7 +104,7 @@ class Links {
 export function gather(
   picture: Picture,
   itemOf: Int32Array,
-  inEdges: Adjacency,
+  inEdges: Rows,
   node: number[],
   folds: Uint8Array | null,
 ): Links {
@@ -158,7 +158,7 @@ function producers(
   picture: Picture,
   edge: number,
   itemOf: Int32Array,
-  inEdges: Adjacency,
+  inEdges: Rows,
   folds: Uint8Array | null,
 ): Producer[] {
   const found: Producer[] = [];
@@ -191,7 +191,7 @@ function producers(
     const field = get ? textOf(graph, "label", v) : "";
     const wanted = !get && at.fields.length > 0 ? Number(at.fields[at.fields.length - 1].slice(1)) : -1;
     for (let i = inEdges.offset[from + 1] - 1; i >= inEdges.offset[from]; i--) {
-      const e = inEdges.list[i];
+      const e = inEdges.items[i];
       const side = at.side & picture.edgeSide[e];
       if (side === 0 || (wanted >= 0 && picture.index[e] !== wanted)) continue;
       const fields = get ? [...at.fields, field] : wanted >= 0 ? at.fields.slice(0, -1) : at.fields;

@@ -1,13 +1,13 @@
 /** Walks on the picture: neighbourhoods for "changed only", and the arrow keys' steps along edges. */
-import { adjacency } from "./csr.ts";
+import { rowsBy } from "./csr.ts";
 import { type Picture } from "./picture.ts";
 import { type Visible } from "./visible.ts";
 
 /** Every node within `hops` edges of a seed, in either direction; 1 where it is. */
 export function neighbourhood(picture: Picture, seeds: Iterable<number>, hops: number): Uint8Array {
   const near = new Uint8Array(picture.nodeCount);
-  const into = adjacency(picture.target, picture.nodeCount);
-  const out = adjacency(picture.source, picture.nodeCount);
+  const into = rowsBy(picture.target, picture.nodeCount);
+  const out = rowsBy(picture.source, picture.nodeCount);
   let edge: number[] = [];
   for (const u of seeds)
     if (u >= 0 && u < near.length && !near[u]) {
@@ -17,8 +17,8 @@ export function neighbourhood(picture: Picture, seeds: Iterable<number>, hops: n
   for (let hop = 0; hop < hops; hop++) {
     const next: number[] = [];
     for (const u of edge) {
-      for (let i = into.offset[u]; i < into.offset[u + 1]; i++) visit(picture.source[into.list[i]], near, next);
-      for (let i = out.offset[u]; i < out.offset[u + 1]; i++) visit(picture.target[out.list[i]], near, next);
+      for (let i = into.offset[u]; i < into.offset[u + 1]; i++) visit(picture.source[into.items[i]], near, next);
+      for (let i = out.offset[u]; i < out.offset[u + 1]; i++) visit(picture.target[out.items[i]], near, next);
     }
     edge = next;
   }
@@ -34,13 +34,13 @@ function visit(u: number, near: Uint8Array, next: number[]): void {
 /** Everything that some nodes are computed from ("up"), or everything computed from them ("down"), themselves included. */
 export function stream(picture: Picture, seeds: readonly number[], way: "up" | "down", sides = 3): number[] {
   const [near, far] = way === "down" ? [picture.source, picture.target] : [picture.target, picture.source];
-  const edges = adjacency(near, picture.nodeCount);
+  const edges = rowsBy(near, picture.nodeCount);
   const found = new Uint8Array(picture.nodeCount);
   const list: number[] = [];
   for (const u of seeds) visit(u, found, list);
   for (let head = 0; head < list.length; head++) {
     for (let i = edges.offset[list[head]]; i < edges.offset[list[head] + 1]; i++) {
-      const e = edges.list[i];
+      const e = edges.items[i];
       if (picture.edgeSide[e] & sides) visit(far[e], found, list);
     }
   }

@@ -6,7 +6,7 @@
 
 import { GroupKind } from "../model/messages.ts";
 import { basisOf } from "./basis.ts";
-import { type Adjacency, cyclic } from "./csr.ts";
+import { cyclic, type Rows } from "./csr.ts";
 import { commonGroup, gaps } from "./gaps.ts";
 import { type Badge, FOLDED, gather, HIDDEN, stub } from "./links.ts";
 import { type Picture } from "./picture.ts";
@@ -194,7 +194,7 @@ function openGroups(
 }
 
 /** A folded node is found on its first consumer that is drawn: search and "show" need to point somewhere. */
-function settle(picture: Picture, itemOf: Int32Array, outEdges: Adjacency): void {
+function settle(picture: Picture, itemOf: Int32Array, outEdges: Rows): void {
   for (let u = itemOf.length - 1; u >= 0; u--) {
     if (itemOf[u] !== FOLDED) continue;
     let at = u;
@@ -202,7 +202,7 @@ function settle(picture: Picture, itemOf: Int32Array, outEdges: Adjacency): void
     for (let steps = 0; steps < 64 && found < 0; steps++) {
       let next = -1;
       for (let i = outEdges.offset[at]; i < outEdges.offset[at + 1] && found < 0; i++) {
-        const v = picture.target[outEdges.list[i]];
+        const v = picture.target[outEdges.items[i]];
         if (itemOf[v] >= 0) found = itemOf[v];
         else if (next < 0) next = v;
       }

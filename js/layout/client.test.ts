@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LayoutClient, type LayoutSource, Superseded } from "./client.ts";
+import { engineHere, LayoutClient, type LayoutSource, Superseded } from "./client.ts";
 import { LayoutEngine } from "./compound.ts";
-import { type Reply, type Request } from "./messages.ts";
 import { Builder } from "./testing/builder.ts";
 import { resnet } from "./testing/generators.ts";
-import { engineHere } from "./worker_source.ts";
+import { type Reply, type Request } from "./types.ts";
 
 /** Behaves like the browser's Worker with worker.ts inside; a test can make it crash, or answer when the test wants. */
 class FakeWorker {

@@ -4,10 +4,11 @@
  * Levels are remembered by content: opening a group lays out that group and the levels around it, nothing else,
  * and twelve identical layers of a model cost one.
  */
-import { LevelCache } from "./cache.ts";
+
+import { type Rows, row, rowsBy } from "../graph/csr.ts";
 import { buildHierarchy, type Hierarchy } from "./hierarchy.ts";
-import { type LevelLayout, type Placed, type Rows, row, rowsBy, type Spacing, sizeOnGrid } from "./level.ts";
-import { levelOf, settledKey, withoutGive } from "./level_keys.ts";
+import { type LevelLayout, type Placed, type Spacing, sizeOnGrid } from "./level.ts";
+import { LevelCache, levelOf, settledKey, withoutGive } from "./level_keys.ts";
 import { LevelReader } from "./levels.ts";
 import { layoutLevel } from "./pipeline.ts";
 import { Lines } from "./routing.ts";

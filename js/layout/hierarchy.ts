@@ -8,8 +8,7 @@
  *
  * Ids: node n is n, group g is N + g, stub k is N + G + k. Level g is the inside of group g; level G the top.
  */
-import { breakCycles } from "./cycles.ts";
-import { rowsBy } from "./level.ts";
+import { rowsBy, topological } from "../graph/csr.ts";
 import { type LayoutInput } from "./types.ts";
 
 export const BOX = 0;
@@ -229,20 +228,13 @@ function deepestFirst(depth: Int32Array): Int32Array {
   );
 }
 
-/** Longest ways from the sources (Kahn); what is left over lies on or below a cycle and counts from what is known. */
+/** Longest ways from the sources; what is left over lies on or below a cycle and counts from what is known. */
 function depthsOfValues(nodeCount: number, source: Uint32Array, target: Uint32Array): Int32Array {
-  const { offset, items } = rowsBy(source, nodeCount);
-  const depth = new Int32Array(nodeCount),
-    waiting = new Uint32Array(nodeCount);
-  for (const t of target) waiting[t]++;
-  const ready: number[] = [];
-  for (let n = 0; n < nodeCount; n++) if (waiting[n] === 0) ready.push(n);
-  for (let i = 0; i < ready.length; i++)
-    for (let k = offset[ready[i]]; k < offset[ready[i] + 1]; k++) {
-      const t = target[items[k]];
-      depth[t] = Math.max(depth[t], depth[ready[i]] + 1);
-      if (--waiting[t] === 0) ready.push(t);
-    }
+  const out = rowsBy(source, nodeCount);
+  const depth = new Int32Array(nodeCount);
+  for (const n of topological(source, target, nodeCount, undefined, out))
+    for (let k = out.offset[n]; k < out.offset[n + 1]; k++)
+      depth[target[out.items[k]]] = Math.max(depth[target[out.items[k]]], depth[n] + 1);
   return depth;
 }
 
@@ -271,4 +263,61 @@ function byNet(source: Uint32Array, reversed: Uint8Array, nodeCount: number): Ui
   const order = new Uint32Array(source.length);
   for (let e = 0; e < source.length; e++) order[start[reversed[e] ? nodeCount : source[e]]++] = e;
   return order;
+}
+
+/**
+ * Finds the edges to turn round so that the boxes of every level form a DAG (Sugiyama's first step). A dataflow graph
+ * has no cycle, but its boxes can: a scope that is left and entered again, or a collapsed one. Inside a strongly
+ * connected part, boxes are ranked by the mean number of their nodes - producers come first - and edges against
+ * that ranking are turned: a local rule, so that a small change of the graph turns few edges differently.
+ * The edges of all levels are searched together: items of different levels share no edge, so they never meet.
+ */
+export function breakCycles(source: Int32Array, target: Int32Array, rank: Float64Array): Uint8Array {
+  const part = strongParts(rank.length, source, target);
+  const turned = new Uint8Array(source.length);
+  for (let e = 0; e < source.length; e++) {
+    const s = source[e],
+      t = target[e];
+    if (s === t || part[s] !== part[t]) continue;
+    if (rank[s] > rank[t] || (rank[s] === rank[t] && s > t)) turned[e] = 1;
+  }
+  return turned;
+}
+
+/** R. Tarjan, "Depth-first search and linear graph algorithms" (1972), with its own stack instead of recursion. */
+function strongParts(count: number, source: Int32Array, target: Int32Array): Int32Array {
+  const { offset, items } = rowsBy(source, count);
+  const part = new Int32Array(count).fill(-1);
+  const index = new Int32Array(count).fill(-1),
+    low = new Int32Array(count);
+  const next = offset.slice(0, count);
+  const path: number[] = [],
+    pending: number[] = [];
+  let found = 0;
+  const enter = (v: number): void => {
+    index[v] = low[v] = found++;
+    path.push(v);
+    pending.push(v);
+  };
+  for (let root = 0; root < count; root++) {
+    if (index[root] >= 0) continue;
+    enter(root);
+    while (path.length > 0) {
+      const v = path[path.length - 1];
+      if (next[v] < offset[v + 1]) {
+        const u = target[items[next[v]++]];
+        if (index[u] < 0) enter(u);
+        else if (part[u] < 0) low[v] = Math.min(low[v], index[u]);
+        continue;
+      }
+      path.pop();
+      if (path.length > 0) low[path[path.length - 1]] = Math.min(low[path[path.length - 1]], low[v]);
+      if (low[v] !== index[v]) continue;
+      for (let u = -1; u !== v; ) {
+        u = pending.pop()!;
+        part[u] = v;
+      }
+    }
+  }
+  return part;
 }

@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LayoutEngine, layout } from "./compound.ts";
-import { Skyline } from "./skyline.ts";
+import { Skyline } from "./keeping.ts";
 import { type Builder } from "./testing/builder.ts";
-import { collapse } from "./testing/collapse.ts";
-import { without } from "./testing/edits.ts";
+import { collapse, without } from "./testing/edits.ts";
 import { bert, randomDag, resnet } from "./testing/generators.ts";
 import { commonShift, violations } from "./testing/laws.ts";
-import { many } from "./testing/many.ts";
-import { below, random } from "./testing/random.ts";
+import { below, many, random } from "./testing/random.ts";
 import { type LayoutInput, type LayoutResult } from "./types.ts";
 
 /** Room for a kernel's header and padding between two layers, as pictures of two graphs have it. */

@@ -3,11 +3,11 @@
  * puts above it at its x, and slanted wires keep room. What grows uses up the space below it first, so a change moves
  * little. A strip of the picture that has become empty closes.
  */
+
+import { type Rows, rowsBy } from "../graph/csr.ts";
 import { ENTRY, EXIT } from "./hierarchy.ts";
-import { type LevelGraph, type Rows, rowsBy } from "./level.ts";
+import { type LevelGraph } from "./level.ts";
 import { type Pieces } from "./pieces.ts";
-import { Skyline } from "./skyline.ts";
-import { clusterSlants, type Slants } from "./slants.ts";
 import { type Strata } from "./strata.ts";
 
 export interface Heights {
@@ -203,4 +203,114 @@ class Level {
     const half = this.graph.width[i] / 2 + MARGIN;
     return [this.x[i] - half, this.x[i] + half];
   }
+}
+
+/** How far down a picture is filled, over its width: what a thing put at some x must stay below. */
+export class Skyline {
+  /** Piece i reaches from edge[i] to edge[i + 1]. */
+  private readonly edge = [-Infinity, Infinity];
+  /** The lowest end of any box there, and of anything at all. */
+  private readonly box = [-Infinity];
+  private readonly all: number[];
+
+  constructor(top: number) {
+    this.all = [top];
+  }
+
+  /** The lowest end between two x: of boxes, and of anything. */
+  below(x0: number, x1: number): { box: number; all: number } {
+    let box = -Infinity,
+      all = -Infinity;
+    for (let i = this.pieceAt(x0); i < this.all.length && this.edge[i] < x1; i++) {
+      box = Math.max(box, this.box[i]);
+      all = Math.max(all, this.all[i]);
+    }
+    return { box, all };
+  }
+
+  put(x0: number, x1: number, bottom: number, isBox: boolean): void {
+    if (x1 <= x0) return;
+    const first = this.cut(x0),
+      end = this.cut(x1);
+    if (isBox) {
+      this.edge.splice(first + 1, end - first - 1);
+      this.all.splice(first, end - first, bottom);
+      this.box.splice(first, end - first, bottom);
+    } else this.all.fill(bottom, first, end);
+  }
+
+  /** Makes x an edge; the piece to its right. */
+  private cut(x: number): number {
+    const i = this.pieceAt(x);
+    if (this.edge[i] === x) return i;
+    this.edge.splice(i + 1, 0, x);
+    this.box.splice(i + 1, 0, this.box[i]);
+    this.all.splice(i + 1, 0, this.all[i]);
+    return i + 1;
+  }
+
+  /** The piece that x is in; at an edge, the one to its right. */
+  private pieceAt(x: number): number {
+    let low = 0,
+      high = this.all.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.edge[middle] <= x) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+}
+
+interface Slants {
+  /** Cluster of each piece; -1 for one that runs straight down. */
+  of: Int32Array;
+  layer: number[];
+  left: number[];
+  right: number[];
+  /** The least height: for a short run less than for a long one. */
+  least: number[];
+}
+
+const STRAIGHT = 0.1;
+const STEEPEST = 1.5;
+const LEAST = 12,
+  LEAST_SHARE = 0.02;
+
+/** Pieces that run sideways through the same stretch of one gap: they start and end at the same heights, so that they cross no more than they must. */
+function clusterSlants(pieces: Pieces, layerCount: number): Slants {
+  const slants: Slants = {
+    of: new Int32Array(pieces.layer.length).fill(-1),
+    layer: [],
+    left: [],
+    right: [],
+    least: [],
+  };
+  const { from, to } = pieces,
+    byLayer = rowsBy(pieces.layer, layerCount);
+  const left = (p: number): number => Math.min(from[p], to[p]),
+    right = (p: number): number => Math.max(from[p], to[p]);
+  for (let l = 0; l < layerCount; l++) {
+    const slanted = [...byLayer.items.subarray(byLayer.offset[l], byLayer.offset[l + 1])].filter(
+      (p) => right(p) - left(p) > STRAIGHT,
+    );
+    slanted.sort((p, q) => left(p) - left(q) || p - q);
+    let reach = -Infinity,
+      c = -1;
+    for (const p of slanted) {
+      const run = right(p) - left(p),
+        least = Math.min(LEAST + LEAST_SHARE * run, STEEPEST * run);
+      if (left(p) > reach) {
+        c = slants.layer.push(l) - 1;
+        slants.left.push(left(p));
+        slants.right.push(right(p));
+        slants.least.push(least);
+      }
+      reach = Math.max(reach, right(p));
+      slants.right[c] = reach;
+      slants.least[c] = Math.max(slants.least[c], least);
+      slants.of[p] = c;
+    }
+  }
+  return slants;
 }

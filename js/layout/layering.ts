@@ -4,8 +4,10 @@
  * and, on levels small enough, network simplex makes the total length the least possible.
  * Entry stubs stay in the first layer and exit stubs in the last, because the group's border is there.
  */
+
+import { type Rows, rowsBy, topological } from "../graph/csr.ts";
 import { ENTRY, EXIT } from "./hierarchy.ts";
-import { type LevelGraph, type Rows, rowsBy } from "./level.ts";
+import { type LevelGraph } from "./level.ts";
 import { ArcList, NetworkSimplex } from "./simplex.ts";
 
 export interface Layering {
@@ -22,7 +24,7 @@ export function assignLayers(graph: LevelGraph): Layering {
   const n = graph.kind.length;
   const out = rowsBy(graph.source, n),
     into = rowsBy(graph.target, n);
-  const order = topologicalOrder(graph, out);
+  const order = topological(graph.source, graph.target, n, undefined, out);
   const layer = new Int32Array(n);
   let hasEntry = false,
     hasExit = false;
@@ -86,22 +88,6 @@ function shortest(
     last = Math.max(last, layer[i]);
   }
   return { layer, count: last + 1 };
-}
-
-/** Kahn's algorithm; among items that are ready, the lowest number first keeps the caller's order. */
-function topologicalOrder(graph: LevelGraph, out: Rows): Uint32Array {
-  const n = graph.kind.length;
-  const waiting = new Uint32Array(n);
-  for (const t of graph.target) waiting[t]++;
-  const order = new Uint32Array(n);
-  let filled = 0;
-  for (let i = 0; i < n; i++) if (waiting[i] === 0) order[filled++] = i;
-  for (let done = 0; done < filled; done++)
-    for (let k = out.offset[order[done]]; k < out.offset[order[done] + 1]; k++) {
-      const t = graph.target[out.items[k]];
-      if (--waiting[t] === 0) order[filled++] = t;
-    }
-  return order;
 }
 
 /** Trees whose leaves are sources and that end in one consumer hang directly above it. */

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { layout } from "./compound.ts";
 import { Builder } from "./testing/builder.ts";
-import { collapse } from "./testing/collapse.ts";
+import { collapse } from "./testing/edits.ts";
 import { bert, randomDag, resnet } from "./testing/generators.ts";
 import { portDisorder, upwardEdges, violations } from "./testing/laws.ts";
-import { many } from "./testing/many.ts";
+import { many } from "./testing/random.ts";
 
 test("an empty picture", () => {
   const result = layout(new Builder().input());

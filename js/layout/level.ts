@@ -59,28 +59,6 @@ export interface Placed {
   foot: number;
 }
 
-/** Compressed rows: the members of row i are items[offset[i]] .. items[offset[i + 1] - 1]. */
-export interface Rows {
-  offset: Uint32Array;
-  items: Uint32Array;
-}
-
-/** Groups 0..keys.length-1 by key, in one pass and stably (counting sort). */
-export function rowsBy(keys: ArrayLike<number>, rowCount: number): Rows {
-  const offset = new Uint32Array(rowCount + 1);
-  for (let i = 0; i < keys.length; i++) offset[keys[i] + 1]++;
-  for (let r = 0; r < rowCount; r++) offset[r + 1] += offset[r];
-  const fill = offset.slice();
-  const items = new Uint32Array(keys.length);
-  for (let i = 0; i < keys.length; i++) items[fill[keys[i]]++] = i;
-  return { offset, items };
-}
-
-/** The members of row r, without copying. */
-export function row(rows: Rows, r: number): Uint32Array {
-  return rows.items.subarray(rows.offset[r], rows.offset[r + 1]);
-}
-
 /**
  * Places are kept on a grid, and sizes on one twice as wide: then sums of them are exact, also where a picture is a
  * million pixels high, and a level that has only moved as a whole is recognised.

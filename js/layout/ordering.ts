@@ -3,13 +3,11 @@
  * orders, keeping the best; after E. Gansner, E. Koutsofios, S. North, K.-P. Vo, "A Technique for Drawing
  * Directed Graphs", IEEE TSE 19(3), 1993. Every budget is a count, never a clock: same input, same picture.
  */
-import { CrossingCounter } from "./crossings.ts";
-import { type Rows } from "./level.ts";
-import { copyOf, copyOrder, fromSeed, fromSinks, fromSources, type Order, renumber } from "./order.ts";
-import { NeighbourPlaces } from "./places.ts";
-import { Sifter } from "./sifting.ts";
+
+import { type Rows } from "../graph/csr.ts";
+import { CrossingCounter, copyOf, copyOrder, fromSeed, fromSinks, fromSources, type Order, renumber } from "./order.ts";
+import { NeighbourPlaces, Sifter, Transposer } from "./places.ts";
 import { type Strata } from "./strata.ts";
-import { Transposer } from "./transpose.ts";
 import { TrunkMover } from "./trunks.ts";
 
 /**

@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CrossingCounter } from "./crossings.ts";
-import { breakCycles } from "./cycles.ts";
-import { MinHeap } from "./heap.ts";
+import { breakCycles } from "./hierarchy.ts";
 import { assignLayers } from "./layering.ts";
 import { type LevelGraph } from "./level.ts";
-import { fromSinks, fromSources, type Order } from "./order.ts";
+import { CrossingCounter, fromSinks, fromSources, type Order } from "./order.ts";
 import { orderLayers } from "./ordering.ts";
-import { spread } from "./ports.ts";
-import { NetworkSimplex } from "./simplex.ts";
+import { spread } from "./routing.ts";
+import { MinHeap, NetworkSimplex } from "./simplex.ts";
 import { type Strata, stratify } from "./strata.ts";
 import { below, random } from "./testing/random.ts";
 

@@ -3,8 +3,8 @@
  * places (index in the layer plus the port's share of one), gathered once per layer because neighbours stay put
  * while one layer is rearranged.
  */
-import { type Rows } from "./level.ts";
-import { type Order } from "./order.ts";
+import { type Rows } from "../graph/csr.ts";
+import { type Order, renumber } from "./order.ts";
 import { type Strata } from "./strata.ts";
 
 /** Lists up to this length are sorted by insertion. */
@@ -72,4 +72,108 @@ function gather(
     into[i] = place;
   }
   if (to - from > LONG) into.subarray(from, to).sort();
+}
+
+const ROUNDS = 12;
+
+/** Exchanges neighbours in a layer while that removes crossings (the "transpose" step of Gansner et al., 1993). */
+export class Transposer {
+  constructor(
+    private readonly strata: Strata,
+    private readonly places: NeighbourPlaces,
+  ) {}
+
+  /** Stops when the work done so far reaches `budget`. */
+  improve(order: Order, budget: number): void {
+    const { layerCount } = this.strata;
+    const dirty = new Uint8Array(layerCount).fill(1);
+    for (let round = 0; round < ROUNDS; round++) {
+      let moved = false;
+      for (let l = 0; l < layerCount && this.places.work < budget; l++) {
+        if (!dirty[l]) continue;
+        dirty[l] = 0;
+        if (!this.improveLayer(order, l)) continue;
+        moved = true;
+        dirty[l] = 1;
+        if (l > 0) dirty[l - 1] = 1;
+        if (l + 1 < layerCount) dirty[l + 1] = 1;
+      }
+      if (!moved) return;
+    }
+  }
+
+  private improveLayer(order: Order, l: number): boolean {
+    const { vertex, start } = order;
+    if (start[l + 1] - start[l] < 2) return false;
+    this.places.gatherLayer(order, l);
+    let moved = false;
+    for (let i = start[l]; i + 1 < start[l + 1]; i++) {
+      const a = vertex[i],
+        b = vertex[i + 1];
+      if (this.places.gain(a, b) <= 0) continue;
+      vertex[i] = b;
+      vertex[i + 1] = a;
+      moved = true;
+    }
+    if (moved) renumber(order, l);
+    return moved;
+  }
+}
+
+/**
+ * Moves every vertex to the place in its layer where it crosses least, with all other vertices fixed:
+ * C. Matuszewski, R. Schoenfeld, P. Molitor, "Using Sifting for k-Layer Straightline Crossing Minimization", GD 1999.
+ * It leaves the local optima that exchanges of neighbours get stuck in.
+ */
+export class Sifter {
+  constructor(
+    private readonly strata: Strata,
+    private readonly places: NeighbourPlaces,
+  ) {}
+
+  /** One round over all layers, stopping when the work done so far reaches `budget`; whether anything moved. Vertices `held` stay. */
+  improve(order: Order, budget: number, upwards: boolean, held?: Uint8Array): boolean {
+    let moved = false;
+    const { layerCount } = this.strata;
+    for (let i = 0; i < layerCount && this.places.work < budget; i++)
+      moved = this.siftLayer(order, upwards ? layerCount - 1 - i : i, budget, held) || moved;
+    return moved;
+  }
+
+  private siftLayer(order: Order, l: number, budget: number, held?: Uint8Array): boolean {
+    const from = order.start[l],
+      to = order.start[l + 1];
+    if (to - from < 2) return false;
+    const { places } = this;
+    places.gatherLayer(order, l);
+    let moved = false;
+    for (const v of order.vertex.slice(from, to)) {
+      if (places.work > budget) break;
+      if (held?.[v]) continue;
+      const at = from + order.position[v];
+      let best = at,
+        gain = 0;
+      for (let i = at - 1, sum = 0; i >= from; i--) {
+        sum += places.gain(order.vertex[i], v);
+        if (sum > gain) {
+          gain = sum;
+          best = i;
+        }
+      }
+      for (let i = at + 1, sum = 0; i < to; i++) {
+        sum += places.gain(v, order.vertex[i]);
+        if (sum > gain) {
+          gain = sum;
+          best = i;
+        }
+      }
+      if (best === at) continue;
+      if (best < at) order.vertex.copyWithin(best + 1, best, at);
+      else order.vertex.copyWithin(at, at + 1, best + 1);
+      order.vertex[best] = v;
+      renumber(order, l);
+      moved = true;
+    }
+    return moved;
+  }
 }

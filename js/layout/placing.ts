@@ -1,17 +1,15 @@
 /**
  * x coordinates: minimises the weighted sideways length of all segments, a linear programme that Gansner et al.
- * (1993) solve with network simplex (exact.ts). Where a level is too large for that, two monotone moves come close
- * in near-linear time: a block goes to the weighted median of its neighbours as far as there is room (medians.ts), and
- * a block that is held up takes the row that holds it along (shoving.ts).
+ * (1993) solve with network simplex. Where a level is too large for that, two monotone moves come close
+ * in near-linear time: a block goes to the weighted median of its neighbours as far as there is room, and
+ * a block that is held up takes the row that holds it along.
  */
+import { topological } from "../graph/csr.ts";
 import { alignBlocks, type PathLengths, pathLengths, segmentRoles } from "./blocks.ts";
-import { compact, leftToRight } from "./compaction.ts";
-import { solveExactly } from "./exact.ts";
 import { type LevelGraph, type Spacing } from "./level.ts";
-import { medianSweep } from "./medians.ts";
 import { type Order } from "./order.ts";
-import { makeRow, moveAnchorsTo } from "./row.ts";
-import { shove } from "./shoving.ts";
+import { makeRow, moveAnchorsTo, type Row } from "./row.ts";
+import { ArcList, NetworkSimplex } from "./simplex.ts";
 import { type Strata } from "./strata.ts";
 
 const SWEEPS = 10;
@@ -53,7 +51,8 @@ function prepare(
 ) {
   const blocks = alignBlocks(graph, strata, order, role, lengths, rigid);
   const row = makeRow(graph, strata, order, spacing, role, lengths, blocks);
-  const sequence = leftToRight(row);
+  // Every block after all blocks left of it. Links do not cross, so the relation has no cycle.
+  const sequence = topological(row.left, row.right, row.count, undefined, row.rightOf);
   const width = compact(row, sequence);
   moveAnchorsTo(row);
   return { blocks, row, sequence, width };
@@ -68,4 +67,206 @@ function widestLayer(strata: Strata, order: Order, spacing: Spacing): number {
     widest = Math.max(widest, width);
   }
   return widest;
+}
+
+/** A first feasible answer: half way between packed to the left and packed to the right; the packed width. */
+function compact(row: Row, sequence: Uint32Array): number {
+  const { x, left, right, least, leftOf, rightOf } = row;
+  let widest = 0;
+  for (const b of sequence) {
+    let at = 0;
+    for (let k = leftOf.offset[b]; k < leftOf.offset[b + 1]; k++) {
+      const c = leftOf.items[k];
+      at = Math.max(at, x[left[c]] + least[c]);
+    }
+    x[b] = at;
+    widest = Math.max(widest, at);
+  }
+  const far = new Float64Array(row.count);
+  for (let i = row.count - 1; i >= 0; i--) {
+    const b = sequence[i];
+    let at = widest;
+    for (let k = rightOf.offset[b]; k < rightOf.offset[b + 1]; k++) {
+      const c = rightOf.items[k];
+      at = Math.min(at, far[right[c]] - least[c]);
+    }
+    far[b] = at;
+  }
+  for (let b = 0; b < row.count; b++) x[b] = (x[b] + far[b]) / 2;
+  return widest;
+}
+
+const stops: { at: number; weight: number }[] = [];
+
+/** The quick descent: each block to the weighted median of what pulls it, within its room, right to left, then left to right. */
+function medianSweep(row: Row, sequence: Uint32Array): boolean {
+  let moved = false;
+  for (let i = row.count - 1; i >= 0; i--) moved = toMedian(row, sequence[i]) || moved;
+  for (let i = 0; i < row.count; i++) moved = toMedian(row, sequence[i]) || moved;
+  return moved;
+}
+
+function toMedian(row: Row, b: number): boolean {
+  const { x } = row;
+  stops.length = 0;
+  let total = 0;
+  const stop = (at: number, weight: number): void => {
+    stops.push({ at, weight });
+    total += weight;
+  };
+  for (let k = row.pullsA.offset[b]; k < row.pullsA.offset[b + 1]; k++) {
+    const p = row.pullsA.items[k];
+    stop(x[row.b[p]] + row.db[p] - row.da[p], row.weight[p]);
+  }
+  for (let k = row.pullsB.offset[b]; k < row.pullsB.offset[b + 1]; k++) {
+    const p = row.pullsB.items[k];
+    stop(x[row.a[p]] + row.da[p] - row.db[p], row.weight[p]);
+  }
+  if (!Number.isNaN(row.anchor[b])) stop(row.anchor[b], row.anchorWeight[b]);
+  if (stops.length === 0) return false;
+  stops.sort((p, q) => p.at - q.at);
+  let i = 0,
+    passed = stops[0].weight;
+  while (passed < total / 2) passed += stops[++i].weight;
+  // Between two equal halves every place is as good: the middle looks best.
+  const want = passed === total / 2 && i + 1 < stops.length ? (stops[i].at + stops[i + 1].at) / 2 : stops[i].at;
+  let low = -Infinity,
+    high = Infinity;
+  for (let k = row.leftOf.offset[b]; k < row.leftOf.offset[b + 1]; k++) {
+    const c = row.leftOf.items[k];
+    low = Math.max(low, x[row.left[c]] + row.least[c]);
+  }
+  for (let k = row.rightOf.offset[b]; k < row.rightOf.offset[b + 1]; k++) {
+    const c = row.rightOf.items[k];
+    high = Math.min(high, x[row.right[c]] - row.least[c]);
+  }
+  const at = Math.max(low, Math.min(high, want));
+  if (Math.abs(at - x[b]) < 0.01) return false;
+  x[b] = at;
+  return true;
+}
+
+const SHOVES = 400_000;
+const TOUCH = 0.01;
+
+/**
+ * Moves rows of touching blocks together. A block that is held by a neighbour takes it along, and that one the
+ * next, as far as the whole row gains: the step between vertices of the placement's linear programme that single
+ * blocks cannot make.
+ */
+function shove(row: Row, sequence: Uint32Array): boolean {
+  const inRow = new Uint32Array(row.count);
+  const members: number[] = [];
+  let stamp = 0,
+    work = 0,
+    any = false;
+
+  /** The blocks that must move when b moves in this direction. */
+  const collect = (b: number, direction: number): void => {
+    stamp++;
+    members.length = 0;
+    members.push(b);
+    inRow[b] = stamp;
+    for (let i = 0; i < members.length; i++) {
+      const rows = direction > 0 ? row.rightOf : row.leftOf;
+      for (let k = rows.offset[members[i]]; k < rows.offset[members[i] + 1]; k++, work++) {
+        const c = rows.items[k],
+          next = direction > 0 ? row.right[c] : row.left[c];
+        if (inRow[next] === stamp || row.x[row.right[c]] - row.x[row.left[c]] - row.least[c] > TOUCH) continue;
+        inRow[next] = stamp;
+        members.push(next);
+      }
+    }
+  };
+
+  /** How far the collected row can go until a segment is straight or a further block is touched; 0 if it gains nothing. */
+  const step = (direction: number): number => {
+    let slope = 0,
+      room = Infinity;
+    const feel = (lead: number, weight: number): void => {
+      if (lead >= -TOUCH) slope += weight;
+      else {
+        slope -= weight;
+        room = Math.min(room, -lead);
+      }
+    };
+    for (const b of members) {
+      const rows = direction > 0 ? row.rightOf : row.leftOf;
+      for (let k = rows.offset[b]; k < rows.offset[b + 1]; k++, work++) {
+        const c = rows.items[k];
+        if (inRow[direction > 0 ? row.right[c] : row.left[c]] === stamp) continue;
+        room = Math.min(room, row.x[row.right[c]] - row.x[row.left[c]] - row.least[c]);
+      }
+      for (let k = row.pullsA.offset[b]; k < row.pullsA.offset[b + 1]; k++, work++) {
+        const p = row.pullsA.items[k];
+        if (inRow[row.b[p]] === stamp) continue;
+        feel(direction * (row.x[b] + row.da[p] - row.x[row.b[p]] - row.db[p]), row.weight[p]);
+      }
+      for (let k = row.pullsB.offset[b]; k < row.pullsB.offset[b + 1]; k++, work++) {
+        const p = row.pullsB.items[k];
+        if (inRow[row.a[p]] === stamp) continue;
+        feel(direction * (row.x[b] + row.db[p] - row.x[row.a[p]] - row.da[p]), row.weight[p]);
+      }
+      if (!Number.isNaN(row.anchor[b])) feel(direction * (row.x[b] - row.anchor[b]), row.anchorWeight[b]);
+    }
+    return slope < 0 && Number.isFinite(room) && room > TOUCH ? room : 0;
+  };
+
+  for (let pass = 0, moved = true; moved && pass < 4 && work < SHOVES; pass++) {
+    moved = false;
+    for (let i = 0; i < row.count && work < SHOVES; i++)
+      for (const direction of [1, -1])
+        for (let tries = 0; tries < 20 && work < SHOVES; tries++) {
+          collect(sequence[i], direction);
+          const length = step(direction);
+          if (length === 0) break;
+          for (const b of members) row.x[b] += direction * length;
+          moved = any = true;
+        }
+  }
+  return any;
+}
+
+const SIMPLEX_BUDGET = 10_000_000;
+const FAR = 1e6;
+
+/**
+ * The sideways problem as a network: for levels that the simplex is quick for.
+ *
+ * The optimum by network simplex: a node per pull turns |x - y| into two arcs (Gansner et al., section 4.2).
+ */
+function solveExactly(row: Row): void {
+  const { count, a, b, da, db } = row;
+  const anchored: { block: number; node: number; at: number; weight: number }[] = [];
+  for (let i = 0; i < count; i++)
+    if (!Number.isNaN(row.anchor[i]))
+      anchored.push({
+        block: i,
+        node: count + a.length + anchored.length,
+        at: row.anchor[i],
+        weight: row.anchorWeight[i],
+      });
+  const root = count + a.length + anchored.length;
+  const arcs = new ArcList();
+  const position = new Float64Array(root + 1);
+  position.set(row.x);
+  for (let c = 0; c < row.left.length; c++) arcs.add(row.left[c], row.right[c], row.least[c], 0);
+  for (let p = 0; p < a.length; p++) {
+    const la = Math.max(0, db[p] - da[p]),
+      lb = Math.max(0, da[p] - db[p]);
+    arcs.add(count + p, a[p], la, row.weight[p]);
+    arcs.add(count + p, b[p], lb, row.weight[p]);
+    position[count + p] = Math.min(row.x[a[p]] - la, row.x[b[p]] - lb);
+  }
+  for (const { block, node, at, weight: pull } of anchored) {
+    const la = Math.max(0, -at),
+      lb = Math.max(0, at);
+    arcs.add(node, root, la, pull);
+    arcs.add(node, block, lb, pull);
+    position[node] = Math.min(-la, row.x[block] - lb);
+  }
+  // The root stands still at 0 for the anchors; otherwise it joins only nodes without another edge, and without a pull.
+  for (let i = 0; i < count; i++) if (row.leftOf.offset[i] === row.leftOf.offset[i + 1]) arcs.add(root, i, -FAR, 0);
+  new NetworkSimplex(arcs, position).solve(SIMPLEX_BUDGET);
+  row.x.set(position.subarray(0, count));
 }

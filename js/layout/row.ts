@@ -2,9 +2,11 @@
  * The sideways problem of one level: blocks as variables, least distances between neighbours, and pulls - one for every
  * segment between two blocks, one for every place in the previous picture.
  */
+
+import { type Rows, rowsBy } from "../graph/csr.ts";
 import { type Blocks, type PathLengths } from "./blocks.ts";
 import { ENTRY, EXIT } from "./hierarchy.ts";
-import { type LevelGraph, median, type Rows, rowsBy, type Spacing } from "./level.ts";
+import { type LevelGraph, median, type Spacing } from "./level.ts";
 import { type Order } from "./order.ts";
 import { type Strata } from "./strata.ts";
 

@@ -2,11 +2,12 @@
  * The level as Sugiyama's proper layered graph: wires that cross several layers are cut into segments by
  * bends, one bend a layer. All wires of a net share one chain of bends (a trunk), so a producer with a
  * thousand consumers costs as many bends as its longest wire has layers. Wires that are longer than a limit,
- * chosen so that bends stay in proportion to boxes, run beside the picture instead (lanes.ts).
+ * chosen so that bends stay in proportion to boxes, run beside the picture instead (bands.ts).
  */
 
+import { type Rows, rowsBy } from "../graph/csr.ts";
 import { type Layering } from "./layering.ts";
-import { type LevelGraph, type Rows, rowsBy } from "./level.ts";
+import { type LevelGraph } from "./level.ts";
 
 export interface Strata {
   itemCount: number;

@@ -2,7 +2,6 @@
  * The layout engine's whole interface: typed arrays in, typed arrays out, so that both sides of a worker
  * share it and nothing is copied. All lengths are CSS pixels at scale 1.
  */
-
 export interface LayoutInput {
   /** Visible items. Sizes are measured by the renderer; `group` is the innermost open group, -1 at the top. */
   nodes: { width: Float32Array; height: Float32Array; group: Int32Array };
@@ -43,4 +42,22 @@ export interface LayoutResult {
   edgeOffset: Uint32Array;
   width: number;
   height: number;
+}
+
+export interface Request {
+  id: number;
+  input: LayoutInput;
+}
+
+export type Reply = { id: number; result: LayoutResult } | { id: number; error: string };
+
+/**
+ * What travels between client.ts and worker.ts.
+ *
+ * The result's buffers, to be handed over instead of copied.
+ */
+export function buffersOf(result: LayoutResult): Transferable[] {
+  return [result.x, result.y, result.groupBox, result.edgePoints, result.edgeOffset].map(
+    (array) => array.buffer as ArrayBuffer,
+  );
 }

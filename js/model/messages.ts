@@ -196,31 +196,16 @@ export interface Busy {
 }
 
 /** Everything that can be chosen. */
-export interface Catalog {
-  passes?: PassChoice[];
-  settings?: FieldSpec[];
-}
+export interface Catalog { passes?: PassChoice[]; settings?: FieldSpec[]; }
 
 /** The result of checking a step: whether it changed the outputs, and the first node that differs, before and after it. */
-export interface CheckState {
-  status: string;
-  text: string;
-  first: [number, number] | null;
-}
+export interface CheckState { status: string; text: string; first: [number, number] | null; }
 
 /** Code with a button that copies it. */
-export interface Code {
-  t: "code";
-  text: string;
-  name: string;
-}
+export interface Code { t: "code"; text: string; name: string; }
 
 /** The Python that shows a step, or compares the states after two. */
-export interface CodeMessage {
-  type: "code";
-  steps: number[];
-  text: string;
-}
+export interface CodeMessage { type: "code"; steps: number[]; text: string; }
 
 /** The PassContext. */
 export interface ContextState {
@@ -232,36 +217,16 @@ export interface ContextState {
 }
 
 /** The number of nodes with each mark, from one state to another. */
-export interface CountsMessage {
-  type: "counts";
-  before: number;
-  after: number;
-  counts: MarkCounts;
-}
+export interface CountsMessage { type: "counts"; before: number; after: number; counts: MarkCounts; }
 
 /** The difference between two states. */
-export interface DiffMessage {
-  type: "diff";
-  before: number;
-  after: number;
-  counts: MarkCounts;
-  diff: DiffPayload;
-}
+export interface DiffMessage { type: "diff"; before: number; after: number; counts: MarkCounts; diff: DiffPayload; }
 
 /** The marks of the nodes of two graphs, and the pairs of nodes that belong together; {} before there are any. */
-export interface DiffPayload {
-  before_mark?: Bytes;
-  after_mark?: Bytes;
-  pairs?: Bytes;
-}
+export interface DiffPayload { before_mark?: Bytes; after_mark?: Bytes; pairs?: Bytes; }
 
 /** A value for each edge. */
-export interface EdgeColumns {
-  source: Bytes;
-  target: Bytes;
-  index: Bytes;
-  type_s: Bytes;
-}
+export interface EdgeColumns { source: Bytes; target: Bytes; index: Bytes; type_s: Bytes; }
 
 /** Values of edges, drawn as colours. */
 export interface EdgeValues {
@@ -309,13 +274,7 @@ export interface Exploration {
 }
 
 /** Sizes alone. */
-export interface FactsMessage {
-  state: number;
-  nodes: number;
-  ops: number;
-  kernels: number;
-  type: "facts";
-}
+export interface FactsMessage { state: number; nodes: number; ops: number; kernels: number; type: "facts"; }
 
 /** An error that the page shows until it is closed. */
 export interface Failure {
@@ -326,13 +285,7 @@ export interface Failure {
 }
 
 /** An option of a pass or a key of PassContext's config, with its default as typed. */
-export interface FieldSpec {
-  name: string;
-  type: string;
-  kind: string;
-  default: string;
-  required: boolean;
-}
+export interface FieldSpec { name: string; type: string; kind: string; default: string; required: boolean; }
 
 /** A graph as columns; {} before there is one. */
 export interface GraphPayload {
@@ -345,27 +298,13 @@ export interface GraphPayload {
 }
 
 /** A value for each group. */
-export interface GroupColumns {
-  kind: Bytes;
-  id: Bytes;
-  name_s: Bytes;
-  attrs_s: Bytes;
-  parent: Bytes;
-}
+export interface GroupColumns { kind: Bytes; id: Bytes; name_s: Bytes; attrs_s: Bytes; parent: Bytes; }
 
 /** A heading within a panel. */
-export interface Heading {
-  links?: [string, number][];
-  t: "h";
-  text: string;
-}
+export interface Heading { links?: [string, number][]; t: "h"; text: string; }
 
 /** The conclusion from the rows, and the configuration that the present one can be raced against. */
-export interface Headline {
-  text?: string;
-  rival?: string;
-  raced?: boolean;
-}
+export interface Headline { text?: string; rival?: string; raced?: boolean; }
 
 /** A line of a list: a click selects its nodes, and does `act` if it has one. `look` colours the sign. */
 export interface Line {
@@ -385,19 +324,10 @@ export interface Line {
 }
 
 /** One node through the whole trace. */
-export interface LineageMessage {
-  type: "lineage";
-  state: number;
-  node: number;
-  places: Place[];
-}
+export interface LineageMessage { type: "lineage"; state: number; node: number; places: Place[]; }
 
 /** A list. */
-export interface Lines {
-  t: "rows";
-  rows: Line[];
-  name: string;
-}
+export interface Lines { t: "rows"; rows: Line[]; name: string; }
 
 /** The passes of a trace. */
 export interface Listing {
@@ -413,11 +343,7 @@ export interface Listing {
 }
 
 /** The reason why a wish could not be answered. */
-export interface LostMessage {
-  type: "lost";
-  wish: (string | number)[];
-  text: string;
-}
+export interface LostMessage { type: "lost"; wish: (string | number)[]; text: string; }
 
 /** The number of nodes with each mark. */
 export interface MarkCounts {
@@ -468,20 +394,10 @@ export interface OverlayState {
 }
 
 /** The blocks of an inspector's page: the line above the graph, the card beside it, the open tab. */
-export interface Panels {
-  head?: Block[];
-  card?: Block[];
-  tab?: Block[];
-}
+export interface Panels { head?: Block[]; card?: Block[]; tab?: Block[]; }
 
 /** A paragraph; `look` is `strong` for the first sentence, `small` for details, `bad` for an error, `unit` after a number. */
-export interface Paragraph {
-  links?: [string, number][];
-  t: "p";
-  text: string;
-  look: string;
-  name: string;
-}
+export interface Paragraph { links?: [string, number][]; t: "p"; text: string; look: string; name: string; }
 
 /** A pass that can be added. */
 export interface PassChoice {
@@ -521,22 +437,10 @@ export interface PassState {
 }
 
 /** A plot for light pages and for dark ones; `text` is for readers who cannot see it. */
-export interface Picture {
-  t: "img";
-  svg: string[];
-  text: string;
-  name: string;
-}
+export interface Picture { t: "img"; svg: string[]; text: string; name: string; }
 
 /** The nodes that a followed node is in one state; `sure` is the least sure link into it. */
-export interface Place {
-  state: number;
-  step: number;
-  ids: number[];
-  ops: string[];
-  kernels: string[];
-  sure: string;
-}
+export interface Place { state: number; step: number; ids: number[]; ops: string[]; kernels: string[]; sure: string; }
 
 /** A memory plan as columns; names that end in `_s` are columns of numbers of strings. */
 export interface PlanPayload {
@@ -558,23 +462,13 @@ export interface PresetState {
 }
 
 /** A module as text, and for each node the line that binds it, from 1. */
-export interface Printed {
-  text: string;
-  lines: Bytes;
-}
+export interface Printed { text: string; lines: Bytes; }
 
 /** A text that was typed into a field and not taken, and the reason. */
-export interface Refused {
-  form: string;
-  field: string;
-  text: string;
-}
+export interface Refused { form: string; field: string; text: string; }
 
 /** A value for each storage. */
-export interface RowColumns {
-  bytes: Bytes;
-  label_s: Bytes;
-}
+export interface RowColumns { bytes: Bytes; label_s: Bytes; }
 
 /** A measured configuration. */
 export interface RowState {
@@ -615,36 +509,19 @@ export interface SavedValues {
 }
 
 /** Bring nodes into view. */
-export interface ShowMessage {
-  type: "show";
-  ids: number[];
-}
+export interface ShowMessage { type: "show"; ids: number[]; }
 
 /** Bring nodes of one side into view. */
-export interface ShowSideMessage {
-  type: "show_side";
-  ids: number[];
-  side: "before" | "after";
-}
+export interface ShowSideMessage { type: "show_side"; ids: number[]; side: "before" | "after"; }
 
 /** Values by node, and by group with a node that is in it. */
-export interface SideValues {
-  values?: Record<string, number>;
-  groups?: Record<string, [number, number]>;
-}
+export interface SideValues { values?: Record<string, number>; groups?: Record<string, [number, number]>; }
 
 /** Ids of nodes or groups of the two graphs of a comparison. */
-export interface Sides {
-  before?: number[];
-  after?: number[];
-}
+export interface Sides { before?: number[]; after?: number[]; }
 
 /** The text of both modules in the Workbench's picture. */
-export interface SidesMessage {
-  type: "texts";
-  seq: number;
-  sides: Printed[];
-}
+export interface SidesMessage { type: "texts"; seq: number; sides: Printed[]; }
 
 /** The state of the Workbench. */
 export interface State {
@@ -703,10 +580,7 @@ export interface StateMessage {
 }
 
 /** The work under way, and what failed. */
-export interface Status {
-  busy?: Busy | null;
-  error?: Failure | null;
-}
+export interface Status { busy?: Busy | null; error?: Failure | null; }
 
 /** A value for each kernel. */
 export interface StepColumns {
@@ -771,16 +645,7 @@ export interface TensorColumns {
 }
 
 /** A state as text. */
-export interface TextMessage {
-  text: string;
-  lines: Bytes;
-  type: "text";
-  state: number;
-}
+export interface TextMessage { text: string; lines: Bytes; type: "text"; state: number; }
 
 /** The part of a graph that a view shows: the centre, and the scale; {} lets the view choose. */
-export interface Viewport {
-  x?: number;
-  y?: number;
-  scale?: number;
-}
+export interface Viewport { x?: number; y?: number; scale?: number; }

@@ -171,7 +171,7 @@ interface End {
 
 function neighboursOf(picture: Picture, node: number): { inputs: End[]; users: End[] } {
   const { inEdges, outEdges } = basisOf(picture);
-  const edges = ({ offset, list }: typeof inEdges) => [...list.subarray(offset[node], offset[node + 1])];
+  const edges = ({ offset, items }: typeof inEdges) => [...items.subarray(offset[node], offset[node + 1])];
   const inputs = edges(inEdges).sort((a, b) => (picture.index[a] ?? 0) - (picture.index[b] ?? 0));
   return {
     inputs: inputs.map((e) => ({ node: picture.source[e] ?? 0, port: String(picture.index[e]) })),

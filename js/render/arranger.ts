@@ -1,5 +1,6 @@
 /** Asks the workers for places; a question that a newer one overtook is answered with null. */
-import { LayoutClient, type LayoutInput, type LayoutResult, Superseded } from "../layout/index.ts";
+import { LayoutClient, Superseded } from "../layout/client.ts";
+import { type LayoutInput, type LayoutResult } from "../layout/types.ts";
 
 /** A cell that runs again ends its view and makes another: that one has the warm worker. */
 const LINGER_MS = 1000;

@@ -2,7 +2,7 @@
  * Side by side, what a pass removed and what it put in its place never show together, so they may share one place:
  * both panes stay compact, and the flow runs straight through either. In the overlay each has a place of its own.
  */
-import { cyclic } from "../graph/csr.ts";
+import { cyclic, topological } from "../graph/csr.ts";
 import { type Visible } from "../graph/visible.ts";
 
 export interface Slots {
@@ -23,7 +23,7 @@ export function sharedSlots(visible: Visible): Slots {
   const first = firstInputs(visible);
   const waiting = new Map<string, number[]>();
   const rootOf = (i: number) => (mate[i] >= 0 ? Math.min(i, mate[i]) : i);
-  for (const i of topological(visible)) {
+  for (const i of topological(visible.source, visible.target, visible.count, visible.weak)) {
     const side = visible.side[i];
     if (side === 3 || visible.node[i] < 0 || first[i] < 0) continue;
     const after = `${visible.parent[i]}|${rootOf(first[i])}|`;
@@ -51,21 +51,6 @@ function firstInputs(visible: Visible): Int32Array {
     port[t] = visible.port[e];
   }
   return first;
-}
-
-function topological(visible: Visible): number[] {
-  const waiting = new Uint32Array(visible.count);
-  const out: number[][] = Array.from({ length: visible.count }, () => []);
-  for (let e = 0; e < visible.edgeCount; e++) {
-    if (visible.weak[e]) continue;
-    waiting[visible.target[e]]++;
-    out[visible.source[e]].push(visible.target[e]);
-  }
-  const order: number[] = [];
-  for (let i = 0; i < visible.count; i++) if (waiting[i] === 0) order.push(i);
-  for (let head = 0; head < order.length; head++)
-    for (const t of out[order[head]]) if (--waiting[t] === 0) order.push(t);
-  return order;
 }
 
 /** Two that share a place must not wait for each other by way of the other side: such pairs part again. */

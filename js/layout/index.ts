@@ -1,2 +1,0 @@
-export { LayoutClient, type RunOptions, Superseded } from "./client.ts";
-export type { LayoutInput, LayoutOptions, LayoutResult } from "./types.ts";
