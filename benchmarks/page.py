@@ -2,7 +2,7 @@
 
 Gestures are events dispatched in the page, one for each frame, as a browser hands them out; frames are those that the
 view painted. What is on the screen is read from `frames`, `selected`, `places()` and `data-scenes` on the view's root
-(js/testing/probed.ts, js/pane/scenes.ts).
+(js/testing/probed.ts, js/panels/graph_board.tsx).
 
 The bar is 60 frames/s, the rate of a usual display. A machine without a GPU may miss it because it draws slowly, so a second row has the
 CPU time of the page's main thread for a frame, of which there are 16.7 ms: handlers, scripts, style, layout and the commands of the picture.

@@ -4,9 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { fromPython, initiallyCollapsed } from "./graph/collapse.ts";
-import { decode } from "./graph/payload.ts";
-import { compare, type Picture, single } from "./graph/picture.ts";
-import { readDiff } from "./graph/read_diff.ts";
+import { type Picture, readPicture } from "./graph/picture.ts";
 import { type Values } from "./model/model.ts";
 import { readOverlay } from "./render/overlay.ts";
 import { PAPER, paperRuler } from "./render/paper.ts";
@@ -25,7 +23,7 @@ async function main(format: string | undefined): Promise<void> {
 
 async function drawn(traits: Given): Promise<Sheet[]> {
   const stage = new Stage(paperRuler(traits.widths));
-  const picture = pictureOf(traits);
+  const picture = readPicture(traits);
   stage.options = {
     ...stage.options,
     showConstants: traits.show_constants === true,
@@ -44,10 +42,6 @@ async function drawn(traits: Given): Promise<Sheet[]> {
     fromPython(picture, traits.collapsed) ?? initiallyCollapsed(picture, stage.options.showConstants),
   );
   return sheets(picture, stage).map(([sides, title]) => sheet(stage, sides, traits.titles?.[title] ?? ""));
-}
-
-function pictureOf({ graph, before, after, diff, show_lowering }: Given): Picture {
-  return graph ? single(decode(graph)) : compare(decode(before), decode(after), readDiff(diff, show_lowering));
 }
 
 /** Which sides each sheet shows, and whose title it has: the overlay is both, so it has none. */

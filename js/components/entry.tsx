@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { type Entry } from "../model/messages.ts";
 import { type Send } from "../model/model.ts";
 import { oneLine } from "../render/text.ts";
-import { usePageId } from "./ids.ts";
+import { usePageId } from "./mount.tsx";
 
 type Field = HTMLInputElement & HTMLSelectElement & HTMLTextAreaElement;
 

@@ -3,7 +3,7 @@ import { type TargetedEvent } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { type FieldSpec } from "../model/messages.ts";
 import { Breakable } from "./breakable.tsx";
-import { usePageId } from "./ids.ts";
+import { usePageId } from "./mount.tsx";
 
 interface FieldProps {
   spec: FieldSpec;

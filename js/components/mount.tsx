@@ -1,6 +1,6 @@
 /** Preact in a notebook: where components meet elements that are not Preact's. */
 import { type ComponentChild, options, render } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 const FOCUSABLE = new Set(["button", "input", "select", "textarea", "summary", "a"]);
 
@@ -31,4 +31,17 @@ export function Hosted({ element, ...props }: { element: Element; class?: string
   const place = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => place.current?.replaceChildren(element), [element]);
   return <div ref={place} style="display: contents" {...props} />;
+}
+
+// Each widget of a notebook may load this module anew, so a number alone is not unique in the page.
+const MODULE = Math.random().toString(36).slice(2, 8);
+let count = 0;
+
+/**
+ * Ids for aria attributes.
+ *
+ * An id that no other element of the page has; the same one in every drawing of a component.
+ */
+export function usePageId(): string {
+  return useState(() => `wb-${MODULE}-${++count}`)[0];
 }

@@ -3,7 +3,7 @@ import { type ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Button } from "./button.tsx";
 import { Edge } from "./edge.tsx";
-import { usePageId } from "./ids.ts";
+import { usePageId } from "./mount.tsx";
 import { useRemembered } from "./remembered.ts";
 
 const LEAST = 140;

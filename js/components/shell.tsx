@@ -1,9 +1,11 @@
 /** The element around every widget: its style sheet, theme, width class and keyboard, and what ends with it. */
 import { type Signal, signal } from "@preact/signals";
 import { type ComponentChild } from "preact";
+import css from "../style.css";
+import { type Model, type Send } from "../model/model.ts";
+import { Traits } from "../model/traits.ts";
 import { canvasRuler, type Ruler } from "../render/text.ts";
 import { readTheme, type Theme, variables, watchTheme } from "../render/theme.ts";
-import css from "../style.css";
 import { element } from "./element.ts";
 import { mount } from "./mount.tsx";
 
@@ -106,4 +108,25 @@ export class Shell {
     this.themed.clear();
     this.root.remove();
   }
+}
+
+interface Opened {
+  shell: Shell;
+  traits: Traits;
+  saved: boolean;
+  /** None in a saved page. */
+  send: Send | undefined;
+}
+
+/**
+ * The start of every widget: its element, its traits, and the messages that a saved page cannot send.
+ *
+ * The widget ends with its shell.
+ */
+export function open(model: Model, el: HTMLElement, kind: string): Opened {
+  const shell = new Shell(el, kind);
+  const traits = new Traits(model);
+  shell.atEnd(() => traits.dispose());
+  const saved = traits.get("saved").peek() === true;
+  return { shell, traits, saved, send: saved ? undefined : (message) => model.send(message) };
 }

@@ -1,4 +1,5 @@
 /** The lines above and beneath a graph: the work under way with Cancel, and the last error until it is closed. */
+import { signal } from "@preact/signals";
 import { type ComponentChildren } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 import { type Busy, type Failure } from "../model/messages.ts";
@@ -43,6 +44,15 @@ export function BusyStrip({ busy, send }: { busy: Busy | null | undefined; send:
       </Button>
     </div>
   );
+}
+
+/** Why a graph can't be drawn, for an ErrorStrip. */
+export function drawingFailure() {
+  const undrawn = signal<Failure | null>(null);
+  const failed = (text: string | null) => {
+    undrawn.value = text === null ? null : { title: "The graph can't be drawn", text, at: Date.now() };
+  };
+  return { undrawn, failed };
 }
 
 export function ErrorStrip({ error }: { error: Failure | null | undefined }) {

@@ -2,7 +2,7 @@
 import { type ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Edge } from "./edge.tsx";
-import { usePageId } from "./ids.ts";
+import { usePageId } from "./mount.tsx";
 import { useRemembered } from "./remembered.ts";
 import { roving } from "./roving.ts";
 

@@ -4,11 +4,11 @@
  * each pane, and the overlay, draws its own subset. A single graph is a picture whose second side is empty.
  */
 
-import { MARKS, type Mark as MarkName } from "../model/messages.ts";
+import { type DiffPayload, MARKS, type Mark as MarkName, type Traits } from "../model/messages.ts";
 import { adopt } from "./adopt.ts";
 import { cyclic } from "./csr.ts";
 import { foldLayers } from "./layers.ts";
-import { EMPTY, type Graph, text } from "./payload.ts";
+import { column, decode, EMPTY, type Graph, text } from "./payload.ts";
 import { mergeGroups, type PictureGroups } from "./picture_groups.ts";
 
 export { MARKS, type MarkName };
@@ -62,6 +62,23 @@ export function single(graph: Graph): Picture {
 
 export function compare(before: Graph, after: Graph, diff: Diff): Picture {
   return build([before, after], diff, true);
+}
+
+/** The picture of a widget's traits: of one graph, or of two. */
+export function readPicture({ graph, before, after, diff, show_lowering }: Traits): Picture {
+  return graph ? single(decode(graph)) : compare(decode(before), decode(after), readDiff(diff, show_lowering));
+}
+
+/** The difference of two graphs as Python sends it, with lowering (workbench/graph/changes.py) as a change or as none. */
+export function readDiff(raw: DiffPayload | undefined, lowering = false): Diff {
+  const pairs = column(Uint32Array, raw?.pairs);
+  const [before_mark, after_mark] = [raw?.before_mark, raw?.after_mark].map((marks, s) => {
+    const paired = new Set(lowering ? pairs.filter((_, i) => i % 2 === s) : []);
+    const shown = (v: number) => (!lowering ? "kept" : paired.has(v) ? "changed" : s === 0 ? "removed" : "added");
+    return column(Uint8Array, marks).map((mark, v) => (mark < MARKS.length ? mark : MARKS.indexOf(shown(v))));
+  });
+  const lowers = column(Uint8Array, raw?.after_mark).some((mark) => mark >= MARKS.length);
+  return { before_mark, after_mark, pairs, lowers };
 }
 
 function build(sides: [Graph, Graph], diff: Diff, compares: boolean): Picture {

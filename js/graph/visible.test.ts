@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { initiallyCollapsed } from "./collapse.ts";
 import { text } from "./payload.ts";
-import { compare, MARKS, type Picture, single } from "./picture.ts";
-import { readDiff } from "./read_diff.ts";
+import { compare, MARKS, type Picture, readDiff, single } from "./picture.ts";
 import { diff, graph, type NodeSpec } from "./testing.ts";
 import { DEFAULT_OPTIONS, type Visible, visible } from "./visible.ts";
 

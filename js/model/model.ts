@@ -1,8 +1,5 @@
 /** The widget's model as anywidget hands it over, and the few things every view does with it. */
-
-import { equal } from "./equal.ts";
 import { type SavedValues, type ToPage, type ToPython, type Traits } from "./messages.ts";
-import { unpacked } from "./packing.ts";
 
 export type Send = (message: ToPython) => void;
 
@@ -70,4 +67,26 @@ export function listen(model: Model, heard: (message: ToPage) => void): () => vo
   const callback = (message: ToPage, buffers: readonly unknown[] = []) => heard(unpacked(message, buffers));
   model.on("msg:custom", callback);
   return () => model.off("msg:custom", callback);
+}
+
+/** Whether two values are the same JSON. */
+export function equal(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const [x, y] = [new Map(Object.entries(a)), new Map(Object.entries(b))];
+  return x.size === y.size && [...x].every(([key, value]) => y.has(key) && equal(value, y.get(key)));
+}
+
+/** Messages whose bytes came beside them: workbench/widgets/payload.py wrote `{buffer: n}` where each was. */
+function unpacked<T>(message: T, buffers: readonly unknown[]): T {
+  // Bytes take the place of `{buffer: n}`, as the message's type says already.
+  return put(message, buffers) as T;
+}
+
+function put(value: unknown, buffers: readonly unknown[]): unknown {
+  if (Array.isArray(value)) return value.map((item) => put(item, buffers));
+  if (value === null || typeof value !== "object") return value;
+  if ("buffer" in value && typeof value.buffer === "number") return buffers[value.buffer];
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, put(item, buffers)]));
 }

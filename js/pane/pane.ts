@@ -20,7 +20,7 @@ import { keepDrawing } from "./sheets.ts";
 
 const CLICK_SLOP = 4;
 
-interface PaneOptions {
+export interface PaneOptions {
   sides: 1 | 2 | 3;
   name: string;
   testid: string;

@@ -1,36 +1,20 @@
 /** Before and after side by side, or over each other, on one stage. CompareView, PassStepper and Workbench have it. */
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { type ComponentChildren } from "preact";
-import { useRef, useState } from "preact/hooks";
 import { Segments } from "../components/button.tsx";
-import { Edge } from "../components/edge.tsx";
-import { usePageId } from "../components/ids.ts";
-import {
-  type Keyed,
-  type KeyRow,
-  KeysCard,
-  press,
-  pressAnywhere,
-  type Rows,
-  VIEW_KEYS,
-} from "../components/keys_card.tsx";
-import { LayoutFailure } from "../components/layout_failure.tsx";
-import { Legend, LegendPanel, LegendToggle } from "../components/legend.tsx";
-import { Hosted } from "../components/mount.tsx";
+import { type KeyRow, press, type Rows } from "../components/keys_card.tsx";
+import { LegendToggle } from "../components/legend.tsx";
 import { Scale } from "../components/scale.tsx";
-import { Search, SearchBox } from "../components/search_box.tsx";
+import { SearchBox } from "../components/search_box.tsx";
 import { type Shell } from "../components/shell.tsx";
-import { stageSignals } from "../components/stage_signals.ts";
 import { ZoomButtons } from "../components/zoom_buttons.tsx";
 import { MARKS } from "../graph/picture.ts";
 import { type Traits } from "../model/messages.ts";
 import { GRAPH_KEYS } from "../pane/graph_keys.ts";
-import { Pane } from "../pane/pane.ts";
-import { type Sheet, toSvg } from "../render/save.ts";
-import { type Stage } from "../render/stage.ts";
 import { oneLine } from "../render/text.ts";
 import { Brief } from "./brief.tsx";
 import { Changes, Chips } from "./chips.tsx";
+import { GraphBoard, GraphPanes } from "./graph_board.tsx";
 
 type Mode = NonNullable<Traits["mode"]>;
 const MODES: readonly [Mode, string, string, string][] = [
@@ -40,48 +24,31 @@ const MODES: readonly [Mode, string, string, string][] = [
 ];
 const HOPS = [0, 1, 2, 3, 5];
 const SIDES = ["before", "after"] as const;
-/** Pixels of a side that no drag takes. */
-const LEAST_SIDE = 80;
+const SPLIT = [
+  { sides: 1, name: "before", testid: "canvas-before", minimap: false },
+  { sides: 2, name: "after", testid: "canvas-after", minimap: true },
+] as const;
+const OVERLAY = [{ sides: 3, name: "both", testid: "canvas-overlay", minimap: true }] as const;
 
 /** The words for MARKS, given the titles of both sides. */
 export type NameMarks = (left: string, right: string) => readonly string[];
 
-export class Compare implements Keyed {
-  readonly search: Search;
+export class Compare extends GraphBoard {
   readonly changes: Changes;
-  readonly legend: Legend;
   readonly titles = signal<readonly string[]>([]);
   readonly shownMode = signal<Mode>("split");
   readonly hops: Signal<number>;
-  /** The words for MARKS. */
-  readonly markNames: ReadonlySignal<readonly string[]>;
-  readonly panes = signal<readonly Pane[]>([]);
-  readonly helping = signal(false);
   onmode: (mode: Mode, hops: number) => void = () => undefined;
-  /** The widget's own keys. */
-  keys: readonly KeyRow[] = [];
-  /** The keys of its lists: they are on the card only. */
-  listed: Rows = [];
+  private readonly markNames: ReadonlySignal<readonly string[]>;
 
-  constructor(
-    readonly shell: Shell,
-    readonly stage: Stage,
-    nameMarks: NameMarks = () => MARKS,
-  ) {
+  constructor(shell: Shell, nameMarks: NameMarks = () => MARKS) {
+    super(shell, SPLIT);
     this.markNames = computed(() => nameMarks(this.title(0), this.title(1)));
-    this.search = new Search(stage);
-    this.search.onleave = () => this.focus();
-    this.changes = new Changes(stage);
-    this.legend = new Legend(stage, shell);
-    this.hops = signal(stage.hops);
-    this.arrange();
-    pressAnywhere(shell.root, this);
+    this.changes = new Changes(this.stage);
+    this.hops = signal(this.stage.hops);
     // To show a node that "changed only" leaves out, the stage leaves that mode.
-    stage.events.on("changedOnly", (on) => {
+    this.stage.events.on("changedOnly", (on) => {
       if (!on && this.mode === "changed") this.setMode("split");
-    });
-    shell.onTheme((theme) => {
-      for (const pane of this.panes.value) pane.setTheme(theme);
     });
   }
 
@@ -89,7 +56,11 @@ export class Compare implements Keyed {
     return this.shownMode.value;
   }
 
-  title(side: 0 | 1): string {
+  override marks(): readonly string[] {
+    return this.markNames.value;
+  }
+
+  override title(side: 0 | 1): string {
     return oneLine(this.titles.value[side] || SIDES[side]);
   }
 
@@ -99,51 +70,19 @@ export class Compare implements Keyed {
     batch(() => {
       this.shownMode.value = mode;
       this.hops.value = hops;
-      if (turned) this.arrange();
+      if (turned) this.arrange(mode === "overlay" ? OVERLAY : SPLIT);
     });
     this.stage.setApart(mode === "overlay");
     this.stage.setChangedOnly(mode === "changed", hops);
     this.onmode(mode, hops);
   }
 
-  focus(): void {
-    this.panes.value[0]?.canvas.focus({ preventScroll: true });
-  }
-
-  get rows(): Rows {
+  override get rows(): Rows {
     return [...GRAPH_KEYS, ...COMPARE_KEYS, ...this.keys, ...this.listed];
   }
 
-  /** The whole picture as it would be at 100 %, both sides. */
-  svg(): string | null {
-    const panes = this.panes.value;
-    const sheets = panes.map((pane, i) => ({
-      frame: pane.frame(),
-      title: panes.length > 1 ? this.title(i === 0 ? 0 : 1) : "",
-    }));
-    return sheets.every((sheet): sheet is Sheet => sheet.frame !== null) ? toSvg(sheets) : null;
-  }
-
-  dispose(): void {
-    for (const pane of this.panes.value) pane.dispose();
-  }
-
-  private arrange(): void {
-    this.dispose();
-    const overlay = this.mode === "overlay";
-    const pane = (sides: 1 | 2 | 3, name: string, testid: string, minimap: boolean) => {
-      const made = new Pane(this.stage, this.shell.theme, { sides, name, testid, minimap });
-      made.onkey = (event) => this.key(event);
-      made.onsay = (words) => this.shell.say(words);
-      return made;
-    };
-    this.panes.value = overlay
-      ? [pane(3, "both", "canvas-overlay", true)]
-      : [pane(1, "before", "canvas-before", false), pane(2, "after", "canvas-after", true)];
-  }
-
-  private key(event: KeyboardEvent): boolean {
-    return press(this.keys, event, undefined) || press(COMPARE_KEYS, event, this) || press(VIEW_KEYS, event, this);
+  protected override key(event: KeyboardEvent): boolean {
+    return press(this.keys, event, undefined) || press(COMPARE_KEYS, event, this) || super.key(event);
   }
 }
 
@@ -160,19 +99,15 @@ export function CompareBar({ compare }: { compare: Compare }) {
   return (
     <div class="wb-bar" role="toolbar" aria-label="Graph">
       <LegendToggle legend={compare.legend} />
-      <Modes compare={compare} />
+      <Segments label="View" choices={MODES} value={compare.mode} pick={(mode) => compare.setMode(mode)} />
       <Hops compare={compare} />
-      <Chips stage={stage} changes={compare.changes} names={compare.markNames.value} />
+      <Chips stage={stage} changes={compare.changes} names={compare.marks()} />
       <Scale stage={stage} />
       <span class="wb-space" />
       <SearchBox search={compare.search} />
       <ZoomButtons view={compare} />
     </div>
   );
-}
-
-function Modes({ compare }: { compare: Compare }) {
-  return <Segments label="View" choices={MODES} value={compare.mode} pick={(mode) => compare.setMode(mode)} />;
 }
 
 function Hops({ compare }: { compare: Compare }) {
@@ -198,84 +133,29 @@ function Hops({ compare }: { compare: Compare }) {
   );
 }
 
-/** Beside the title of a side: its kernels and nodes. */
-type Facts = (side: 0 | 1) => ComponentChildren;
-
 interface ComparePanesProps {
   compare: Compare;
   height?: number;
-  facts?: Facts;
+  /** Beside the title of a side: its kernels and nodes. */
+  facts?: (side: 0 | 1) => ComponentChildren;
 }
 
 export function ComparePanes({ compare, height, facts }: ComparePanesProps) {
-  const { stage } = compare;
-  const { scene, picture } = stageSignals(stage);
-  const panes = compare.panes.value;
-  const turned = scene.value?.turned === true;
-  const id = usePageId();
-  const last = useRef<HTMLDivElement>(null);
-  /** The share of the side after; null for half. */
-  const [share, setShare] = useState<number | null>(null);
-  const room = () => {
-    const sides = last.current?.parentElement;
-    return (turned ? sides?.clientHeight : sides?.clientWidth) ?? 0;
-  };
-  return (
-    <div class="wb-panes" style={height === undefined ? {} : { height: `${height}px` }}>
-      <LegendPanel legend={compare.legend} markNames={compare.markNames.value} />
-      <div class={`wb-sides${turned ? " wb-turned" : ""}`}>
-        {panes.map((pane, i) => (
-          <div
-            key={pane.options.testid}
-            class="wb-side"
-            style={i > 0 && share !== null ? { flex: `0 0 ${share * 100}%` } : {}}
-            ref={i > 0 ? last : null}
-            id={`${id}-${i}`}
-          >
-            <PaneHead compare={compare} side={panes.length === 1 ? "both" : i === 0 ? 0 : 1} facts={facts} />
-            <Hosted element={pane.element} />
-            {i > 0 && (
-              <Edge
-                side={turned ? "top" : "left"}
-                label="Size of the pane after"
-                panel={last}
-                controls={`${id}-1`}
-                least={LEAST_SIDE}
-                most={() => room() - LEAST_SIDE}
-                onResize={(size) => setShare(size / room())}
-                onReset={() => setShare(null)}
-              />
-            )}
-          </div>
-        ))}
-      </div>
-      <div class="wb-nothing" hidden={picture.value.nodeCount > 0}>
-        No graph yet.
-      </div>
-      <LayoutFailure stage={stage} />
-      <Brief stage={stage} markNames={compare.markNames.value} />
-      <KeysCard view={compare} />
-    </div>
-  );
-}
-
-interface PaneHeadProps {
-  compare: Compare;
-  side: 0 | 1 | "both";
-  facts: Facts | undefined;
-}
-
-function PaneHead({ compare, side, facts }: PaneHeadProps) {
-  const sides = side === "both" ? ([0, 1] as const) : [side];
-  return (
+  const lone = compare.panes.value.length === 1;
+  const head = (pane: number) => (
     <div class="wb-pane-head">
-      {sides.map((each, i) => (
+      {(lone ? ([0, 1] as const) : ([pane === 0 ? 0 : 1] as const)).map((side, i) => (
         <>
           {i > 0 && <span class="wb-arrow">→</span>}
-          <span class="wb-pane-title">{compare.title(each)}</span>
-          <span class="wb-facts">{facts?.(each)}</span>
+          <span class="wb-pane-title">{compare.title(side)}</span>
+          <span class="wb-facts">{facts?.(side)}</span>
         </>
       ))}
     </div>
+  );
+  return (
+    <GraphPanes board={compare} head={head} {...(height === undefined ? {} : { height })}>
+      <Brief stage={compare.stage} markNames={compare.marks()} />
+    </GraphPanes>
   );
 }

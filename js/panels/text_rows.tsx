@@ -5,8 +5,8 @@
 import { type RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { SIGNS } from "../components/icon.tsx";
-import { usePageId } from "../components/ids.ts";
 import { memo } from "../components/memo.ts";
+import { usePageId } from "../components/mount.tsx";
 import { type Stage } from "../render/stage.ts";
 import { type Folded } from "../text/compare.ts";
 import { type Piece } from "../text/words.ts";

@@ -1,10 +1,11 @@
 /** Two graphs and their difference. */
 import { type FunctionComponent } from "preact";
 import { Hosted } from "../components/mount.tsx";
+import { open } from "../components/shell.tsx";
 import { type Model } from "../model/model.ts";
 import { type Traits } from "../model/traits.ts";
-import { bindCompare, openPair } from "../panels/bind_compare.ts";
-import { type Compare, CompareBar, ComparePanes, type NameMarks } from "../panels/compare.tsx";
+import { bindBoard } from "../panels/bind_board.ts";
+import { Compare, CompareBar, ComparePanes, type NameMarks } from "../panels/compare.tsx";
 import { heightOf } from "./graph_view.tsx";
 
 interface FootProps {
@@ -20,7 +21,8 @@ interface Kind {
 }
 
 export function compareView(model: Model, el: HTMLElement, { name, nameMarks, Foot }: Kind = { name: "compare-view" }) {
-  const { shell, traits, compare } = openPair(model, el, name, nameMarks);
+  const { shell, traits } = open(model, el, name);
+  const compare = new Compare(shell, nameMarks);
   const View = () => (
     <>
       <CompareBar compare={compare} />
@@ -30,6 +32,6 @@ export function compareView(model: Model, el: HTMLElement, { name, nameMarks, Fo
     </>
   );
   shell.render(<View />);
-  shell.atEnd(bindCompare(model, compare, shell, (message) => shell.say(message ?? "", "graph")));
+  shell.atEnd(bindBoard(model, compare));
   return () => shell.dispose();
 }

@@ -6,13 +6,16 @@ import { Icon } from "../components/icon.tsx";
 import { LegendToggle } from "../components/legend.tsx";
 import { linkedNodes } from "../components/linked.tsx";
 import { Hosted } from "../components/mount.tsx";
-import { open } from "../components/opened.ts";
 import { Main, Panel } from "../components/panel.tsx";
+import { SearchBox } from "../components/search_box.tsx";
+import { open } from "../components/shell.tsx";
 import { BusyStrip, ErrorStrip } from "../components/strips.tsx";
 import { Tabs } from "../components/tabs.tsx";
+import { ZoomButtons } from "../components/zoom_buttons.tsx";
 import { type Model } from "../model/model.ts";
+import { bindBoard } from "../panels/bind_board.ts";
+import { GraphBoard, GraphPanes } from "../panels/graph_board.tsx";
 import { Inspector } from "../panels/inspector.tsx";
-import { GraphPanes, GraphTools, OneGraph } from "../panels/one_graph.tsx";
 import { readNotes } from "../render/notes.ts";
 import { type Stage } from "../render/stage.ts";
 
@@ -48,7 +51,7 @@ const FUSION: Kind = {
 export function fusion(model: Model, el: HTMLElement, { side, tabs, acts }: Kind = FUSION): () => void {
   const { shell, traits, saved, send } = open(model, el, "fusion");
   const act = (what: string) => send?.({ type: "act", what, arg: "" });
-  const graph = new OneGraph(model, shell);
+  const graph = new GraphBoard(shell);
   const doing = ([key, what]: [string, string]) => {
     const does = () => {
       act(what);
@@ -60,7 +63,7 @@ export function fusion(model: Model, el: HTMLElement, { side, tabs, acts }: Kind
   if (!saved)
     graph.keys = acts.map(([does, whats]) => ({ does, act: Object.fromEntries(Object.entries(whats).map(doing)) }));
   const { stage } = graph;
-  graph.pane.onedge = (edge) => selectEdge(stage, edge);
+  for (const pane of graph.panes.peek()) pane.onedge = (edge) => selectEdge(stage, edge);
   const panels = computed(() => traits.get("panels").value ?? {});
   const status = computed(() => traits.get("status").value ?? {});
   const tab = computed(() => traits.get("tab").value ?? "");
@@ -94,10 +97,11 @@ export function fusion(model: Model, el: HTMLElement, { side, tabs, acts }: Kind
             </Button>
             <Hosted element={shell.status} />
             <span class="wb-space" />
-            <GraphTools graph={graph} />
+            <SearchBox search={graph.search} />
+            <ZoomButtons view={graph} />
           </div>
           <ErrorStrip error={status.value.error} />
-          <GraphPanes graph={graph} />
+          <GraphPanes board={graph} />
         </div>
         <Panel name={side} side="right" startsOpen={shell.hasRoom(700)}>
           <div class="wb-panel-body">
@@ -120,7 +124,7 @@ export function fusion(model: Model, el: HTMLElement, { side, tabs, acts }: Kind
     </>
   );
   shell.render(<Page />);
-  graph.load();
+  shell.atEnd(bindBoard(model, graph));
   const marks = computed(() => traits.get("marks").value);
   const named = computed(() => {
     const { head, card, tab: opened } = panels.value;
@@ -128,7 +132,7 @@ export function fusion(model: Model, el: HTMLElement, { side, tabs, acts }: Kind
   });
   shell.atEnd(effect(() => stage.setNotes(readNotes(marks.value, named.value))));
   shell.atEnd(showMarked(stage, () => marks.value?.at ?? []));
-  return () => graph.end();
+  return () => shell.dispose();
 }
 
 /** Nodes that the words are about come into view, once: afterwards a hand on the picture decides. */

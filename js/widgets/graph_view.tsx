@@ -1,14 +1,15 @@
 /** One graph. */
-
 import { LegendToggle } from "../components/legend.tsx";
 import { Hosted } from "../components/mount.tsx";
-import { open } from "../components/opened.ts";
 import { Scale } from "../components/scale.tsx";
-import { listen, type Model, watch } from "../model/model.ts";
+import { SearchBox } from "../components/search_box.tsx";
+import { open } from "../components/shell.tsx";
+import { ZoomButtons } from "../components/zoom_buttons.tsx";
+import { type Model } from "../model/model.ts";
 import { type Traits } from "../model/traits.ts";
+import { bindBoard } from "../panels/bind_board.ts";
 import { Brief } from "../panels/brief.tsx";
-import { GraphPanes, GraphTools, OneGraph } from "../panels/one_graph.tsx";
-import { readOverlay } from "../render/overlay.ts";
+import { GraphBoard, GraphPanes } from "../panels/graph_board.tsx";
 
 const HEIGHT = 520;
 
@@ -18,36 +19,23 @@ export function heightOf(traits: Traits): number {
 
 export function graphView(model: Model, el: HTMLElement): () => void {
   const { shell, traits } = open(model, el, "graph-view");
-  const graph = new OneGraph(model, shell);
-  const overlay = () => graph.stage.setOverlay(readOverlay(model.get("overlay_state")));
-  const ends = [
-    watch(model, ["overlay_state"], overlay),
-    listen(model, (message) => {
-      if (message.type === "show") void graph.stage.reveal(message.ids);
-    }),
-  ];
-  shell.render(<View graph={graph} traits={traits} />);
-  graph.load();
-  overlay();
-  return () => {
-    for (const end of ends) end();
-    graph.end();
-  };
-}
-
-function View({ graph, traits }: { graph: OneGraph; traits: Traits }) {
-  return (
+  const board = new GraphBoard(shell);
+  const View = () => (
     <>
       <div class="wb-bar" role="toolbar" aria-label="Graph">
-        <LegendToggle legend={graph.legend} />
-        <Scale stage={graph.stage} />
-        <Hosted element={graph.shell.status} />
+        <LegendToggle legend={board.legend} />
+        <Scale stage={board.stage} />
+        <Hosted element={shell.status} />
         <span class="wb-space" />
-        <GraphTools graph={graph} />
+        <SearchBox search={board.search} />
+        <ZoomButtons view={board} />
       </div>
-      <GraphPanes graph={graph} height={heightOf(traits)}>
-        <Brief stage={graph.stage} />
+      <GraphPanes board={board} height={heightOf(traits)}>
+        <Brief stage={board.stage} />
       </GraphPanes>
     </>
   );
+  shell.render(<View />);
+  shell.atEnd(bindBoard(model, board));
+  return () => shell.dispose();
 }

@@ -1,6 +1,6 @@
 /** A memory plan, or two: the sizes in words, the charts, and the selection that it shares with views of graphs. */
 import { Button } from "../components/button.tsx";
-import { open } from "../components/opened.ts";
+import { open } from "../components/shell.tsx";
 import { type Model } from "../model/model.ts";
 import { MemoryBoard } from "../pane/memory_board.ts";
 import { Memory } from "../panels/memory.tsx";

@@ -1,7 +1,7 @@
 /** A question, a field for a guess, and then the answer. */
 import { useRef } from "preact/hooks";
 import { Button, Segments } from "../components/button.tsx";
-import { open } from "../components/opened.ts";
+import { open } from "../components/shell.tsx";
 import { type Answer } from "../model/messages.ts";
 import { type Model } from "../model/model.ts";
 

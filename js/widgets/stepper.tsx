@@ -5,9 +5,9 @@ import { CodeBlock } from "../components/blocks.tsx";
 import { Button } from "../components/button.tsx";
 import { CheckButton } from "../components/checks.tsx";
 import { Main, Panel } from "../components/panel.tsx";
-import { type Shell } from "../components/shell.tsx";
+import { open, type Shell } from "../components/shell.tsx";
 import { stageSignals } from "../components/stage_signals.ts";
-import { BusyStrip, ErrorStrip, Trouble } from "../components/strips.tsx";
+import { BusyStrip, drawingFailure, ErrorStrip, Trouble } from "../components/strips.tsx";
 import { Tabs } from "../components/tabs.tsx";
 import { type Failure } from "../model/messages.ts";
 import { type Model, type Send } from "../model/model.ts";
@@ -15,8 +15,8 @@ import { failed, TraceChoice } from "../model/trace_choice.ts";
 import { TraceStore } from "../model/trace_store.ts";
 import { type Traits } from "../model/traits.ts";
 import { TraceScreen } from "../pane/trace_screen.ts";
-import { bindCompare, openPair } from "../panels/bind_compare.ts";
-import { type Compare, CompareBar, ComparePanes } from "../panels/compare.tsx";
+import { bindBoard } from "../panels/bind_board.ts";
+import { Compare, CompareBar, ComparePanes } from "../panels/compare.tsx";
 import { Inspector } from "../panels/inspector.tsx";
 import { Pins } from "../panels/pins.tsx";
 import { Ribbon } from "../panels/ribbon.tsx";
@@ -28,7 +28,10 @@ import { type Stage } from "../render/stage.ts";
 import { counted, formatTime } from "../text/counted.ts";
 
 export function stepper(model: Model, el: HTMLElement): () => void {
-  const { shell, traits, stage, compare, undrawn, problem, send } = openPair(model, el, "stepper");
+  const { shell, traits, send } = open(model, el, "stepper");
+  const compare = new Compare(shell);
+  const { stage } = compare;
+  const { undrawn, failed: problem } = drawingFailure();
   const store = new TraceStore(model);
   const choice = new TraceChoice(traits);
   const screen = new TraceScreen(model, stage, choice, store);
@@ -46,7 +49,7 @@ export function stepper(model: Model, el: HTMLElement): () => void {
     },
   ];
   compare.listed = ROW_KEYS;
-  screen.start((pair) => bindCompare(pair, compare, shell, problem, () => screen.waiting.peek()));
+  screen.start((pair) => bindBoard(pair, compare, problem, () => screen.waiting.peek()));
   const end = effect(() => shell.say(screen.waiting.value ? "Reading the graphs of this step …" : "", "states"));
   const parts = { shell, stage, traits, store, choice, screen, compare, undrawn, tab, send };
   shell.render(<Stepper {...parts} />);

@@ -1,7 +1,7 @@
 /** The TunePanel: the state of a search, as Python describes it. */
 import { effect } from "@preact/signals";
 import { Blocks } from "../components/blocks.tsx";
-import { open } from "../components/opened.ts";
+import { open } from "../components/shell.tsx";
 import { type Model } from "../model/model.ts";
 
 export function tune(model: Model, el: HTMLElement): () => void {

@@ -5,16 +5,16 @@ import { Blocks, CodeBlock } from "../components/blocks.tsx";
 import { Asking } from "../components/button.tsx";
 import { type Reveal } from "../components/linked.tsx";
 import { Main, Panel } from "../components/panel.tsx";
-import { type Shell } from "../components/shell.tsx";
-import { BusyStrip, ErrorStrip } from "../components/strips.tsx";
+import { open, type Shell } from "../components/shell.tsx";
+import { BusyStrip, drawingFailure, ErrorStrip } from "../components/strips.tsx";
 import { Tabs } from "../components/tabs.tsx";
 import { type Failure, type State, type ToPython } from "../model/messages.ts";
 import { type Model, type Send } from "../model/model.ts";
 import { type Checks, failed } from "../model/trace_choice.ts";
 import { type Traits } from "../model/traits.ts";
 import { MemoryBoard } from "../pane/memory_board.ts";
-import { bindCompare, openPair } from "../panels/bind_compare.ts";
-import { type Compare, CompareBar, ComparePanes } from "../panels/compare.tsx";
+import { bindBoard } from "../panels/bind_board.ts";
+import { Compare, CompareBar, ComparePanes } from "../panels/compare.tsx";
 import { Explore } from "../panels/explore.tsx";
 import { Header } from "../panels/header.tsx";
 import { Inspector } from "../panels/inspector.tsx";
@@ -40,7 +40,10 @@ const TOLD = [
 ] as const;
 
 export function workbench(model: Model, el: HTMLElement): () => void {
-  const { shell, traits, saved, stage, compare, undrawn, problem } = openPair(model, el, "workbench");
+  const { shell, traits, saved } = open(model, el, "workbench");
+  const compare = new Compare(shell);
+  const { stage } = compare;
+  const { undrawn, failed: problem } = drawingFailure();
   // A saved page ignores messages; the tab that is open is one.
   const send = (message: ToPython) => model.send(message);
   const asked = signal(false);
@@ -59,7 +62,7 @@ export function workbench(model: Model, el: HTMLElement): () => void {
   if (!saved) compare.listed = EDIT_KEYS;
   shell.render(<Page {...{ shell, stage, traits, compare, board, undrawn, asked, tab, pick, saved, send, reveal }} />);
   shell.root.append(shell.status);
-  shell.atEnd(bindCompare(model, compare, shell, problem));
+  shell.atEnd(bindBoard(model, compare, problem));
   return () => shell.dispose();
 }
 

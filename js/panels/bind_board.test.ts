@@ -4,8 +4,7 @@ import { Shell } from "../components/shell.tsx";
 import { drawn, TestModel } from "../dom_testing.ts";
 import { payload } from "../graph/testing.ts";
 import { type Values } from "../model/model.ts";
-import { Stage } from "../render/stage.ts";
-import { bindCompare } from "./bind_compare.ts";
+import { bindBoard } from "./bind_board.ts";
 import { Compare } from "./compare.tsx";
 
 globalThis.requestAnimationFrame = () => 1;
@@ -31,9 +30,10 @@ const other = () => {
 function show(traits: object, waits?: () => boolean) {
   const model = new TestModel({ ...pair(3, 3), ...traits } as never);
   const shell = new Shell(document.body, "compare");
-  const stage = new Stage(shell.ruler);
+  const compare = new Compare(shell);
+  const { stage } = compare;
   const failures: (string | null)[] = [];
-  const end = bindCompare(model, new Compare(shell, stage), shell, (message) => failures.push(message), waits);
+  const end = bindBoard(model, compare, (message) => failures.push(message), waits);
   const put = async (values: Values) => {
     model.put(values);
     await drawn();
