@@ -8,7 +8,7 @@ import "./style.css";
 import "./panels/inspector.tsx";
 import "./render/memory/paint.ts";
 
-import { showEnded } from "./components/kernel_ended.tsx";
+import { showEnded } from "./components/strips.tsx";
 import { stopClock, watchKernel, whileConnected } from "./model/kernel.ts";
 import { type Model } from "./model/model.ts";
 import { keepStill } from "./pane/still_sender.ts";

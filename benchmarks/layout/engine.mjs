@@ -11,7 +11,7 @@ const outfile = join(here, "node_modules", ".cache", "engine.mjs");
 export async function buildEngine() {
   const { buildSync } = createRequire(join(js, "package.json"))("esbuild");
   mkdirSync(dirname(outfile), { recursive: true });
-  const parts = ["compound", "testing/generators", "testing/collapse", "testing/laws"];
+  const parts = ["compound", "testing/generators", "testing/edits", "testing/laws"];
   buildSync({
     stdin: { contents: parts.map((part) => `export * from "./${part}";`).join("\n"), resolveDir: join(js, "layout"), loader: "ts" },
     bundle: true, format: "esm", target: "es2022", minify: true, outfile, logLevel: "warning",

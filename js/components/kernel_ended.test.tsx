@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { drawn } from "../dom_testing.ts";
-import { showEnded } from "./kernel_ended.tsx";
 import { mount } from "./mount.tsx";
+import { showEnded } from "./strips.tsx";
 
 beforeEach(async () => {
   const page = document.createElement("div");

@@ -8,7 +8,7 @@ import { markCounts, opTypes, type Tally } from "../graph/muted.ts";
 import { MARKS, type Picture } from "../graph/picture.ts";
 import { type Model, type Values } from "../model/model.ts";
 import { Traits } from "../model/traits.ts";
-import { dtypeColor, edgeDtype } from "../render/dtypes.ts";
+import { dtypeColor, edgeDtype } from "../render/edge_labels.ts";
 import { type Stage } from "../render/stage.ts";
 import { oneLine } from "../render/text.ts";
 import { edgeColour } from "../render/theme.ts";

@@ -1,11 +1,11 @@
 /** The element around every widget: its style sheet, theme, width class and keyboard, and what ends with it. */
 import { type Signal, signal } from "@preact/signals";
 import { type ComponentChild } from "preact";
-import css from "../style.css";
 import { type Model, type Send } from "../model/model.ts";
 import { Traits } from "../model/traits.ts";
 import { canvasRuler, type Ruler } from "../render/text.ts";
 import { readTheme, type Theme, variables, watchTheme } from "../render/theme.ts";
+import css from "../style.css";
 import { element } from "./element.ts";
 import { mount } from "./mount.tsx";
 

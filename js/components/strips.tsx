@@ -1,6 +1,6 @@
 /** The lines above and beneath a graph: the work under way with Cancel, and the last error until it is closed. */
 import { signal } from "@preact/signals";
-import { type ComponentChildren } from "preact";
+import { type ComponentChildren, render } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 import { type Busy, type Failure } from "../model/messages.ts";
 import { type Send } from "../model/model.ts";
@@ -91,4 +91,30 @@ export function Trouble({ title, text, children }: { title: string; text: string
 /** Whether two are one occurrence: the same mistake made again has a later time. */
 function same(a: Failure, b: Failure): boolean {
   return a.title === b.title && a.text === b.text && a.at === b.at;
+}
+
+const WORDS = "The kernel has ended. Run the cell again.";
+
+/** The banner of a widget whose kernel has ended. Its controls are off; the graph can still be moved. */
+export function showEnded(root: HTMLElement): void {
+  if (root.querySelector(".wb-kernel-ended")) return;
+  const place = document.createElement("div");
+  place.className = "wb-kernel-ended";
+  root.prepend(place);
+  render(
+    <div role="alert" data-testid="kernel-ended">
+      {WORDS}
+    </div>,
+    place,
+  );
+  switchOff(root);
+}
+
+/** Everything but the panes of the graph. */
+function switchOff(element: Element): void {
+  for (const child of element.children) {
+    if (!(child instanceof HTMLElement) || child.matches("style, .wb-kernel-ended, .wb-pane")) continue;
+    if (child.querySelector(".wb-pane")) switchOff(child);
+    else child.inert = true;
+  }
 }

@@ -106,7 +106,7 @@ export function fromPython(picture: Picture, ids: readonly number[] | Sides | nu
   return collapsed;
 }
 
-/** A group that only the page has: see layers.ts. */
+/** A group that only the page has: see picture_groups.ts. */
 function isOurs(picture: Picture, g: number): boolean {
   return picture.groups.id[0][g] < 0 && picture.groups.id[1][g] < 0;
 }

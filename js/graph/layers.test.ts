@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { foldLayers } from "./layers.ts";
 import { single } from "./picture.ts";
+import { foldLayers } from "./picture_groups.ts";
 import { graph } from "./testing.ts";
 
 const deep = (layers: number) =>

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mutedItems } from "../render/muted.ts";
+import { mutedItems } from "../render/look.ts";
 import { markCounts, mutedNodes, opTypes } from "./muted.ts";
 import { compare, single } from "./picture.ts";
 import { graph, parallelCast } from "./testing.ts";

@@ -7,9 +7,8 @@
 import { type DiffPayload, MARKS, type Mark as MarkName, type Traits } from "../model/messages.ts";
 import { adopt } from "./adopt.ts";
 import { cyclic } from "./csr.ts";
-import { foldLayers } from "./layers.ts";
 import { column, decode, EMPTY, type Graph, text } from "./payload.ts";
-import { mergeGroups, type PictureGroups } from "./picture_groups.ts";
+import { foldLayers, mergeGroups, type PictureGroups } from "./picture_groups.ts";
 
 export { MARKS, type MarkName };
 

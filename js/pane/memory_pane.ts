@@ -19,7 +19,7 @@ import { PAPER } from "../render/paper.ts";
 import { type Pen } from "../render/pen.ts";
 import { oneLine } from "../render/text.ts";
 import { type MemoryBoard } from "./memory_board.ts";
-import { keepDrawing } from "./sheets.ts";
+import { keepDrawing } from "./still_sender.ts";
 
 const CLICK_SLOP = 4;
 const ZOOM = 1.4;

@@ -16,7 +16,7 @@ import { counted } from "../text/counted.ts";
 import { CachedFrame } from "./cached_frame.ts";
 import { endsOf, GRAPH_KEYS, nodesIn, nodesOf } from "./graph_keys.ts";
 import { Minimap } from "./minimap.ts";
-import { keepDrawing } from "./sheets.ts";
+import { keepDrawing } from "./still_sender.ts";
 
 const CLICK_SLOP = 4;
 

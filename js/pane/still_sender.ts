@@ -2,12 +2,10 @@
  * Keeps the picture that a notebook shows without its kernel (workbench/widgets/still.py): the view as it is on the screen,
  * sent to Python when nothing has changed for a second. The view hides that picture while it is on the page.
  */
-
 import { element } from "../components/element.ts";
 import { type Model } from "../model/model.ts";
-import { bounded, type StillSheet, stillPixels, stillSvg } from "../render/still.ts";
+import { bounded, type Drawing, type StillSheet, stillPixels, stillSvg } from "../render/still.ts";
 import { oneLine } from "../render/text.ts";
-import { drawingOf } from "./sheets.ts";
 
 const REST_MS = 1000;
 
@@ -84,4 +82,19 @@ function pictureOf(sheets: readonly StillSheet[], stacked: boolean): string {
 
 function base64(text: string): string {
   return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(""));
+}
+
+const drawings = new WeakMap<HTMLCanvasElement, () => Drawing | null>();
+
+/**
+ * The canvases of which a notebook keeps a picture, each with its drawing.
+ *
+ * Keep the function that returns a canvas' drawing; null while there is none.
+ */
+export function keepDrawing(canvas: HTMLCanvasElement, drawing: () => Drawing | null): void {
+  drawings.set(canvas, drawing);
+}
+
+function drawingOf(canvas: HTMLCanvasElement): Drawing | null {
+  return drawings.get(canvas)?.() ?? null;
 }

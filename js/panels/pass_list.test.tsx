@@ -3,8 +3,8 @@ import { beforeEach, test } from "node:test";
 import { mount } from "../components/mount.tsx";
 import { drawn } from "../dom_testing.ts";
 import { type Catalog, type PassState, type State, type ToPython } from "../model/messages.ts";
-import { FoundPasses } from "./catalog_list.tsx";
 import { PassList } from "./pass_list.tsx";
+import { FoundPasses } from "./pass_row.tsx";
 
 let sent: ToPython[] = [];
 let place = document.body;

@@ -5,8 +5,7 @@ import { focusRow, roving, rowOf } from "../components/roving.ts";
 import { type Catalog, type PassState, type Refused, type State } from "../model/messages.ts";
 import { type Send } from "../model/model.ts";
 import { type Checks } from "../model/trace_choice.ts";
-import { ConfigKeys, FoundPasses } from "./catalog_list.tsx";
-import { type Edits, StepRow, ToggleRow } from "./pass_row.tsx";
+import { ConfigKeys, type Edits, FoundPasses, StepRow, ToggleRow } from "./pass_row.tsx";
 
 interface PassListProps {
   state: State;

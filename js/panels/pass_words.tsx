@@ -1,6 +1,9 @@
 /** A pass of the list in words and signs: its tooltip, its effect on the graph, the reason why it is needed. */
+
+import { Button } from "../components/button.tsx";
 import { Icon, MarkSign } from "../components/icon.tsx";
-import { MARKS, type MarkCounts, type PassState } from "../model/messages.ts";
+import { type CheckState, MARKS, type MarkCounts, type PassState } from "../model/messages.ts";
+import { type Send } from "../model/model.ts";
 import { counted, formatTime } from "../text/counted.ts";
 
 /** A pass that lowering needs, with the reason. */
@@ -80,5 +83,44 @@ export function Changes({ counts }: { counts: MarkCounts }) {
         </span>
       ))}
     </>
+  );
+}
+
+/** The result of checking a step's outputs, as a mark: the same in the list of the stepper and of the Workbench. */
+export function CheckMark({ check }: { check: CheckState | undefined }) {
+  switch (check?.status) {
+    case "different":
+      return (
+        <span class="wb-mark-removed wb-strong" title={check.text}>
+          ! other outputs
+        </span>
+      );
+    case "same":
+      return (
+        <span class="wb-mark-added" title="the same answer">
+          ✓
+        </span>
+      );
+    case "unknown":
+      return (
+        <span class="wb-dim" title={check.text}>
+          ?
+        </span>
+      );
+    default:
+      return null;
+  }
+}
+
+export function CheckButton({ send }: { send: Send }) {
+  return (
+    <Button
+      label="Run every state on the same random inputs, and report which pass changed the outputs"
+      class="wb-button wb-primary"
+      testid="check"
+      onClick={() => send({ type: "check" })}
+    >
+      Check outputs
+    </Button>
   );
 }

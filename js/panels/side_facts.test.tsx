@@ -4,8 +4,7 @@ import { signal } from "@preact/signals";
 import { mount } from "../components/mount.tsx";
 import { drawn } from "../dom_testing.ts";
 import { type State, type ToPython } from "../model/messages.ts";
-import { BuildReasons } from "./real_build.tsx";
-import { StateFacts } from "./side_facts.tsx";
+import { BuildReasons, StateFacts } from "./side_facts.tsx";
 
 const state = signal<State>({});
 const asked = signal(false);

@@ -2,7 +2,6 @@
 import { type ReadonlySignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { Breakable } from "../components/breakable.tsx";
-import { CheckMark } from "../components/checks.tsx";
 import { Icon } from "../components/icon.tsx";
 import { type KeyRow, press } from "../components/keys_card.tsx";
 import { roving, rowOf } from "../components/roving.ts";
@@ -10,7 +9,7 @@ import { type CheckState, type StepState } from "../model/messages.ts";
 import { failed, type TraceChoice } from "../model/trace_choice.ts";
 import { type Counts, type Facts, type Pair } from "../model/trace_store.ts";
 import { formatTime } from "../text/counted.ts";
-import { Changes } from "./pass_words.tsx";
+import { Changes, CheckMark } from "./pass_words.tsx";
 
 /** The numbers that the list shows. */
 interface Numbers {

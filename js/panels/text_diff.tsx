@@ -9,9 +9,8 @@ import { stageSignals } from "../components/stage_signals.ts";
 import { type Picture } from "../graph/picture.ts";
 import { type PrintedModule } from "../model/trace_store.ts";
 import { type Stage } from "../render/stage.ts";
-import { comparePrinted, type PrintedPair } from "./printed_pair.ts";
 import { SIGN, TextRows } from "./text_rows.tsx";
-import { TextView } from "./text_view.ts";
+import { comparePrinted, type PrintedPair, TextView } from "./text_view.ts";
 
 interface TextDiffProps {
   stage: Stage;

@@ -2,17 +2,14 @@
 // biome-ignore-all lint/a11y/useSemanticElements: rows of a grid layout, which are skipped while they are out of sight
 // biome-ignore-all lint/a11y/useFocusableInteractive: the grid has the focus, and names the row that the keyboard is on
 
-import { type RefObject } from "preact";
+import { Component, type ComponentChild, type ComponentType, type RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { SIGNS } from "../components/icon.tsx";
-import { memo } from "../components/memo.ts";
 import { usePageId } from "../components/mount.tsx";
 import { type Stage } from "../render/stage.ts";
 import { type Folded } from "../text/compare.ts";
 import { type Piece } from "../text/words.ts";
-import { type PrintedPair, type Side } from "./printed_pair.ts";
-import { occurrences, SearchMarks } from "./search_marks.ts";
-import { type TextView } from "./text_view.ts";
+import { type PrintedPair, type Side, type TextView } from "./text_view.ts";
 
 export const SIGN = { ...SIGNS, same: "", moved: "↕" } as const;
 
@@ -228,4 +225,69 @@ function useMarks(view: TextView, body: RefObject<HTMLElement | null>): void {
     marks.current.show(lines.flatMap((line) => occurrences(line, words)));
   }, [found, entries, words, body]);
   useLayoutEffect(() => () => marks.current.show([]), []);
+}
+
+const NAME = "wb-found";
+
+/**
+ * Marks on found words, without touching their elements: the browser paints ranges where it can.
+ *
+ * The ranges of one text tab. `CSS.highlights` is one map for the whole page, so all tabs share one entry of it.
+ */
+class SearchMarks {
+  private ranges: readonly Range[] = [];
+
+  show(ranges: readonly Range[]): void {
+    if (typeof Highlight !== "function") return;
+    const shared = CSS.highlights.get(NAME) ?? new Highlight();
+    CSS.highlights.set(NAME, shared);
+    for (const range of this.ranges) shared.delete(range);
+    for (const range of ranges) shared.add(range);
+    this.ranges = ranges;
+  }
+}
+
+/** Where words occur in an element, whatever elements the text is made of. */
+function occurrences(element: Element, words: string, most = 200): Range[] {
+  const wanted = words.toLowerCase();
+  if (wanted === "") return [];
+  const nodes: Text[] = [];
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) if (walker.currentNode instanceof Text) nodes.push(walker.currentNode);
+  const whole = nodes.map((node) => node.data.toLowerCase()).join("");
+  const ranges: Range[] = [];
+  for (
+    let at = whole.indexOf(wanted);
+    at >= 0 && ranges.length < most;
+    at = whole.indexOf(wanted, at + wanted.length)
+  ) {
+    const range = document.createRange();
+    range.setStart(...place(nodes, at));
+    range.setEnd(...place(nodes, at + wanted.length));
+    ranges.push(range);
+  }
+  return ranges;
+}
+
+function place(nodes: readonly Text[], offset: number): [Node, number] {
+  let left = offset;
+  for (const node of nodes) {
+    if (left <= node.length) return [node, left];
+    left -= node.length;
+  }
+  return [document, 0];
+}
+
+/** A component that is drawn again only where one of its properties is another value. */
+function memo<P extends object>(draw: (props: P) => ComponentChild): ComponentType<P> {
+  return class extends Component<P> {
+    override shouldComponentUpdate(next: Readonly<P>): boolean {
+      const names = Object.keys(next) as (keyof P)[];
+      return names.some((name) => next[name] !== this.props[name]);
+    }
+
+    render() {
+      return draw(this.props);
+    }
+  };
 }

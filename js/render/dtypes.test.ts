@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { edgeDtype } from "./dtypes.ts";
+import { edgeDtype } from "./edge_labels.ts";
 
 test("one data type, several, none", () => {
   assert.equal(edgeDtype("Tensor[(1, 64), int8]"), "int8");

@@ -4,7 +4,7 @@ import { BOTH, kindOf } from "../graph/picture.ts";
 import { Kind } from "../model/messages.ts";
 import { type Box, type Camera, fit, type Size, WHOLE_SCALE } from "./camera.ts";
 import { HEADER } from "./content.ts";
-import { itemsOf } from "./derive.ts";
+import { itemsOf } from "./look.ts";
 import { type Scene } from "./scene.ts";
 
 /** Items that are tried as the first one to show, and items in view that make one readable, its own among them. */

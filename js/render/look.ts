@@ -1,6 +1,9 @@
 /** Everything about a frame that is not the scene itself: what is selected, hovered, found, coloured. */
-import { type Notes } from "./notes.ts";
+
+import { type Visible } from "../graph/visible.ts";
+import { type Notes, notesInItems } from "./notes.ts";
 import { type Overlay } from "./overlay.ts";
+import { type Scene } from "./scene.ts";
 
 export interface Look {
   /** Items. */
@@ -38,3 +41,90 @@ export const PLAIN: Look = {
   values: [],
   notes: null,
 };
+
+interface Chosen {
+  selection: readonly number[];
+  hoveredNode: number;
+  found: readonly number[] | null;
+  overlay: Overlay | null;
+  notes: Notes | null;
+}
+
+/** Looking up partners of more than this would cost a frame, and mark half the picture. */
+const MOST_LINKED = 50;
+
+/** What is selected, found, linked and measured, from nodes of the picture to items of the present scene. */
+export function itemsOf(scene: Scene, nodes: readonly number[]): number[] {
+  return [...new Set(nodes.map((u) => scene.visible.itemOf[u] ?? -1).filter((i) => i >= 0))];
+}
+
+export function inItems(look: Look, scene: Scene, chosen: Chosen): Look {
+  const { visible } = scene;
+  const sources = [...chosen.selection.slice(0, MOST_LINKED), chosen.hoveredNode];
+  return {
+    ...look,
+    selected: new Set(itemsOf(scene, chosen.selection)),
+    hovered: look.hovered < visible.count ? look.hovered : -1,
+    hoveredEdge: look.hoveredEdge < visible.edgeCount ? look.hoveredEdge : -1,
+    linked: new Set(
+      itemsOf(
+        scene,
+        sources.flatMap((u) => visible.picture.partners.get(u) ?? []),
+      ),
+    ),
+    found: chosen.found ? new Set(itemsOf(scene, chosen.found)) : null,
+    ...overlaid(scene, chosen.overlay),
+    notes: chosen.notes && notesInItems(chosen.notes, scene),
+  };
+}
+
+/** Values per item and per open group, and the scale over what is drawn: a collapsed group's sum must not run off its end. */
+function overlaid({ visible }: Scene, overlay: Overlay | null): Pick<Look, "overlay" | "values"> {
+  const { picture, itemOf, node } = visible;
+  const values = (overlay?.sides ?? []).map((side, s) => {
+    const [items, groups] = [new Map<number, number>(), new Map<number, number>()];
+    const add = (item: number, value: number) => {
+      if (Number.isFinite(value)) items.set(item, (items.get(item) ?? 0) + value);
+    };
+    const found = (id: number): [number, number] => {
+      const u = picture.node[s as 0 | 1][id];
+      return [u, u === undefined ? -1 : itemOf[u]];
+    };
+    for (const [id, value] of Object.entries(side.values ?? {})) {
+      const [u, item] = found(Number(id));
+      // A folded constant is found on its consumer, but its value is not its consumer's.
+      if (item >= 0 && (node[item] < 0 || node[item] === u)) add(item, value);
+    }
+    for (const [id, [value, inside]] of Object.entries(side.groups ?? {})) {
+      const [, item] = found(inside);
+      if (item >= 0 && node[item] < 0) add(item, value);
+      else if (Number.isFinite(value))
+        groups.set(picture.groups.id[s as 0 | 1].indexOf(picture.sides[s].groupId.indexOf(Number(id))), value);
+    }
+    return { items, groups };
+  });
+  const all = values.flatMap(({ items, groups }) => [...items.values(), ...groups.values()]);
+  const ends = (pick: (a: number, b: number) => number) => all.reduce((a, b) => pick(a, b), all[0]);
+  return {
+    overlay: overlay && all.length > 0 ? { ...overlay, low: ends(Math.min), high: ends(Math.max) } : null,
+    values,
+  };
+}
+
+/**
+ * Which items are drawn faintly, and how faintly.
+ *
+ * Just enough to see that something is there.
+ */
+export const MUTED = 0.16;
+
+/** Items all of whose nodes are muted; a weight that stands on its consumer says nothing about the consumer. */
+export function mutedItems(visible: Visible, nodes: Uint8Array): ReadonlySet<number> {
+  const [muted, loud] = [new Set<number>(), new Set<number>()];
+  visible.itemOf.forEach((item, u) => {
+    if (item < 0 || (visible.node[item] >= 0 && visible.node[item] !== u)) return;
+    (nodes[u] ? muted : loud).add(item);
+  });
+  for (const item of loud) muted.delete(item);
+  return muted;
+}

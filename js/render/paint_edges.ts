@@ -1,7 +1,7 @@
 /** Edges: width by the logarithm of the bytes on them, curved between layers, straight beside boxes. */
-import { dtypeColor, edgeDtype } from "./dtypes.ts";
+import { dtypeColor, edgeDtype } from "./edge_labels.ts";
 import { type Detail, type Frame, lag, presence, sx, sy } from "./frame.ts";
-import { MUTED } from "./muted.ts";
+import { MUTED } from "./look.ts";
 import { type Pen } from "./pen.ts";
 import { oneLine } from "./text.ts";
 import { edgeColour } from "./theme.ts";

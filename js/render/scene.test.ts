@@ -6,15 +6,13 @@ import { graph, parallelCast } from "../graph/testing.ts";
 import { DEFAULT_OPTIONS, visible } from "../graph/visible.ts";
 import { layout } from "../layout/compound.ts";
 import { contentOf, sizes } from "./content.ts";
-import { inItems } from "./derive.ts";
 import { hit } from "./hit.ts";
-import { PLAIN } from "./look.ts";
+import { inItems, PLAIN } from "./look.ts";
 import { earlier, moved } from "./motion.ts";
 import { readNotes } from "./notes.ts";
 import { readOverlay } from "./overlay.ts";
-import { layoutInput } from "./question.ts";
+import { layoutInput, ownSlots, sharedSlots } from "./question.ts";
 import { buildScene } from "./scene.ts";
-import { ownSlots, sharedSlots } from "./slots.ts";
 import { Ruler } from "./text.ts";
 
 const ruler = new Ruler(() => 0.55);

@@ -12,17 +12,14 @@ import { DEFAULT_OPTIONS, type ViewOptions, visible } from "../graph/visible.ts"
 import { Arranger } from "./arranger.ts";
 import { between, type Camera, fit, type Size, zoomAt } from "./camera.ts";
 import { sizes } from "./content.ts";
-import { inItems, itemsOf } from "./derive.ts";
 import { Events } from "./events.ts";
 import { extent, firstChange, fitsWhole, framed, openingCamera, shows } from "./first_view.ts";
-import { type Look, PLAIN } from "./look.ts";
+import { inItems, itemsOf, type Look, mutedItems, PLAIN } from "./look.ts";
 import { type Earlier, earlier, ease, moved, nearestKept, shift } from "./motion.ts";
-import { mutedItems } from "./muted.ts";
 import { type Notes } from "./notes.ts";
 import { type Overlay } from "./overlay.ts";
-import { layoutInput } from "./question.ts";
+import { layoutInput, ownSlots, sharedSlots } from "./question.ts";
 import { around, buildScene, type Scene } from "./scene.ts";
-import { ownSlots, sharedSlots } from "./slots.ts";
 import { type Ruler } from "./text.ts";
 import { asksToTheRight, swapped, turnedScene, turnedSizes } from "./turned.ts";
 

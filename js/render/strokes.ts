@@ -1,6 +1,5 @@
 /** The same picture as a list of strokes, fills and texts: workbench/widgets/pictures.py draws them into PDF and PNG. */
-import { cornerRadius, Ink } from "./ink.ts";
-import { type Pen } from "./pen.ts";
+import { cornerRadius, Ink, type Pen } from "./pen.ts";
 
 /** Path codes with their points in a row (M and L one, C three, Z none), and how they are inked. */
 export interface Stroke {

@@ -2,8 +2,7 @@
  * The same picture as SVG: a pen that writes elements instead of pixels, so that what is saved can't drift from what is
  * drawn. All text goes through `escaped`; nothing else of a module's strings reaches the file.
  */
-import { cornerRadius, Ink } from "./ink.ts";
-import { type Pen } from "./pen.ts";
+import { cornerRadius, Ink, type Pen } from "./pen.ts";
 
 const ANCHORS: Partial<Record<CanvasTextAlign, string>> = { left: "start", center: "middle", right: "end" };
 const BASELINES: Partial<Record<CanvasTextBaseline, string>> = {

@@ -6,9 +6,7 @@
 import { HEADER, type Sizes } from "./content.ts";
 import { Grid } from "./grid.ts";
 import { PADDING, type Question, type Seed } from "./question.ts";
-import { edgeBoxes } from "./routes.ts";
-import { type Scene } from "./scene.ts";
-import { sideBoxes } from "./side_boxes.ts";
+import { edgeBoxes, type Scene, sideBoxes } from "./scene.ts";
 
 const ROOM = HEADER + 4;
 const SPARE = ROOM - PADDING;

@@ -22,8 +22,7 @@ import { Measure } from "../panels/measure.tsx";
 import { Memory } from "../panels/memory.tsx";
 import { EDIT_KEYS, historyKeys, PassList } from "../panels/pass_list.tsx";
 import { PrintedText } from "../panels/printed_text.tsx";
-import { BuildReasons } from "../panels/real_build.tsx";
-import { StateFacts } from "../panels/side_facts.tsx";
+import { BuildReasons, StateFacts } from "../panels/side_facts.tsx";
 import { type SliderStep, StepSlider } from "../panels/step_slider.tsx";
 import { type Stage } from "../render/stage.ts";
 

@@ -219,7 +219,7 @@ def column(code: str, values: Iterable[int]) -> bytes:
 
 
 def packed(message: object) -> tuple[object, list[bytes]]:
-    """Return the message with its bytes replaced by places in a list of buffers, and that list, for js/model/packing.ts.
+    """Return the message with its bytes replaced by places in a list of buffers, and that list, for js/model/model.ts.
 
     >>> packed({"type": "state", "kind": b"ab"})
     ({'type': 'state', 'kind': {'buffer': 0}}, [b'ab'])
