@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from breadth import breadth
 from small_samples import SMALL
 
 import workbench as wb
@@ -26,7 +27,7 @@ def kernels_after(w: wb.Workload) -> int:
     return wb.trace(w, "FuseOps{fuse_opt_level=2}").end.graph.kernel_count
 
 
-@pytest.mark.parametrize("sample", sorted(SMALL))
+@pytest.mark.parametrize("sample", breadth(sorted(SMALL), "branches", "conv_bias_batch_norm", "mlp", "parallel_cast"))
 def test_tvm_joins_two_kernels_where_a_row_allows_it(dialect, sample):
     w = ready(sample, dialect, **SMALL[sample])
     kernels = kernels_after(w)
@@ -44,6 +45,7 @@ def test_the_parts_alone_are_two_kernels_or_one(dialect):
             assert ends == [2, 1]
 
 
+@pytest.mark.long
 @pytest.mark.one_dialect
 def test_parts_with_fields_of_a_tuple_and_constants_are_raced(dialect):
     w = ready("attention", dialect, seq=8, heads=2, head=4)

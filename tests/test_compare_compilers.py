@@ -95,6 +95,7 @@ def checked(pair: CompilerPair) -> None:
     assert [row.order for row in rows] == sorted(row.order for row in rows)
 
 
+@pytest.mark.long
 def test_counts_are_those_of_this_environment(dialect: str, other: str, found: CompilerComparison, path: Path):
     side, workload = side_of(found.pairs[0], dialect), wb.load(path)
     built, plan = wb.kernels(workload, side.target), wb.memory(workload, side.target)

@@ -94,6 +94,7 @@ def test_a_pipeline_of_ours(dialect: str, path: Path):
     assert any(row.relation == "split" and "joins" in row.why for row in pair.rows)
 
 
+@pytest.mark.long
 def test_tuned_schedules(dialect: str, path: Path, tmp_path: Path):
     workload = wb.load(path)
     tuned = wb.tune_schedules(workload, kernels=[0], trials=1, budget=0.05, folder=tmp_path, cost_model="random")

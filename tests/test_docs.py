@@ -59,7 +59,7 @@ NO_TVM = {
     "pattern_for",
     "regions",
 }
-SLOW = {"tune_schedules"}
+SLOW = {"tune_schedules", "docs/howto/measure-on-a-remote-board.md"}
 
 
 def example(name: str) -> doctest.DocTest:

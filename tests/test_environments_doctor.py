@@ -108,11 +108,13 @@ def test_no_warning_where_workbench_has_one_owner(bare):
     assert "WARNING" not in lines()
 
 
+@pytest.mark.long
 @pytest.mark.relay
 def test_relay_is_found():
     assert "with relay, LLVM 10" in lines()["this environment"]
 
 
+@pytest.mark.long
 @pytest.mark.relax
 def test_relax_is_found():
     assert "TVM 0.27.0.post1 with relax, LLVM" in lines()["this environment"]

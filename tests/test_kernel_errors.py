@@ -26,6 +26,7 @@ def kernels_with(found: KernelErrors, layer: int) -> list[int]:
     return list(range(products[layer], ends[layer]))
 
 
+@pytest.mark.one_dialect
 @pytest.mark.parametrize("name", breadth(["parallel_cast", "mlp", "branches", "attention"], "attention"))
 def test_right_build_has_no_errors_of_its_own(name: str, dialect: str) -> None:
     found = wb.kernel_errors(wb.samples.load(name, dialect=dialect, **SMALL[name]))

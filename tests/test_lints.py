@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from breadth import breadth
 from small_samples import SMALL
 
 import workbench as wb
@@ -43,6 +44,7 @@ def test_weights_that_run_each_time(dialect: str) -> None:
     assert UNFOLDED not in names(wb.lint(w, config=found[0].pipeline))
 
 
+@pytest.mark.one_dialect
 def test_parameters_without_values_are_no_weights(dialect: str) -> None:
     w = batch_norm()
     assert UNFOLDED in names(wb.lint(w, config=unbound(dialect)))
@@ -57,7 +59,8 @@ def test_an_operator_without_a_kind(dialect: str) -> None:
     assert WITHOUT_KIND not in names(wb.lint(w, config="-FuseOps"))
 
 
-@pytest.mark.parametrize("sample", ["conv_bias_batch_norm", "bert"])
+@pytest.mark.one_dialect
+@pytest.mark.parametrize("sample", breadth(["conv_bias_batch_norm", "bert"], "conv_bias_batch_norm"))
 def test_the_fix_runs_as_written_and_removes_the_lint(sample: str, dialect: str) -> None:
     w = wb.samples.load(sample, **SMALL[sample])
     # a fallback's fix is a search

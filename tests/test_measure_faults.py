@@ -259,6 +259,7 @@ def test_interrupted_measure_on_an_executor_gives_a_row_each(dialect: str) -> No
     assert list(rows["status"]) == ["interrupted", "interrupted"]
 
 
+@pytest.mark.long
 def test_interrupted_report_and_waterfall_write_nothing(dialect: str, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         wb.report(small(), [0, 3], path=tmp_path / "r.html", budget=0.02, progress=ctrl_c("(2 of 2)"))

@@ -41,6 +41,7 @@ def layers(graph: Any) -> list[str]:
     return [group.name for group in layered(graph).groups if group.kind == "scope" and group.name.startswith("layer")]
 
 
+@pytest.mark.long
 @pytest.mark.one_dialect
 def test_bert_loads_steps_and_has_twelve_layers_before_and_after(dialect: str, workload: wb.Workload) -> None:
     assert (workload.name, workload.dialect, workload.notes) == ("bert", dialect, [])

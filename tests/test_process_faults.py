@@ -222,6 +222,7 @@ def test_killed_notebook_takes_all_processes_with_it(dialect: str, how: str) -> 
     assert wait_for(lambda: not any(runs(pid) for pid in pids)), "each of them is gone within seconds"
 
 
+@pytest.mark.long
 def test_forked_notebook_has_a_child_of_its_own(dialect: str) -> None:
     done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout.split() == ["mlp", "mlp", "True"]

@@ -218,6 +218,7 @@ def test_a_run_tells_how_it_goes(dialect: str, run: ScheduleRun, tuned: TunedSch
         run.run()
 
 
+@pytest.mark.one_dialect
 def test_its_code_rebuilds_the_model_without_the_workbench(dialect: str, tuned: TunedSchedules, tmp_path: Path) -> None:
     import numpy as np
 

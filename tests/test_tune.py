@@ -259,6 +259,7 @@ def test_arguments_that_make_no_sense_say_so(dialect):
             wb.tune(workload, **wrong)
 
 
+@pytest.mark.long
 @pytest.mark.one_dialect
 def test_cuts_and_forces_near_the_costly_boundaries(dialect):
     workload = wb.samples.load("attention")

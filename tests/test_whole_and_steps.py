@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from breadth import breadth
 from small_samples import TWO_LAYERS
 
 import workbench as wb
@@ -23,7 +24,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from onnx_models import attention, bert, blocks
 
 MODELS = {"blocks": blocks, "onnx_attention": attention, "onnx_bert": functools.partial(bert, 2)}
-NAMES = [*TWO_LAYERS, *MODELS]
+LARGE = ("bert", "resnet18", "onnx_bert")
+NAMES = breadth([*TWO_LAYERS, *MODELS], *({*TWO_LAYERS, *MODELS} - set(LARGE)))
 
 
 @functools.cache
@@ -86,6 +88,7 @@ def test_layers_of_a_network_whose_convolutions_lost_their_spans(dialect):
     assert list(dict.fromkeys(computed_in)) == ["stem", "b0", "b1", "head"]
 
 
+@pytest.mark.one_dialect
 def test_every_view_of_a_trace_draws_its_layers(dialect):
     bench = wb.Workbench(wb.load(blocks()), auto_measure=False)
     assert bench.wait()

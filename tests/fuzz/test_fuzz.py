@@ -45,7 +45,7 @@ def fuzzed(
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout.splitlines()[-1])
-    assert found["inputs"] == inputs
+    assert found["inputs"] == len(numbers)
     counts = {
         key: len(value) if isinstance(value, list) else value for key, value in found.items() if key != "examples"
     }

@@ -44,7 +44,8 @@ def _elements(side: Side, places: tuple[int, ...]) -> int:
 
 
 # test_compare_every_model.py has the others
-@pytest.mark.parametrize("name", ["LSTM, unrolled", pytest.param("BERT", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["LSTM, unrolled", "BERT"])
 def test_most_operations_are_aligned_exactly(name: str, tmp_path: Path, tell: Any):
     found = align(relays(name, tmp_path), fused(wb.load(MODELS[name]())))
     counts = f"{len(found.left.kernels)} kernels of Relay and {len(found.right.kernels)} of Relax"

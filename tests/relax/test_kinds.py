@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 import tvm
-from test_fusion import Program
+from kernel_programs import Program
 from tvm import relax
 
 import workbench as wb

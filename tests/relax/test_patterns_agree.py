@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import tvm
 from breadth import seeds
-from test_fusion import Program
+from kernel_programs import Program
 from tvm import relax
 from tvm.relax import dpl
 

@@ -54,6 +54,7 @@ def test_changes_of_the_build_are_raced(monkeypatch: pytest.MonkeyPatch):
     assert said in str(pair)
 
 
+@pytest.mark.long
 def test_changes_that_fit():
     (pair,) = wb.compare_compilers(convolutions(), compilers=(PLAIN, PLAIN), budget=0).pairs
     passes = "LegalizeOps,AnnotateTIROpPattern,FoldConstant,FuseOps"

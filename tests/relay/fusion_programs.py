@@ -6,15 +6,14 @@ constants, tuples and fields of tuples stand in it.
 
 from __future__ import annotations
 
-from collections import Counter
 from random import Random
 
 import numpy as np
 import tvm
+from fusion_answers import kernels_of
 from tvm import relay
 
 import workbench as wb
-from workbench.analysis.fusion import explain_fusion
 
 ROWS, COLUMNS = 4, 8
 SHAPES = ((1, COLUMNS), (COLUMNS,), (ROWS, 1), ())
@@ -254,22 +253,7 @@ def marked(module: tvm.IRModule) -> tvm.IRModule:
     return relay.transform.InferType()(tvm.IRModule.from_expr(Marker().visit(module["main"])))
 
 
-# -- kernels in comparable form
-
-
-def kernels_of(graph: wb.Graph, groups) -> set:
-    """Each kernel as (spans, (constants, tuples, fields)); a function called twice counts once."""
-    found = set()
-    for nodes in groups:
-        spans = frozenset(graph.nodes[n].span for n in nodes if graph.nodes[n].kind == "op")
-        kinds = Counter(graph.nodes[n].kind for n in nodes)
-        found.add((spans, (kinds["constant"], kinds["tuple"], kinds["get_item"])))
-    return found
-
-
-def mirrored(graph: wb.Graph, **settings) -> tuple[set, str]:
-    report = explain_fusion(graph, **settings)
-    return kernels_of(graph, [group.nodes for group in report.kernels]), report.failure
+# -- what TVM makes of it
 
 
 def real(module: tvm.IRModule, opt_level=2, max_depth=256, target="") -> tuple[set, str]:

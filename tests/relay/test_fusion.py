@@ -6,17 +6,13 @@ from random import Random
 
 import pytest
 import tvm
-from breadth import seeds
-from fusion_programs import Program, kernels_of, marked, mirrored, real
+from answers import PARTS, numbered
+from fusion_answers import RELAY, RELAY_SETTINGS, kernels_of, mirrored, relay_answer
+from fusion_programs import Program, marked, real
 from small_samples import TWO_LAYERS
 from tvm import relay
 
 import workbench as wb
-
-LEVELS = tuple({"opt_level": level} for level in (0, 1, 2))
-DEPTHS = tuple({"max_depth": depth} for depth in (1, 2, 4, 16, 256))
-LIMITS = tuple({"max_function_args": most} for most in (2, 3, 4, 6, 9, 16))
-TARGETS = ({"target": "opencl"}, {"target": "metal"})
 
 
 class Tally:
@@ -26,14 +22,12 @@ class Tally:
         self.graphs = self.comparisons = self.kernels = self.failures = 0
         self.bad: list[tuple[object, dict]] = []
 
-    def compare(self, name: object, module: tvm.IRModule, settings) -> None:
+    def compare(self, name: object, module: tvm.IRModule) -> None:
         self.graphs += 1
         graph = wb.load(module).graph
-        for chosen in settings:
-            most = chosen.get("max_function_args")
-            asked = {"target": f"opencl -max_function_args={most}"} if most else chosen
+        for chosen in RELAY_SETTINGS:
             ours, failure = mirrored(graph, **chosen)
-            theirs, error = real(module, **asked)
+            theirs, error = really(module, chosen)
             self.comparisons += 1
             self.kernels += len(theirs)
             self.failures += bool(error)
@@ -47,9 +41,10 @@ class Tally:
         )
 
 
-def told(tell, tally: Tally) -> None:
-    tell(tally)
-    assert not tally.bad, tally.bad[:5]
+def really(module: tvm.IRModule, settings: dict[str, object]) -> tuple[set, str]:
+    """Return the real pass's kernels, or its error, at the settings of the mirror."""
+    most = settings.get("max_function_args")
+    return real(module, **{"target": f"opencl -max_function_args={most}"} if most else settings)
 
 
 @pytest.mark.parametrize(
@@ -59,27 +54,22 @@ def test_every_sample_at_every_setting(sizes, least, tell):
     tally = Tally()
     for name in wb.samples.names("relay"):
         module = relay.transform.SimplifyInference()(wb.samples.load(name, **sizes.get(name, {})).module)
-        tally.compare(name, marked(module), (*LEVELS, *DEPTHS, *LIMITS, *TARGETS))
+        tally.compare(name, marked(module))
     assert tally.kernels > least
-    told(tell, tally)
+    tell(tally)
+    assert not tally.bad, tally.bad[:5]
 
 
-def test_random_programs(tell):
-    tally = Tally()
-    for seed in range(30):
-        random = Random(seed)
-        settings = (*LEVELS, *random.sample(DEPTHS, 3), *random.sample(LIMITS, 2), random.choice(TARGETS))
-        tally.compare(seed, Program(random, 10).module(), settings)
-    told(tell, tally)
+@PARTS
+def test_recorded_fusion(part, tell):
+    """The core lane compares the mirror with these answers."""
 
+    def ask(seed):
+        module = Program(Random(seed), 10 if seed % 5 else 30).module()
+        answers = [relay_answer(*really(module, settings)) for settings in RELAY_SETTINGS]
+        return {"graph": wb.load(module).graph.to_data(), **numbered(answers)}
 
-@pytest.mark.long
-def test_many_random_programs(tell):
-    tally = Tally()
-    for seed in seeds(400):
-        size = 10 if seed % 5 else 30
-        tally.compare(seed, Program(Random(seed), size).module(), (*LEVELS, *DEPTHS, *LIMITS, *TARGETS))
-    told(tell, tally)
+    tell(RELAY.asked_again(ask, part, 400))
 
 
 # -- where the real pass fails

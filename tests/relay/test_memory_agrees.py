@@ -20,7 +20,7 @@ EXECUTORS = 65536
 "bytes of the executor's own objects"
 LARGER = {"layers": 1, "hidden": 128, "seq": 128, "heads": 2}
 BUILDS = [(name, level) for name in SMALL for level in range(4)]
-SHORT = [("attention", 3), ("branches", 3), ("chain", 0), ("conv_bias_batch_norm", 0), ("mlp", 3), ("parallel_cast", 0)]
+SHORT = [("attention", 3), ("chain", 0), ("conv_bias_batch_norm", 0), ("mlp", 3), ("parallel_cast", 0)]
 
 
 def executors_graph(workload: Workload, plan: MemoryPlan) -> dict:

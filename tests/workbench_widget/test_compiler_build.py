@@ -202,6 +202,7 @@ def test_a_failed_row_has_its_sentence_in_row_headline_and_plots(cast, dialect, 
     bench.close()
 
 
+@pytest.mark.long
 def test_one_pair_has_one_answer_in_measure_and_ablation(bench, page):
     """The newest race of a pair is the one that both tabs speak of."""
     bench.pipeline = MERGE  # the ablation races each pass
