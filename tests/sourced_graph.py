@@ -11,7 +11,7 @@ from pathlib import Path
 
 import workbench as wb
 from workbench.graph.model import Graph
-from workbench.pipeline.sources import sourced
+from workbench.pipeline.lineage import sourced
 
 
 def fused(workload: wb.Workload) -> Graph:

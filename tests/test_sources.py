@@ -13,7 +13,7 @@ from workbench.analysis.units import units
 from workbench.dialects.importers.onnx_model import sources
 from workbench.dialects.registry import dialect as door
 from workbench.graph.model import Graph
-from workbench.pipeline.sources import sourced, sourced_kernels
+from workbench.pipeline.lineage import sourced, sourced_kernels
 
 sys.path.insert(0, str(Path(__file__).parent))
 from compiler_models import MODELS

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench import samples
-from workbench.dialects.base import Workload
-from workbench.dialects.entries import Shapes
+from workbench.dialects.base import Shapes, Workload
 from workbench.dialects.readers import PASTES, TEXTS
 from workbench.dialects.registry import installed
 from workbench.dialects.trust import UNTRUSTED
@@ -23,8 +22,7 @@ from workbench.graph.model import Graph
 from workbench.graph.received import Damaged, literal
 from workbench.pipeline.config import Config
 from workbench.pipeline.load import load, load_all
-from workbench.pipeline.sample_text import PREFIX, is_sample
-from workbench.pipeline.spec import Pipeline
+from workbench.pipeline.spec import SAMPLE, Pipeline, is_sample
 from workbench.pipeline.step import Step
 from workbench.pipeline.trace import Trace
 from workbench.quoting import csv_text, shell_file
@@ -199,7 +197,7 @@ def migrate(options: argparse.Namespace) -> int:
     from workbench.plots.report import Files, Section, page, report_path, rows_of_text
     from workbench.widgets.graph.compilers import CompilerView
 
-    path = report_path(options.output or f"{Path(options.model.removeprefix(PREFIX)).stem}.html")
+    path = report_path(options.output or f"{Path(options.model.removeprefix(SAMPLE)).stem}.html")
     found = compare_compilers(
         options.model,
         _shapes(options.inputs),

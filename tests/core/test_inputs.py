@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.dialects.compiler.inputs import index_limits, random_values
+from workbench.analysis.index_limits import index_limits
+from workbench.dialects.compiler.inputs import random_values
 from workbench.graph.model import GraphBuilder
 
 

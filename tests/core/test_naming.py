@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.dialects.catalog import Preset
-from workbench.pipeline.naming import short_name
-from workbench.pipeline.spec import Pipeline
+from workbench.pipeline.spec import Pipeline, short_name
 
 BUILD = "SimplifyInference,FoldConstant,EliminateCommonSubexpr,FoldConstant,FuseOps"
 PRESETS = (

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from workbench.analysis.patterns import Pattern
     from workbench.analysis.patterns.program import Program as PatternProgram
     from workbench.analysis.patterns.report import PatternReport
-    from workbench.dialects.base import Workload
+    from workbench.dialects.base import Frontend, Workload
     from workbench.dialects.catalog import Passes
     from workbench.dialects.compiler.planned import Fallbacks, Planned, Program
     from workbench.dialects.compiler.run_calls import RanCall
-    from workbench.dialects.edits import Editable
+    from workbench.dialects.editable import Editable
     from workbench.graph.model import Graph
 
 
@@ -65,92 +65,6 @@ class Dialect(Protocol):
 
     def code(self, tuned: bool) -> CodeText:
         """Return the Python of passes and builds, or of builds with a database of schedules. It needs no TVM."""
-        ...
-
-
-class Frontend(Protocol):
-    """Reads, inspects and writes modules."""
-
-    def load(self, source: Any, params: Mapping[str, Any] | None, name: str) -> Workload | None:
-        """Return a Workload of a module or a function; None for anything else. Text and files are read by `read`."""
-        ...
-
-    def read(self, text: str, is_json: bool, name: str) -> Workload:
-        """Return a Workload of printed text, or of JSON that TVM wrote."""
-        ...
-
-    def entries(self, module: Any) -> tuple[str, ...]:
-        """Return the names of the functions that can be built and run, `main` first."""
-        ...
-
-    def with_entry(self, module: Any, entry: str) -> Any:
-        """Return the module with that function as `main`, without the dialect's functions that it does not call."""
-        ...
-
-    def with_sizes(self, module: Any, shapes: Mapping[str, int | Sequence[int]]) -> Any:
-        """Return the module for these sizes: Relax checks them and keeps them symbolic, Relay writes them into the types.
-
-        Raises
-        ------
-        UnknownName
-            `main` does not have a symbolic dimension or an open input of that name.
-        LoadError
-            A size does not fit.
-        """
-        ...
-
-    def check_types(self, module: Any) -> None:
-        """Refuse a module whose types are too large to be printed.
-
-        Raises
-        ------
-        LoadError
-            They have too many fields.
-        """
-        ...
-
-    def text(self, module: Any) -> str:
-        """Return the module as TVM prints it."""
-        ...
-
-    def flaw(self, module: Any) -> str:
-        """Return the reason why TVM's own check finds the module not well-formed; "" if it is well-formed."""
-        ...
-
-    def graph(self, module: Any, name: str) -> Graph:
-        """Return the neutral graph of the module."""
-        ...
-
-    def copy(self, module: Any) -> Any:
-        """Return the same functions in a module of their own, for code that may change its argument."""
-        ...
-
-    def infer_types(self, module: Any) -> Any:
-        """Return the module with its types inferred; raises LoadError where they do not fit."""
-        ...
-
-    def bind(self, module: Any, params: Mapping[str, Any]) -> Any:
-        """Return the module with its parameters as constants, as the compiler makes it before any pass."""
-        ...
-
-    def is_module(self, thing: Any) -> bool:
-        """Return whether an object is an IRModule."""
-        ...
-
-    def same(self, first: Any, second: Any) -> bool:
-        """Return whether two modules are structurally equal."""
-        ...
-
-    def source(self, module: Any) -> tuple[str, dict[str, np.ndarray]]:
-        """Return Python that makes `mod` with TVM alone, and the values of the constants that are parameters of its `main`."""
-        ...
-
-    def dump(self, workload: Workload, folder: Path) -> None:
-        """Write module and parameters into a folder, for another process of the same dialect."""
-        ...
-
-    def restore(self, folder: Path) -> Workload:
-        """Read the workload that `dump` wrote."""
         ...
 
 

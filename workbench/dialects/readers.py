@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.dialects.base import GraphOnly, Workload
-from workbench.dialects.entries import Shapes, choose_entry, of_each_entry, only_entry
+from workbench.dialects.base import GraphOnly, Shapes, Workload, choose_entry, of_each_entry, only_entry
 from workbench.dialects.facets import Converter, Reader, Source
 from workbench.dialects.importers.converting import Inputs
 from workbench.dialects.importers.files import LONGEST, converted

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench.dialects import base
 from workbench.errors import LoadError, UnknownName, WorkbenchError
-from workbench.graph.model import After
 from workbench.graph.nodes import DIALECTS
 from workbench.terminal import Listed
 from workbench.wording import counted
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from workbench.dialects.base import Workload
     from workbench.dialects.catalog import PassInfo
     from workbench.dialects.facets import Dialect
-    from workbench.graph.model import Graph
 
 
 WHERE = {
@@ -34,21 +32,7 @@ _known: dict[str, Dialect] = {}
 def register(*dialects: Dialect) -> None:
     """Register dialects; `workbench.dialects` registers its own when it is imported."""
     _known.update({each.name: each for each in dialects})
-
-
-_runners: list[Callable[[Workload, Graph, str], After]] = []
-
-
-def register_runner(run: Callable[[Workload, Graph, str], After]) -> None:
-    """Register the function that runs passes for `Graph.ask_after`; `workbench.pipeline` registers its own."""
-    _runners[:] = [run]
-
-
-def run_passes(workload: Workload, graph: Graph, passes: str) -> After:
-    """Run passes, given as a Pipeline's text, on the module of a workload, whose graph is given too."""
-    if not _runners:
-        return After(graph, failure="passes are run by workbench.pipeline, which is not imported", tried=False)
-    return _runners[0](workload, graph, passes)
+    base.register_services(frontend=lambda workload: dialect_of(workload).frontend)
 
 
 def known_dialect(name: str) -> Dialect:

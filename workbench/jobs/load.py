@@ -21,8 +21,7 @@ import numpy as np
 
 from workbench import samples
 from workbench.dialects import arrays, programs, readers
-from workbench.dialects.base import GraphOnly, Workload
-from workbench.dialects.entries import choose_entry
+from workbench.dialects.base import GraphOnly, Workload, choose_entry
 from workbench.dialects.importers.files import importer
 from workbench.dialects.importers.names import with_sources
 from workbench.dialects.readers import HERE

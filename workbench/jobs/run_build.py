@@ -12,9 +12,9 @@ import numpy as np
 import tvm
 
 from workbench import samples
+from workbench.analysis.index_limits import indexes
 from workbench.dialects import arrays
 from workbench.dialects.base import Workload
-from workbench.dialects.compiler.inputs import indexes
 from workbench.dialects.facets import KernelTime, Running
 from workbench.dialects.trust import allowed
 from workbench.errors import MeasureError, NotRepeatable

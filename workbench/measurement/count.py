@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.dialects.base import Workload, workload_of
+from workbench.dialects.base import Shapes, Workload, choose_entry, workload_of
 from workbench.dialects.compiler.planned import OK
-from workbench.dialects.entries import Shapes, choose_entry
 from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError
 from workbench.pipeline.config import AS_IS, Config, check_config, context_of, has_pass

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from workbench.dialects.base import Workload, workload_of
-from workbench.dialects.entries import Shapes, choose_entry
+from workbench.dialects.base import Shapes, Workload, choose_entry, workload_of
 from workbench.errors import MeasureError, UnknownName
 from workbench.graph.model import Graph, Group, Node
 from workbench.measurement.row import column

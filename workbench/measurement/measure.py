@@ -7,9 +7,8 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from workbench.dialects.base import Workload, workload_of
+from workbench.dialects.base import Shapes, Workload, choose_entry, workload_of
 from workbench.dialects.compiler.inputs import Inputs, with_inputs
-from workbench.dialects.entries import Shapes, choose_entry
 from workbench.errors import WorkbenchError, WorkerLost
 from workbench.measurement.build_and_time import MeasureOptions, Subject, measured
 from workbench.measurement.count import piped

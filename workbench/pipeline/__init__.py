@@ -10,8 +10,7 @@ file that ends TVM costs milliseconds and not the notebook.
 
 from __future__ import annotations
 
-from workbench.dialects import registry
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, register_services
 from workbench.graph.model import After, Graph
 
 
@@ -21,4 +20,4 @@ def _run_passes(workload: Workload, graph: Graph, passes: str) -> After:
     return run_in_child(workload, graph, passes)
 
 
-registry.register_runner(_run_passes)
+register_services(run_passes=_run_passes)

@@ -11,6 +11,7 @@ from workbench.dialects.compiler.inputs import Inputs, with_inputs
 from workbench.errors import Cancelled, MeasureError, NotRepeatable, WorkbenchError, WorkerLost
 from workbench.graph.model import Graph
 from workbench.pipeline.outputs import OutputDifference, Values, difference, run_once
+from workbench.pipeline.step import State, Step, Steps
 from workbench.terminal import html_table, visible
 from workbench.wording import counted
 from workbench.worker.parent import silent
@@ -18,9 +19,6 @@ from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from workbench.pipeline.step import State, Step
-    from workbench.pipeline.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ class Checks:
 
 
 def check(
-    trace: Trace,
+    trace: Steps,
     steps: int | Iterable[int] | None,
     *,
     inputs: Inputs | None,

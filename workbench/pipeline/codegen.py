@@ -15,13 +15,12 @@ from workbench.dialects.registry import known_dialect
 from workbench.errors import WorkbenchError
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.spec import PassStep, Pipeline
+from workbench.pipeline.step import Step, Steps
 from workbench.quoting import comment
 from workbench.wording import counted
 
 if TYPE_CHECKING:
     from workbench.dialects.facets import CodeText
-    from workbench.pipeline.step import Step
-    from workbench.pipeline.trace import Trace
 
 LEFT_OUT = ("off", "error", "skipped")
 "statuses of the steps that the code leaves out"
@@ -30,13 +29,13 @@ _PASS = re.compile(r"(?:qnn\.)?[A-Z]\w*", re.ASCII)
 _OURS = ("tvm", "relay", "relax", "run", "each", "mod", "params", "passes", "transformed", "bind_params")
 
 
-def code(trace: Trace) -> str:
+def code(trace: Steps) -> str:
     """Return the text of a Python module; see `Trace.code`."""
     words = known_dialect(trace.dialect).code(False)
     return build_text(trace, words) if trace.build else _pipeline(trace, words)
 
 
-def build_text(trace: Trace, words: CodeText) -> str:
+def build_text(trace: Steps, words: CodeText) -> str:
     """Return the code of a build, in the syntax of its dialect."""
     return _joined(
         f'"""{_subject(trace)} as TVM builds it.\n\nIts passes run inside of the compiler, which takes no list of them: to '
@@ -61,7 +60,7 @@ def compiler_code(made: Mapping[str, Any], words: CodeText) -> tuple[str, str, s
     )
 
 
-def _pipeline(trace: Trace, words: CodeText) -> str:
+def _pipeline(trace: Steps, words: CodeText) -> str:
     sources: dict[str, str] = {}
     given: dict[str, None] = {}
     lines = [_line(step, words, sources, given) for step in trace.steps]
@@ -91,7 +90,7 @@ def _pipeline(trace: Trace, words: CodeText) -> str:
     )
 
 
-def _imports(trace: Trace, words: CodeText, functions: bool) -> str:
+def _imports(trace: Steps, words: CodeText, functions: bool) -> str:
     named = [step for step in trace.steps if step.status not in LEFT_OUT and not step.name.startswith("<")]
     ours = sorted({_pass_of(step).name for step in named}.intersection(words.ours))
     text = words.imports
@@ -180,7 +179,7 @@ def _names(compiled: CodeType) -> set[str]:
     return {*compiled.co_names, *(name for part in inner for name in _names(part))}
 
 
-def _subject(trace: Trace) -> str:
+def _subject(trace: Steps) -> str:
     """Return the name of the program, with the function that was chosen as `main`, if any."""
     entry = "" if trace.workload is None else trace.workload.entry
     chosen = "" if entry in ("", "main") else f" (the module with its function {entry} as main)"

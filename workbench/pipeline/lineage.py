@@ -1,28 +1,22 @@
-"""`t.lineage`: the origin of a node, the nodes that it became, and the kernel that it ended in.
+"""`t.lineage`: the origin of a node, the nodes that it became, and the kernel that it ended in; and the imported model's nodes.
 
-A trace goes through distinct states; the diff of two neighbours pairs their nodes. A node without a partner in the diff is
-paired by its source span, and without a span with the node in its place: the argument of the nodes that used it. Each link
-has one of these kinds.
+A trace goes through distinct states; the diff of two neighbours pairs their nodes (`step.Images`). Importers leave their sources, the
+nodes of the imported model, on the first graph. A later state keeps those that a pass kept as names or spans. The passes drop most of
+them, Relay's almost all, so a node without has the sources of the nodes that it came from. A node that a pass made for itself, such as a
+change of layout, has none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from workbench.errors import WorkbenchError
-from workbench.graph.changes import GraphDiff
-from workbench.graph.model import Graph
+from workbench.graph.diff import diff
+from workbench.graph.model import Graph, Node
+from workbench.pipeline.step import EXACT, STRUCTURAL, SURE, Images, State, Steps
 from workbench.terminal import visible
-
-if TYPE_CHECKING:
-    from workbench.pipeline.step import State, Step
-    from workbench.pipeline.trace import Trace
-
-EXACT, STRUCTURAL, SPAN, PLACE = SURE = ("exact", "structural", "span", "place")
-"certainty of a link, the surest first"
 
 
 @dataclass(frozen=True)
@@ -30,7 +24,7 @@ class Link:
     """A pair of nodes before and after a step that are the same, or of which one came from the other."""
 
     transition: int
-    "place in `transitions(trace)`"
+    "place in `trace.transitions`"
     before: int
     after: int
     sure: str
@@ -39,55 +33,10 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Transition:
-    """Two neighbouring states of a trace."""
-
-    step: int
-    "place in `trace.steps` of the innermost step that made the second from the first"
-    before: State
-    after: State
-
-    @property
-    def diff(self) -> GraphDiff:
-        """The changes."""
-        return self.before.diff(self.after)
-
-    @cached_property
-    def forward(self) -> Images:
-        return Images(self.before.graph, self.after.graph, self.diff)
-
-    @cached_property
-    def backward(self) -> Images:
-        return Images(self.after.graph, self.before.graph, self.diff.inverse())
-
-
-def transitions(trace: Trace) -> tuple[Transition, ...]:
-    """Return the transitions between the distinct states of a trace in order, including those of nested passes."""
-    found: list[Transition] = []
-    state = trace.start
-    for place in _as_they_ended(trace.steps):
-        step = trace.steps[place]
-        if step.state_after is not state:
-            found.append(Transition(place, state, step.state_after))
-            state = step.state_after
-    return tuple(found)
-
-
-def _as_they_ended(steps: Sequence[Step]) -> Iterable[int]:
-    """Return the places of the steps in the order in which they ended: a pass ends after the passes that it runs."""
-    open: list[int] = []
-    for place, step in enumerate(steps):
-        while open and steps[open[-1]].depth >= step.depth:
-            yield open.pop()
-        open.append(place)
-    yield from reversed(open)
-
-
-@dataclass(frozen=True)
 class Lineage:
     """One node, followed through a whole trace."""
 
-    trace: Trace
+    trace: Steps
     here: int
     "the requested state: 0 is the trace's start, n the state after transition n - 1"
     places: tuple[tuple[int, ...], ...]
@@ -107,7 +56,7 @@ class Lineage:
     @property
     def states(self) -> tuple[State, ...]:
         """The states of `places`."""
-        return (self.trace.start, *(transition.after for transition in self.trace.transitions))
+        return self.trace.states
 
     @cached_property
     def kernels(self) -> tuple[str, ...]:
@@ -151,7 +100,7 @@ def _node_name(graph: Graph, id: int) -> str:
     return f"{node.op} ({node.name})" if node.name and node.name != node.op else node.op
 
 
-def lineage(trace: Trace, state: State, node: int) -> Lineage:
+def lineage(trace: Steps, state: State, node: int) -> Lineage:
     """Follow a node of one of the trace's states backward and forward.
 
     Raises
@@ -160,7 +109,7 @@ def lineage(trace: Trace, state: State, node: int) -> Lineage:
         The state is not of this trace, or has no such node.
     """
     steps = trace.transitions
-    states = (trace.start, *(step.after for step in steps))
+    states = trace.states
     if state not in states:
         raise WorkbenchError("this graph is not a state of the trace; name a step of it")
     here = states.index(state)
@@ -180,75 +129,90 @@ def lineage(trace: Trace, state: State, node: int) -> Lineage:
     return Lineage(trace, here, tuple(places), tuple(sorted(links, key=lambda link: (link.transition, link.before))))
 
 
-class Images:
-    """A map from the nodes of one graph to the nodes of the other that are the same or replace them."""
+Sources = Sequence[tuple[str, ...]]
+"for each node of a graph"
+_VALUES = ("param", "constant")
+"kinds of nodes that compute nothing"
 
-    def __init__(self, ours: Graph, theirs: Graph, between: GraphDiff) -> None:
-        self.ours = ours
-        self.theirs = theirs
-        self.mapping = between.mapping
-        self.kept = {before for before, _ in between.kept}
-        self.new = frozenset(between.added)
-        self.memory: dict[int, tuple[tuple[int, str], ...]] = {}
-        self.by_span: dict[str, list[int]] = {}
-        for id in between.added:
-            if theirs.nodes[id].span:
-                self.by_span.setdefault(theirs.nodes[id].span, []).append(id)
 
-    def of(self, id: int) -> tuple[tuple[int, str], ...]:
-        """Return the nodes on the other side, each with its certainty."""
-        if id not in self.memory:
-            self.memory[id] = tuple(self._candidates(id))
-        return self.memory[id]
+def sourced(trace: Steps, state: State | None = None) -> Graph:
+    """Return the graph of a state, by default the last one, with the sources of its nodes.
 
-    def _candidates(self, id: int) -> Iterable[tuple[int, str]]:
-        if id in self.mapping:
-            return ((other, EXACT if id in self.kept else STRUCTURAL) for other in self.mapping[id])
-        same_source = self.by_span.get(self.ours.nodes[id].span, [])
-        if same_source:
-            return ((other, SPAN) for other in same_source)
-        return ((other, PLACE) for other in sorted(self._region(id)))
+    Raises
+    ------
+    ValueError
+        The trace has no such state.
+    """
+    place = trace.states.index(trace.end if state is None else state)
+    return _with_sources(trace.states[place].graph, _followed(trace, place))
 
-    @cached_property
-    def _heads(self) -> dict[int, frozenset[int]]:
-        """For each node without a partner, the nodes that its users read instead. Users come later, so they are done first."""
-        found: dict[int, frozenset[int]] = {}
-        for id in reversed(range(len(self.ours.nodes))):
-            if id in self.mapping:
-                continue
-            heads: set[int] = set()
-            for user, position in self.ours.consumers[id]:
-                if user in self.mapping:
-                    heads.update(self._arguments(self.mapping[user], position))
-                # skip a user that was removed too, within one kernel: beyond it, any node could be downstream
-                elif self.ours.kernel_of(user) == self.ours.kernel_of(id):
-                    heads.update(self._within(head, user, position) for head in found[user])
-            if id in self.ours.outputs and len(self.ours.outputs) == len(self.theirs.outputs):
-                heads.add(self.theirs.outputs[self.ours.outputs.index(id)])
-            found[id] = frozenset(heads)
-        return found
 
-    def _arguments(self, users: Iterable[int], position: int) -> Iterable[int]:
-        return (self.theirs.inputs[user][position] for user in users if position < len(self.theirs.inputs[user]))
+def sourced_kernels(trace: Steps, kernels: Graph) -> Graph:
+    """Return the graph of `wb.kernels` with the sources of its nodes, given `wb.trace_build` of the same build.
 
-    def _within(self, head: int, user: int, position: int) -> int:
-        """Return the node in the user's place, or, if it is an operator of the user's form, its argument at that position."""
-        inputs = self.theirs.inputs[head]
-        if len(inputs) == len(self.ours.inputs[user]) and inputs[position] in self.new:
-            return inputs[position]
-        return head
+    The graph is followed from the state of the trace that is nearest to it, which mostly is the same program.
+    """
+    states = trace.states
+    nearest, fewest = 0, None
+    for place, state in reversed([*enumerate(states)]):
+        edits = diff(state.graph, kernels).edits
+        if fewest is None or edits < fewest:
+            nearest, fewest = place, edits
+        if not fewest:
+            break
+    before = states[nearest].graph
+    changes = diff(before, kernels)
+    backward, forward = Images(kernels, before, changes.inverse()), Images(before, kernels, changes)
+    return _with_sources(kernels, _next(kernels, backward, forward, _followed(trace, nearest)))
 
-    def _region(self, id: int) -> set[int]:
-        """Return the heads and the new nodes upstream of them, up to the images of the node's own inputs."""
-        mapped = {other for source in self.ours.inputs[id] for other in self.mapping.get(source, ())}
-        looked_past = {other for source in self.ours.inputs[id] for other in self._heads.get(source, ())}
-        found, waiting = set(self._heads[id]), [*self._heads[id] & self.new]
-        while waiting:
-            for source in self.theirs.inputs[waiting.pop()]:
-                fresh = source in self.new and source not in found and source not in looked_past
-                if fresh and self.theirs.nodes[source].kind not in ("param", "constant"):
-                    found.add(source)
-                    waiting.append(source)
-        # a removed node is not the value that it read, though its users now read that value
-        found -= mapped
-        return found - looked_past or found
+
+def _with_sources(graph: Graph, sources: Sources) -> Graph:
+    nodes = (replace(node, source=source) for node, source in zip(graph.nodes, sources, strict=True))
+    return replace(graph, nodes=tuple(nodes))
+
+
+def _followed(trace: Steps, place: int) -> Sources:
+    """Return the sources of the state in this place."""
+    found: Sources = [node.source for node in trace.start.graph.nodes]
+    for transition in trace.transitions[:place]:
+        found = _next(transition.after.graph, transition.backward, transition.forward, found)
+    return found
+
+
+def _next(graph: Graph, backward: Images, forward: Images, before: Sources) -> Sources:
+    """Return the sources of the nodes of a graph, given those of the graph before it."""
+    found = [_source(node, backward, before) for node in graph.nodes]
+    left = {name for names in found for name in names}
+    replaced: dict[int, list[str]] = {}
+    for id, names in enumerate(before):
+        if lost := [name for name in names if name not in left]:
+            for image in _replacements(id, forward):
+                if not found[image] and graph.nodes[image].kind not in _VALUES:
+                    replaced.setdefault(image, []).extend(lost)
+    return [tuple(dict.fromkeys(replaced.get(id, names))) for id, names in enumerate(found)]
+
+
+def _replacements(id: int, forward: Images) -> set[int]:
+    """Return the nodes in the place of a removed one, or new ones that its users read, through any of their arguments.
+
+    ForwardFoldScaleAxis moves a factor from a product's data to its weights.
+    """
+    images = {image for image, _ in forward.of(id)}
+    if images:
+        return images
+    waiting = [image for user, _ in forward.ours.consumers[id] for image in forward.mapping.get(user, ())]
+    while waiting:
+        read = {source for source in forward.theirs.inputs[waiting.pop()] if source in forward.new} - images
+        images |= read
+        waiting.extend(read)
+    return images
+
+
+def _source(node: Node, backward: Images, before: Sources) -> tuple[str, ...]:
+    if node.kind in _VALUES:
+        return ()
+    came_from = backward.of(node.id)
+    merged = len(came_from) > 1 and all(sure in (EXACT, STRUCTURAL) for _, sure in came_from)
+    if node.source and not merged:
+        return node.source
+    return tuple(dict.fromkeys((*node.source, *(name for id, _ in came_from for name in before[id]))))

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects import readers
-from workbench.dialects.base import Workload, runnable
-from workbench.dialects.entries import Shapes
+from workbench.dialects.base import Shapes, Workload, runnable
 from workbench.dialects.importers.converting import Inputs
 from workbench.dialects.readers import HERE, Params
 from workbench.dialects.registry import dialect_here

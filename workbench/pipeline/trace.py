@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from workbench.errors import UnknownName, WorkbenchError
+from workbench.errors import WorkbenchError
 from workbench.graph.changes import GraphDiff
 from workbench.graph.diff import diff
-from workbench.pipeline.step import State, Step
+from workbench.pipeline.step import Step, Steps
 from workbench.terminal import html_table
 from workbench.wording import counted
 from workbench.worker.limits import TIMEOUT
@@ -19,14 +19,13 @@ from workbench.worker.limits import TIMEOUT
 if TYPE_CHECKING:
     from tvm.ir import IRModule
 
-    from workbench.dialects.base import Workload
     from workbench.dialects.compiler.inputs import Inputs
     from workbench.pipeline.checks import Checks, StepCheck
-    from workbench.pipeline.lineage import Lineage, Transition
+    from workbench.pipeline.lineage import Lineage
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class Trace(Steps):
     """The steps of a pipeline on a workload.
 
     Examples
@@ -38,30 +37,6 @@ class Trace:
     >>> t.steps[0].name, t.steps[0].status
     ('EliminateCommonSubexpr', 'changed')
     """
-
-    name: str
-    dialect: str
-    steps: tuple[Step, ...]
-    start: State
-    opt_level: int
-    build: Mapping[str, Any] = field(default_factory=dict)
-    "target and Config fields of the compiler's call, if the steps are its own; empty for a pipeline's steps"
-    workload: Workload | None = None
-    "the trace's start; None in a trace that was opened from a file"
-
-    def __post_init__(self) -> None:
-        known = {self.start}
-        for transition in self.transitions:
-            # a state that comes again was made the first time; one of another trace was made there
-            if transition.after not in known and transition.after.made_from is None:
-                transition.after.made_from = transition.before
-            known.add(transition.after)
-
-    @property
-    def end(self) -> State:
-        # a pass ends after the passes that it runs
-        last = min(reversed(self.steps), key=lambda step: step.depth, default=None)
-        return self.start if last is None else last.state_after
 
     @property
     def result(self) -> IRModule:
@@ -76,22 +51,10 @@ class Trace:
             raise WorkbenchError("this trace holds graphs and text, no modules; run wb.trace to get a module")
         return self.end.module
 
-    @property
-    def failed(self) -> Step | None:
-        """The first step that failed, if one did."""
-        return next((step for step in self.steps if step.error), None)
-
     @cached_property
     def diff(self) -> GraphDiff:
         """The changes of the whole pipeline to the graph: each node is followed from step to step."""
         return diff(self.start.graph, self.end.graph)
-
-    @cached_property
-    def transitions(self) -> tuple[Transition, ...]:
-        """The distinct states of the trace, from each to the next, with the step that made it."""
-        from workbench.pipeline.lineage import transitions
-
-        return transitions(self)
 
     def lineage(self, step: int | Step, node: int, side: str = "after") -> Lineage:
         """Follow one node through the trace: its origin, the nodes that it became, and the kernel that it ended in.
@@ -113,25 +76,6 @@ class Trace:
         from workbench.pipeline.lineage import lineage
 
         return lineage(self, self.step(step).state_before if side == "before" else self.step(step).state_after, node)
-
-    def step(self, step: int | str | Step) -> Step:
-        """Return a step by its place, a negative one from the end, or the first one of a pass by its name.
-
-        Raises
-        ------
-        WorkbenchError
-            There is no such step.
-        """
-        if isinstance(step, Step):
-            return step
-        if isinstance(step, str):
-            found = next((each for each in self.steps if each.name == step), None)
-            if found is None:
-                raise UnknownName("pass in this trace", step, dict.fromkeys(each.name for each in self.steps))
-            return found
-        if not -len(self.steps) <= step < len(self.steps):
-            raise WorkbenchError(f"there is no step {step}; this trace has {len(self.steps)}")
-        return self.steps[step]
 
     def check(
         self,

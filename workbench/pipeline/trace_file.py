@@ -10,18 +10,16 @@ import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from workbench.errors import LoadError, MeasureError, reason, writing
 from workbench.graph.model import Graph
 from workbench.graph.nodes import DIALECTS
 from workbench.graph.received import Damaged, contents, fields, parse, place
 from workbench.pipeline.config import Config
-from workbench.pipeline.step import State, Step
+from workbench.pipeline.step import State, Step, Steps
 
-if TYPE_CHECKING:
-    from workbench.pipeline.trace import Trace
-
+AnyTrace = TypeVar("AnyTrace", bound=Steps)
 FORMAT = "tvm-workbench trace"
 VERSION = 1
 _STATUSES = ("changed", "same", "error", "skipped", "off")
@@ -46,7 +44,7 @@ _STATE = {"graph": dict, "text": str}
 _BUILD = {"target": str, "whole": bool}
 
 
-def save(trace: Trace, path: str | Path) -> Path:
+def save(trace: Steps, path: str | Path) -> Path:
     """Write a trace.
 
     The file is written under another name and renamed when it is complete, so that an older trace is never partly
@@ -80,8 +78,8 @@ def _umask() -> int:
     return mask
 
 
-def load(path: str | Path, make: type[Trace]) -> Trace:
-    """Read a file that `save` wrote; `make` is Trace.
+def load(path: str | Path, make: type[AnyTrace]) -> AnyTrace:
+    """Read a file that `save` wrote; `make` is the class of the trace.
 
     Raises
     ------
@@ -118,7 +116,7 @@ def _unpacked(packed: bytes) -> bytes:
     return data
 
 
-def _to_data(trace: Trace) -> dict[str, object]:
+def _to_data(trace: Steps) -> dict[str, object]:
     places: dict[int, int] = {}
     states: list[dict[str, object]] = []
 
@@ -155,7 +153,7 @@ def _to_data(trace: Trace) -> dict[str, object]:
     }
 
 
-def _from_data(data: object, make: type[Trace]) -> Trace:
+def _from_data(data: object, make: type[AnyTrace]) -> AnyTrace:
     row = fields(data, _TRACE)
     build = fields(data, {"build": dict}, optional=True).get("build", {})
     if row["dialect"] not in DIALECTS:

@@ -19,7 +19,7 @@ from workbench.dialects.registry import dialect as dialect_named
 from workbench.dialects.registry import installed
 from workbench.errors import LoadError, UnknownName
 from workbench.graph.nodes import DIALECTS
-from workbench.pipeline.sample_text import parsed, text_of
+from workbench.pipeline.spec import parse_sample, sample_text
 from workbench.samples._builder import Builder
 from workbench.samples.models import SAMPLES
 
@@ -55,13 +55,13 @@ def load(name: str, *, dialect: str | None = None, **options: Any) -> Workload:
         raise LoadError(f"the sample {name} cannot be built so: {error}") from None
     workload = dialect_named(where).frontend.load(module, params, name)
     assert workload is not None, "a sample builds an IRModule"
-    workload.sample = text_of(name, options)
+    workload.sample = sample_text(name, options)
     return workload
 
 
 def load_text(text: str) -> Workload:
     """Build the sample of a text, `sample:bert{layers=2}`; raises what `load` and `parsed` raise."""
-    name, options = parsed(text)
+    name, options = parse_sample(text)
     return load(name, **options)
 
 

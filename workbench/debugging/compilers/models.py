@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects import arrays, readers
-from workbench.dialects.base import GraphOnly, Workload
-from workbench.dialects.entries import Shapes, choose_entry
+from workbench.dialects.base import GraphOnly, Shapes, Workload, choose_entry
 from workbench.dialects.importers import torch_model
 from workbench.dialects.importers.params import read_params
 from workbench.dialects.programs import add_sources
@@ -23,7 +22,7 @@ from workbench.dialects.registry import dialect_of
 from workbench.errors import LoadError
 from workbench.pipeline.elsewhere import Environment, Recipe
 from workbench.pipeline.load import MODEL, TEXT, size_of
-from workbench.pipeline.sample_text import is_sample, parsed
+from workbench.pipeline.spec import is_sample, parse_sample
 from workbench.worker.parent import Progress
 
 ACCEPTED = (
@@ -192,7 +191,7 @@ def _live(model: Any, params: Params | None, shapes: Shapes, folder: Path) -> Mo
 def _sample(text: str, params: Params | None, shapes: Shapes) -> Model:
     if params or shapes:
         raise LoadError(f"{text:.80} has its shapes and parameters; leave params and shapes out")
-    return Model(parsed(text)[0], Recipe("sample", {"text": text}, 0, MODEL))
+    return Model(parse_sample(text)[0], Recipe("sample", {"text": text}, 0, MODEL))
 
 
 def _size(folder: Path) -> int:

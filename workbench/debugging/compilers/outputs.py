@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from workbench.debugging.compilers.turns import Runner
 from workbench.dialects import arrays
+from workbench.dialects.base import Shapes
 from workbench.dialects.compiler.inputs import plain_name
-from workbench.dialects.entries import Shapes
 from workbench.errors import MeasureError, WorkbenchError
 from workbench.pipeline.outputs import AS_IT_STANDS, OutputDifference, Wanted, difference
 from workbench.wording import counted

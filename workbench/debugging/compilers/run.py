@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from workbench.analysis.index_limits import index_limits
 from workbench.debugging.compilers.compiler import Compiler, checked, titles
 from workbench.debugging.compilers.differences import differences
 from workbench.debugging.compilers.models import Model, model_of
@@ -24,9 +25,8 @@ from workbench.debugging.compilers.result import CompilerComparison, CompilerPai
 from workbench.debugging.compilers.side import CompilerSide, build_side
 from workbench.debugging.compilers.suggestions import tried
 from workbench.debugging.compilers.turns import Runner, race_in_turn
-from workbench.dialects.base import Workload
-from workbench.dialects.compiler.inputs import Inputs, index_limits, plain_name, with_inputs
-from workbench.dialects.entries import Shapes
+from workbench.dialects.base import Shapes, Workload
+from workbench.dialects.compiler.inputs import Inputs, plain_name, with_inputs
 from workbench.errors import LoadError, MeasureError, WorkbenchError, check_seconds
 from workbench.measurement.race import Race
 from workbench.measurement.row import OK

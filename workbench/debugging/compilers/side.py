@@ -21,7 +21,7 @@ from workbench.measurement.row import NOT_MEASURED, OK, device_of, failure, stat
 from workbench.pipeline.build import traced
 from workbench.pipeline.config import Config
 from workbench.pipeline.elsewhere import Environment
-from workbench.pipeline.sources import sourced, sourced_kernels
+from workbench.pipeline.lineage import sourced, sourced_kernels
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import Trace
 from workbench.wording import counted

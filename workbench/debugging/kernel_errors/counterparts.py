@@ -11,7 +11,7 @@ from workbench.debugging.kernel_errors.build_values import Field, Tensors
 from workbench.graph.changes import GraphDiff
 from workbench.graph.diff import diff
 from workbench.graph.model import Graph
-from workbench.pipeline.lineage import Images
+from workbench.pipeline.step import Images
 
 MOST = 8
 "candidates for one tensor"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench.dialects.catalog import Passes
-    from workbench.dialects.edits import Editable
+    from workbench.dialects.editable import Editable
     from workbench.dialects.facets import CodeText, Compiler, Dialect, Frontend, Importer, Patterns, Tuning
 
 

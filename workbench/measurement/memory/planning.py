@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.dialects.base import Workload, workload_of
-from workbench.dialects.entries import Shapes, choose_entry
+from workbench.dialects.base import Shapes, Workload, choose_entry, workload_of
 from workbench.measurement.memory.plan import MemoryPlan
 from workbench.pipeline.config import Config, check_config
 from workbench.pipeline.spec import Pipeline

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise, permutations
 
 from workbench.errors import WorkbenchError
-from workbench.pipeline.lineage import Transition
+from workbench.pipeline.step import Transition
 from workbench.widgets.page_types import LostMessage, Place, SavedTrace
 from workbench.widgets.saved_page import to_json
 from workbench.widgets.stepper.trace_states import WHOLE, States, Wish

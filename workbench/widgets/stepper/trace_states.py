@@ -12,8 +12,8 @@ from workbench.graph.diff import diff
 from workbench.graph.layers import layered
 from workbench.graph.model import Graph
 from workbench.pipeline.checks import StepCheck
-from workbench.pipeline.lineage import SURE, lineage
-from workbench.pipeline.step import State
+from workbench.pipeline.lineage import lineage
+from workbench.pipeline.step import SURE, State
 from workbench.pipeline.trace import Trace
 from workbench.quoting import comment
 from workbench.widgets.background import Task

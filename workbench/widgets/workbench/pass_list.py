@@ -14,8 +14,7 @@ from workbench.errors import UnknownName, WorkbenchError
 from workbench.graph.received import Damaged, literal
 from workbench.pipeline.apply import BIND
 from workbench.pipeline.config import Config
-from workbench.pipeline.naming import short_name
-from workbench.pipeline.spec import PassStep, Pipeline
+from workbench.pipeline.spec import PassStep, Pipeline, short_name
 
 Mode = Literal["pipeline", "context"]
 MODES: tuple[Mode, ...] = get_args(Mode)

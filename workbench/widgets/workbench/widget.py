@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import traitlets
 
-from workbench.dialects.base import Workload
-from workbench.dialects.entries import choose_entry
+from workbench.dialects.base import Workload, choose_entry
 from workbench.errors import UnknownName
 from workbench.measurement.overlay import Overlay
 from workbench.measurement.row import UNDER_WAY
 from workbench.pipeline.apply import default_pipeline
 from workbench.pipeline.config import Config
 from workbench.pipeline.load import load
-from workbench.pipeline.sample_text import parsed
-from workbench.pipeline.spec import PassStep, Pipeline
+from workbench.pipeline.spec import PassStep, Pipeline, parse_sample
 from workbench.pipeline.trace import Trace
 from workbench.target_text import TargetLike, target_text
 from workbench.widgets.background import Task
@@ -412,7 +410,7 @@ def _source(given: object, program: Workload) -> str:
     if name:
         return name if isinstance(given, Workload) else f"wb.load({name})"
     if program.sample:
-        sample, options = parsed(program.sample)
+        sample, options = parse_sample(program.sample)
         return f"wb.samples.load({', '.join([repr(sample), *(f'{key}={value!r}' for key, value in options.items())])})"
     return f"wb.load({given!r})" if isinstance(given, (str, Path)) and len(str(given)) <= SHORT else "w"
 

@@ -8,7 +8,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, refuse_without_main
 from workbench.dialects.compiler.built import SOURCES, Compiled, tir_text
 from workbench.dialects.compiler.built import cuda_compute as cuda_compute
 from workbench.dialects.compiler.built import device_of as device_of
@@ -17,7 +17,6 @@ from workbench.dialects.compiler.capture import pass_context
 from workbench.dialects.compiler.cuda_code import compiled_where_it_runs
 from workbench.dialects.compiler.planned import Program
 from workbench.dialects.compiler.tvm_target import make_target
-from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.facets import Built
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.compiler.fallbacks import fallbacks as fallbacks

@@ -11,11 +11,10 @@ from typing import Any
 import tvm
 
 from workbench.analysis.units import linked
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, refuse_without_main
 from workbench.dialects.compiler.capture import pass_context
 from workbench.dialects.compiler.planned import Cause, FallbackKernel, Fallbacks
 from workbench.dialects.compiler.tvm_target import make_target
-from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.relax.compiler.kernels import CALLS, FUSED, SCHEDULED, Watch, pipeline, program_of_module
 from workbench.dialects.relax.entries import run_alone
 from workbench.dialects.relax.graph import build_graph

@@ -11,11 +11,10 @@ import tvm
 from tvm import relax
 
 from workbench.analysis.tensors import Tensor
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, refuse_without_main
 from workbench.dialects.compiler.capture import pass_context
 from workbench.dialects.compiler.planned import GIVE_SIZES, Block, Planned, Value
 from workbench.dialects.compiler.tvm_target import make_target
-from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.compat import identity
 from workbench.dialects.relax.compiler.kernels import CALLS, FUSED, KINDS, PLANNED, Watch, program_of_module
@@ -252,7 +251,7 @@ class Sizes:
         bounds = (function.attrs or {}).get(_BOUNDS) or {}
         limits = {str(name): int(bound) for name, bound in bounds.items()}
         for variable in compat.variables_of(compat.type_of(function)):
-            name = compat.symbol_name(variable)
+            name = compat.name_of(variable)
             if name in limits:
                 self.analyzer.bind(variable, tvm.ir.Range(0, limits[name] + 1))
 

@@ -12,13 +12,11 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, refuse_without_main
 from workbench.dialects.compiler.inputs import values_of
 from workbench.dialects.compiler.run_calls import Made, RanCall, evaluated
-from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.facets import KernelTime
 from workbench.dialects.relax import compat
-from workbench.dialects.relax.compat import address_of
 from workbench.dialects.relax.entries import with_values
 from workbench.dialects.trust import ask
 from workbench.errors import MeasureError
@@ -176,15 +174,15 @@ class Following:
 
     def __call__(self, _function: Any, name: str, before: bool, result: Any, *arguments: Any) -> int:
         if not before and name == _ALLOCATES:
-            self.fresh.add(address_of(result))
-            self.made.pop(address_of(result), None)
+            self.fresh.add(result.data_ptr())
+            self.made.pop(result.data_ptr(), None)
         elif not before and not name.startswith(_MACHINE):
             self._ran(name, arguments)
         return relax.VMInstrumentReturnKind.NO_OP
 
     def _ran(self, name: str, arguments: tuple[Any, ...]) -> None:
         tensors = {place: each for place, each in enumerate(arguments) if isinstance(each, tvm.runtime.Tensor)}
-        addresses = {place: address_of(each) for place, each in tensors.items()}
+        addresses = {place: each.data_ptr() for place, each in tensors.items()}
         written = tuple(place for place, address in addresses.items() if address in self.fresh)
         self.fresh.difference_update(addresses.values())
         home = self.home(name)

@@ -13,7 +13,7 @@ from tvm import relax
 
 from workbench.analysis.legality import IllegalEdit, Selection, describe
 from workbench.analysis.subprograms import Subprogram
-from workbench.dialects.edits import Change, Editable
+from workbench.dialects.editable import Change, Editable
 from workbench.dialects.entries import functions_reached
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.compat import identity, type_of

@@ -17,11 +17,10 @@ from tvm import autotvm, relay, te  # pyright: ignore[reportAttributeAccessIssue
 from tvm.relay.backend import te_compiler  # pyright: ignore[reportAttributeAccessIssue]  the same
 
 from workbench.analysis.fusion.forward import OUT_ELEMWISE
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, refuse_without_main
 from workbench.dialects.compiler.capture import pass_context
 from workbench.dialects.compiler.planned import Cause, FallbackKernel, Fallbacks, Mismatch, UnusedRecords
 from workbench.dialects.compiler.tvm_target import make_target
-from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.relay.compiler.optimization import quickly_optimized
 from workbench.dialects.relay.passes.editing import located
 from workbench.errors import MeasureError, reason_of

@@ -11,12 +11,11 @@ import tvm
 from tvm import relay
 from tvm.relay.backend import te_compiler  # pyright: ignore[reportAttributeAccessIssue]  this is Relay's TVM
 
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, refuse_without_main
 from workbench.dialects.compiler.capture import pass_context
 from workbench.dialects.compiler.cuda_code import compiled_where_it_runs
 from workbench.dialects.compiler.planned import Block, Call, Planned, Value
 from workbench.dialects.compiler.tvm_target import make_target
-from workbench.dialects.entries import refuse_without_main
 from workbench.dialects.relay.compiler.fallbacks import silent_autotvm
 from workbench.dialects.relay.compiler.folding import at
 from workbench.dialects.relay.compiler.kernels import Values, Walk, only_reshapes, tensors, typed

@@ -17,7 +17,7 @@ from tvm import relay
 
 from workbench.analysis.legality import IllegalEdit, Selection, describe
 from workbench.analysis.subprograms import Subprogram
-from workbench.dialects.edits import Change, Editable
+from workbench.dialects.editable import Change, Editable
 from workbench.dialects.entries import functions_reached
 from workbench.dialects.relay.compiler.kernels import foreign
 from workbench.dialects.relay.entries import with_entry
