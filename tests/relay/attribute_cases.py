@@ -13,7 +13,7 @@ from typing import Any
 import tvm
 from tvm import relay
 
-from workbench.dialects.relay.object_types import attribute_type
+from workbench.dialects.relay.objects import attribute_type
 
 _REQUIRED = re.compile(r"Cannot find required field '(\w+)'")
 VALUES: tuple[Any, ...] = (

@@ -14,7 +14,7 @@ from tvm import relay
 
 import workbench as wb
 from workbench.dialects.relay import frontend
-from workbench.dialects.relay.object_types import UNREGISTERED, attribute_type
+from workbench.dialects.relay.objects import UNREGISTERED, attribute_type
 from workbench.dialects.relay.paste.reading import read_all
 from workbench.errors import LoadError
 

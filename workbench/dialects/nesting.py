@@ -6,7 +6,7 @@ twice make 2^24 bodies where each body is drawn at its call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from workbench.errors import LoadError
@@ -88,6 +88,40 @@ class Copies:
         self.left -= around
         if self.left < 0:
             raise TooManyCopies
+
+
+class Env:
+    """The nodes of expressions, inside one instance of a function body."""
+
+    __slots__ = ("group", "outer", "repeated", "values")
+
+    def __init__(self, group: int | None, outer: Env | None = None, repeated: bool = False) -> None:
+        self.group = group
+        self.outer: Any = outer
+        above = 0 if outer is None else outer.repeated
+        self.repeated = above + (repeated or above > 0)
+        "bodies around it that were drawn at another call"
+        self.values: dict[Any, int] = {}
+
+    def find(self, key: Any) -> int | None:
+        """Return the node of an expression, here or in a body around."""
+        env: Env | None = self
+        while env is not None:
+            found = env.values.get(key)
+            if found is not None:
+                return found
+            env = env.outer
+        return None
+
+
+def group_kind(attrs: Mapping[str, Any], offloaded: str) -> str:
+    """Return the kind of box for a function with these attributes; `offloaded` is the one that names another compiler."""
+    # TVM takes a null attribute for one that is not there
+    if attrs.get(offloaded) is not None:
+        return "external"
+    if attrs.get("Primitive"):
+        return "primitive"
+    return "function" if attrs.get("Composite") is None else "composite"
 
 
 def drawn_once(graph: Graph) -> list[str]:

@@ -1,4 +1,4 @@
-"""Relax (apache-tvm 0.25 and later).
+"""Relax (apache-tvm 0.26 and later).
 
 `frontend.py`, `passes/catalog.py`, `compiler/build.py`, `patterns/match.py` and `tuning.py` are the facets of the
 dialect (`dialects/facets.py`). `parser/` checks text before TVM's parser sees it; `from_relay/` implements `wb.to_relax`.

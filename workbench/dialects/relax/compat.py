@@ -1,8 +1,6 @@
-"""Every difference between the TVM versions that a dialect handles (apache-tvm 0.25, 0.26, 0.27), and nothing else.
+"""Every difference between the TVM versions that a dialect handles (apache-tvm 0.26 and 0.27), and nothing else.
 
-Changes: types moved from `struct_info` to `ty` (0.26), variables from `name_hint` to `name` (0.26), constants from
-`relax.Constant.data` to `ir.GenericConst.value` (0.27), `TensorStructInfo` became `TensorType` (0.26), `arith` became
-`sym` (0.27).
+Constants moved from `relax.Constant.data` to `ir.GenericConst.value`, and `arith` to `sym` (0.27).
 """
 
 from __future__ import annotations
@@ -15,29 +13,24 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-import numpy as np
 import tvm
 import tvm_ffi
 from tvm import relax
 
 from workbench.errors import LoadError, WorkbenchError, reason_of
 
-OLD_TYPES = hasattr(relax, "TensorStructInfo")
-_TYPE = "struct_info_" if OLD_TYPES else "ty"
-_NAME = "name_hint" if OLD_TYPES else "name"
-
 Constant: type = getattr(relax, "Constant", None) or tvm.ir.GenericConst
 Variable: type = relax.Var
-TupleType: type = relax.TupleStructInfo if OLD_TYPES else relax.TupleType
-FuncType: type = relax.FuncStructInfo if OLD_TYPES else relax.FuncType
-PrimType: type = relax.PrimStructInfo if OLD_TYPES else tvm.ir.PrimType
+TupleType: type = relax.TupleType
+FuncType: type = relax.FuncType
+PrimType: type = tvm.ir.PrimType
 DataType: type | tuple[type, ...] = getattr(relax, "DataTypeImm", ())
 "a data type as a value; since 0.27 a constant"
-_ShapeType: type = relax.ShapeStructInfo if OLD_TYPES else relax.ShapeType
-_TensorType: type = relax.TensorStructInfo if OLD_TYPES else relax.TensorType
+_ShapeType: type = relax.ShapeType
+_TensorType: type = relax.TensorType
 
 
-KNOWN = ((0, 25), (0, 27))
+KNOWN = ((0, 26), (0, 27))
 "The oldest and the newest TVM that the tests run on."
 
 
@@ -103,14 +96,14 @@ def identity(expr: Any) -> int:
 
 def type_of(expr: Any) -> Any:
     """Return the type that TVM inferred for an expression, None if there is none yet."""
-    found = getattr(expr, _TYPE, None)
-    # since 0.26 a type that is not inferred yet is an instance of the base class
+    found = getattr(expr, "ty", None)
+    # a type that is not inferred yet is an instance of the base class
     return None if type(found) is tvm.ir.Type else found
 
 
 def name_of(variable: Any) -> str:
     """Return the name hint of a variable; printed names may have a number appended."""
-    return str(getattr(variable, _NAME))
+    return str(variable.name)
 
 
 def value_of(constant: Any) -> Any:
@@ -204,18 +197,12 @@ def dimensions_of(type: Any) -> list[Any] | None:
 
 def variables_of(type: Any) -> list[Any]:
     """Return the symbolic dimensions in a type."""
-    find = getattr(relax.analysis, "tir_vars_in_type", None) or relax.analysis.tir_vars_in_struct_info
-    return list(find(type))
+    return list(relax.analysis.tir_vars_in_type(type))
 
 
 def symbols_of(type: Any) -> list[str]:
     """Return the names of the symbolic dimensions in a type."""
-    return [symbol_name(variable) for variable in variables_of(type)]
-
-
-def symbol_name(variable: Any) -> str:
-    """Return the name of a symbolic dimension."""
-    return name_of(variable) if hasattr(variable, _NAME) else str(variable.name)
+    return [name_of(variable) for variable in variables_of(type)]
 
 
 def shape_of(type: Any) -> list[int] | None:
@@ -224,12 +211,6 @@ def shape_of(type: Any) -> list[int] | None:
     return (
         None if values is None or not all(isinstance(v, tvm.tirx.IntImm) for v in values) else [int(v) for v in values]
     )
-
-
-def address_of(tensor: tvm.runtime.Tensor) -> int:
-    """Return the address of a tensor in this machine's memory."""
-    # the apache-tvm-ffi of TVM 0.25 does not give it
-    return tensor.data_ptr() if hasattr(tensor, "data_ptr") else np.from_dlpack(tensor).ctypes.data
 
 
 def is_load(node: Any) -> bool:

@@ -18,7 +18,14 @@ from workbench.dialects.base import Workload
 from workbench.dialects.nesting import refuse_large_types
 from workbench.dialects.python_text import literal
 from workbench.dialects.relax import compat
-from workbench.dialects.relax.answers import SAFE_NESTING, Drawn, fusion_failure, merged_nodes, nested_depth
+from workbench.dialects.relax.answers import (
+    SAFE_NESTING,
+    Drawn,
+    fusion_failure,
+    joined_products,
+    merged_nodes,
+    nested_depth,
+)
 from workbench.dialects.relax.compat import flaw as flaw
 from workbench.dialects.relax.compat import name_of
 from workbench.dialects.relax.entries import entries as entries
@@ -28,7 +35,6 @@ from workbench.dialects.relax.expressions import callee_name, sort_of, type_part
 from workbench.dialects.relax.graph import build_graph
 from workbench.dialects.relax.parser import vocabulary
 from workbench.dialects.relax.parser.source import Source, find_program
-from workbench.dialects.relax.products import joined_products
 from workbench.dialects.relax.saved import dump as dump
 from workbench.dialects.relax.saved import load_json, load_metadata
 from workbench.dialects.relax.saved import restore as restore

@@ -16,12 +16,22 @@ import tvm
 from tvm import relax
 
 from workbench.dialects.importers.names import node_of, scope_of
-from workbench.dialects.nesting import DRAWN_ONCE, Copies, TooManyCopies, drive
+from workbench.dialects.nesting import DRAWN_ONCE, Copies, Env, TooManyCopies, drive, group_kind
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.answers import Drawn
-from workbench.dialects.relax.attributes import call_attributes, checksum, constant_text, function_attributes, plain
 from workbench.dialects.relax.compat import identity, type_of
-from workbench.dialects.relax.expressions import CALLERS, callee_name, operands_of, sort_of, type_text
+from workbench.dialects.relax.expressions import (
+    CALLERS,
+    call_attributes,
+    callee_name,
+    checksum,
+    constant_text,
+    function_attributes,
+    operands_of,
+    plain,
+    sort_of,
+    type_text,
+)
 from workbench.graph.model import Graph, GraphBuilder
 
 IN_PLACE = ("Primitive", "Composite", "Codegen")
@@ -81,51 +91,22 @@ def _called_often(module: tvm.IRModule) -> set[int]:
     return often | {local[key] for key in often if key in local}
 
 
-def group_kind(attrs: Mapping[str, Any]) -> str:
-    """Return the kind of box for a function with these attributes."""
-    # TVM takes a null attribute for one that is not there
-    if attrs.get("Codegen") is not None:
-        return "external"
-    if attrs.get("Primitive"):
-        return "primitive"
-    return "function" if attrs.get("Composite") is None else "composite"
-
-
-class _Env:
-    """The nodes of expressions, inside one instance of a function body."""
-
-    __slots__ = ("block", "functions", "group", "outer", "repeated", "shared", "values")
+class _Env(Env):
+    __slots__ = ("block", "functions", "shared")
 
     def __init__(self, group: int | None, outer: _Env | None = None, repeated: bool = False) -> None:
+        super().__init__(group, outer, repeated)
         self.block = 0
         "the binding block that is drawn, as in Node.block"
-        self.group = group
-        self.outer = outer
         self.shared = outer is not None and outer.shared
         "inside a function that every call of its kind shares: its variables have the names of one of them"
-        above = 0 if outer is None else outer.repeated
-        self.repeated = above + (repeated or above > 0)
-        "bodies around it that were drawn at another call"
-        self.values: dict[int, int] = {}
         self.functions: dict[int, relax.Function] = {}
-
-    def find(self, key: int) -> int | None:
-        env: _Env | None = self
-        while env is not None:
-            found = env.values.get(key)
-            if found is not None:
-                return found
-            env = env.outer
-        return None
 
     def local_function(self, key: int) -> relax.Function | None:
         env: _Env | None = self
-        while env is not None:
-            found = env.functions.get(key)
-            if found is not None:
-                return found
+        while env is not None and key not in env.functions:
             env = env.outer
-        return None
+        return None if env is None else env.functions[key]
 
 
 class _Walk:
@@ -183,7 +164,8 @@ class _Walk:
     def attributes(self, function: relax.Function) -> Mapping[str, Any]:
         """Return the attributes of the box of a function that is not drawn in place."""
         attrs = self.given(function)
-        return {**attrs, **DRAWN_ONCE} if identity(function) in self.once and group_kind(attrs) != "function" else attrs
+        is_alone = identity(function) in self.once and group_kind(attrs, "Codegen") != "function"
+        return {**attrs, **DRAWN_ONCE} if is_alone else attrs
 
     def given(self, expr: relax.Function | relax.Call) -> dict[str, Any]:
         """Return the attributes that the program gives a function or a call."""
@@ -197,7 +179,7 @@ class _Walk:
 
     def global_function(self, name: str, function: relax.Function) -> Iterator[Any]:
         attrs = self.attributes(function)
-        group = self.builder.group(group_kind(attrs), name, None, attrs)
+        group = self.builder.group(group_kind(attrs, "Codegen"), name, None, attrs)
         return (yield self.with_parameters(function, _Env(group)))
 
     def with_parameters(self, function: relax.Function, env: _Env) -> Iterator[Any]:
@@ -219,7 +201,7 @@ class _Walk:
     def in_place(self, function: relax.Function, name: str, arguments: list[int], env: _Env) -> Iterator[Any]:
         """Draw the body of a called function where it is called: its parameters are its arguments."""
         attrs = self.given(function)
-        group = self.builder.group(group_kind(attrs), name, env.group, attrs)
+        group = self.builder.group(group_kind(attrs, "Codegen"), name, env.group, attrs)
         self.builder.takes(group, arguments)
         inner = _Env(group, env, identity(function) in self.in_place_drawn)
         self.in_place_drawn.add(identity(function))
@@ -237,7 +219,7 @@ class _Walk:
     def closure(self, function: relax.Function, env: _Env, name: str) -> Iterator[Any]:
         """Draw a function that is a value: a node for the value, and a box for its body."""
         attrs = self.attributes(function)
-        group = self.builder.group(group_kind(attrs), name or "fn", env.group, attrs)
+        group = self.builder.group(group_kind(attrs, "Codegen"), name or "fn", env.group, attrs)
         output = yield self.with_parameters(function, _Env(group, env))
         return self.add(env, "function", "fn", (output,), type_of(function), name=name)
 

@@ -94,10 +94,7 @@ def restore(folder: Path) -> Workload:
 
 def _tensor(numbers: np.ndarray, shape: list[int], dtype: str) -> tvm.runtime.Tensor:
     made = tvm.runtime.empty(tuple(shape), dtype)
-    if hasattr(made, "data_ptr"):
-        arrays.copy_into(made.data_ptr(), numbers)
-    else:  # the apache-tvm-ffi of TVM 0.25
-        made.copyfrom(numbers.view(dtype).reshape(shape))
+    arrays.copy_into(made.data_ptr(), numbers)
     return made
 
 

@@ -9,16 +9,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from workbench.dialects.importers.names import node_of_span
-from workbench.dialects.nesting import DRAWN_ONCE, Copies, TooManyCopies, drive
-from workbench.dialects.relay.blocks import Key, homes
+from workbench.dialects.nesting import DRAWN_ONCE, Copies, Env, TooManyCopies, drive, group_kind
 from workbench.dialects.relay.parser.ast import Expr, Module, field_type, operands_first, result_type
+from workbench.errors import LoadError
 from workbench.graph.model import Graph, GraphBuilder
 
 IN_PLACE = ("Primitive", "Composite", "Compiler")
 "A global function with one of these attributes is a kernel or an offloaded region, and is drawn where it is called."
+
+Key = tuple[Expr, int]
+"A block: the function, if or match that opens it, and the index of its part."
 
 LONGEST_TYPE = 50_000
 "characters of a tuple's type that is composed here; a longer one is left out"
@@ -91,38 +95,65 @@ def callee_in_place(module: Module, call: Expr) -> tuple[Expr, str] | None:
     return None
 
 
-def group_kind(attrs: Mapping[str, Any]) -> str:
-    """Return the kind of box for a function with these attributes."""
-    # TVM takes a null attribute for one that is not there
-    if attrs.get("Compiler") is not None:
-        return "external"
-    if attrs.get("Primitive"):
-        return "primitive"
-    return "function" if attrs.get("Composite") is None else "composite"
+@dataclass(slots=True, eq=False)
+class _Block:
+    key: Key
+    outer: _Block | None
+    depth: int
 
 
-class _Env:
-    """The nodes of expressions, inside one instance of a function body."""
+def homes(function: Expr) -> dict[Expr, Key]:
+    """Return the block of each value that several use: the innermost one around all its uses.
 
-    __slots__ = ("block", "group", "outer", "repeated", "values")
+    A block is the body of a function, an arm of an if, or a clause of a match. TVM's printer binds a shared value at its
+    first use, inside a branch though other blocks use it too; TVM's own passes place it as is done here
+    (src/relay/transforms/to_a_normal_form.cc, CalcScope).
+
+    Raises
+    ------
+    LoadError
+        A value uses itself, which text can express and a program cannot.
+    """
+    block_of: dict[Expr, _Block] = {function.args[0]: _Block((function, 0), None, 0)}
+    shared: dict[Expr, Key] = {}
+    done: set[Expr] = set()
+    for expr in reversed(operands_first(function.args)):
+        if expr not in block_of:  # a parameter that nothing uses
+            continue
+        done.add(expr)
+        here = block_of[expr]
+        inside = {"function": 0, "if": 1, "match": 1}.get(expr.kind, len(expr.args))
+        for place, operand in enumerate(expr.args):
+            if operand in done:
+                raise LoadError(
+                    f"line {operand.line}: this value is made from itself; check the numbers %0, %1, ... of the text"
+                )
+            block = here if place < inside else _Block((expr, place), here, here.depth + 1)
+            known = block_of.get(operand)
+            block_of[operand] = block if known is None else _around(known, block)
+            if known is not None and known is not block:
+                shared[operand] = block_of[operand].key
+    return {expr: key for expr, key in shared.items() if expr.kind not in ("var", "constant")}
+
+
+def _around(a: _Block, b: _Block) -> _Block:
+    """Return the innermost block around both."""
+    while a.key != b.key:
+        if a.depth < b.depth:
+            a, b = b, a
+        assert a.outer is not None, "the body of the function is around every block"
+        a = a.outer
+    return a
+
+
+class _Env(Env):
+    """An Env with its block: the expression that opens it, and the place of its part."""
+
+    __slots__ = ("block",)
 
     def __init__(self, group: int | None, block: Key, outer: _Env | None = None, repeated: bool = False) -> None:
-        self.group = group
+        super().__init__(group, outer, repeated)
         self.block = block
-        self.outer = outer
-        above = 0 if outer is None else outer.repeated
-        self.repeated = above + (repeated or above > 0)
-        "bodies around it that were drawn at another call"
-        self.values: dict[Expr, int] = {}
-
-    def find(self, expr: Expr) -> int | None:
-        env: _Env | None = self
-        while env is not None:
-            found = env.values.get(expr)
-            if found is not None:
-                return found
-            env = env.outer
-        return None
 
     def is_inside(self, function: Expr) -> bool:
         """Return whether this is inside a body of that function."""
@@ -173,7 +204,7 @@ class _Walk:
     # -- functions
 
     def global_function(self, name: str, function: Expr) -> Iterator[Any]:
-        group = self.builder.group(group_kind(function.attrs), name, None, self.attributes(function))
+        group = self.builder.group(group_kind(function.attrs, "Compiler"), name, None, self.attributes(function))
         env = _Env(group, (function, 0))
         for param in function.params:
             env.values[param] = self.add(env, "param", self.shown(param), (), param, attrs=plain(param.attrs))
@@ -183,7 +214,7 @@ class _Walk:
 
     def in_place(self, function: Expr, name: str, arguments: list[int], env: _Env) -> Iterator[Any]:
         """Draw the body of a called function where it is called: its parameters are its arguments."""
-        group = self.builder.group(group_kind(function.attrs), name, env.group, self.attrs(function))
+        group = self.builder.group(group_kind(function.attrs, "Compiler"), name, env.group, self.attrs(function))
         first = len(self.builder.nodes)
         self.builder.takes(group, arguments)
         inner = _Env(group, (function, 0), env, function in self.in_place_drawn)
@@ -203,7 +234,7 @@ class _Walk:
 
     def closure(self, function: Expr, env: _Env) -> Iterator[Any]:
         """Draw a function that is a value: a node for the value, and a box for its body."""
-        group = self.builder.group(group_kind(function.attrs), "fn", env.group, self.attributes(function))
+        group = self.builder.group(group_kind(function.attrs, "Compiler"), "fn", env.group, self.attributes(function))
         inner = _Env(group, (function, 0), env)
         for param in function.params:
             inner.values[param] = self.add(inner, "param", self.shown(param), (), param)

@@ -7,12 +7,13 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import tvm
 from tvm import relay
 
 from workbench.dialects import arrays
-from workbench.dialects.relay.parser.ast import Expr, Module
+from workbench.dialects.relay.parser.ast import Expr, Module, operands_first
 
 _PLAIN_NAME = re.compile(r"[\w./:\-]*[\w./\-]")
 _VISITED = 10_000
@@ -106,20 +107,22 @@ def constant_values(module: tvm.IRModule, parsed: Module) -> dict[str, tvm.nd.ND
     TVM numbers constants in the order in which its printer visits them, which no visitor of TVM's follows; so the
     module and its text are walked together, without recursion. Scalars are printed in place and have no number.
     """
-    found: dict[str, tvm.nd.NDArray] = {}
+    pairs = together(module, parsed)
+    return {said.text: meant.data for said, meant in pairs if said.kind == "constant" and said.text.startswith("meta[")}
+
+
+def together(module: tvm.IRModule, parsed: Module) -> Iterator[tuple[Expr, Any]]:
+    """Yield each expression of a module's text with that of the module, without recursion."""
     seen: set[Expr] = set()
     stack = [(function, module[name]) for name, function in parsed.functions.items()]
     while stack:
         said, meant = stack.pop()
-        if said in seen or said.kind in ("var", "op", "global", "constructor"):
+        if said in seen:
             continue
         seen.add(said)
-        if said.kind == "constant":
-            if said.text.startswith("meta["):
-                found[said.text] = meant.data
-        else:
+        yield said, meant
+        if said.kind not in ("var", "op", "global", "constructor", "constant"):
             stack.extend(zip(said.args, parts(meant), strict=True))
-    return found
 
 
 def parts(expr: relay.Expr) -> list[relay.Expr]:
@@ -153,7 +156,7 @@ def checksum(array: tvm.nd.NDArray) -> str:
 
 def share_scalars(module: tvm.IRModule, parsed: Module) -> None:
     """Make uses of one scalar object references to one Expr, like uses of any other value."""
-    expressions = [*_expressions(parsed)]
+    expressions = operands_first(parsed.functions.values())
     constants = [expr for expr in expressions if expr.kind == "constant"]
     printed = Counter((expr.text, expr.type) for expr in constants if _is_scalar(expr))
     uses = sum(not expr.type.startswith("Tensor[") for expr in constants)
@@ -163,17 +166,6 @@ def share_scalars(module: tvm.IRModule, parsed: Module) -> None:
 
 def _is_scalar(expr: Expr) -> bool:
     return expr.kind == "constant" and not expr.text.startswith("meta[")
-
-
-def _expressions(parsed: Module) -> Iterator[Expr]:
-    seen: set[Expr] = set()
-    waiting = list(parsed.functions.values())
-    while waiting:
-        expr = waiting.pop()
-        if expr not in seen:
-            seen.add(expr)
-            waiting += expr.args
-            yield expr
 
 
 def _scalars(module: tvm.IRModule, parsed: Module) -> int:

@@ -43,8 +43,7 @@ def replaced(value: relax.Expr, instead: Mapping[int, relax.Expr]) -> relax.Expr
 
 def with_operands(call: relax.Call, arguments: Sequence[relax.Expr], attrs: Any) -> relax.Call:
     """Return a call of the same operator, with the same types among its arguments."""
-    types = getattr(call, "sinfo_args", None) or getattr(call, "ty_args", None)
-    return relax.Call(call.op, arguments, attrs, types, call.span)
+    return relax.Call(call.op, arguments, attrs, call.ty_args, call.span)
 
 
 def operands(value: relax.Expr) -> list[relax.Expr]:

@@ -23,8 +23,7 @@ from workbench.dialects.pattern_objects import (
     read_expr,
 )
 from workbench.dialects.relax import compat
-from workbench.dialects.relax.attributes import plain
-from workbench.dialects.relax.expressions import type_text
+from workbench.dialects.relax.expressions import plain, type_text
 
 
 def is_chain(pattern: Pattern) -> bool:

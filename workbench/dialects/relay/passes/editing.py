@@ -22,12 +22,12 @@ from workbench.dialects.entries import functions_reached
 from workbench.dialects.relay.compiler.kernels import foreign
 from workbench.dialects.relay.entries import with_entry
 from workbench.dialects.relay.graph import build_graph
-from workbench.dialects.relay.object_types import attribute_type
+from workbench.dialects.relay.objects import attribute_type
 from workbench.dialects.relay.operators import registered_pattern
 from workbench.dialects.relay.parser import parse
 from workbench.dialects.relay.parser.ast import Expr, Module
 from workbench.dialects.relay.passes.rewriting import Memo, everywhere, rewritten, with_body, with_main
-from workbench.dialects.relay.printer import constant_digests, parameter_names, parts, print_module, share_scalars
+from workbench.dialects.relay.printer import constant_digests, parameter_names, print_module, share_scalars, together
 from workbench.graph.model import Graph
 
 
@@ -224,19 +224,13 @@ def editable(module: tvm.IRModule) -> Editable:
 def _meanings(module: tvm.IRModule, parsed: Module) -> dict[Expr, relay.Expr]:
     """Return the expression of the module for each one of its text, by walking both together."""
     found: dict[Expr, relay.Expr] = {}
-    stack = [(function, module[name]) for name, function in parsed.functions.items()]
-    while stack:
-        said, meant = stack.pop()
-        if said in found:
-            continue
+    for said, meant in together(module, parsed):
         found[said] = meant
         if said.kind == "function":
             found.update(zip(said.params, meant.params, strict=True))
         if said.kind == "match":
             for pattern, clause in zip(said.patterns, meant.clauses, strict=True):
                 found.update(zip(pattern.variables, _bound_by(clause.lhs), strict=True))
-        if said.kind not in ("var", "op", "global", "constructor", "constant"):
-            stack.extend(zip(said.args, parts(meant), strict=True))
     return found
 
 
