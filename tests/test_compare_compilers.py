@@ -20,9 +20,8 @@ import pytest
 
 import workbench as wb
 from workbench.cli import main
-from workbench.debugging.compilers.compiler import NAMES
 from workbench.debugging.compilers.result import CompilerComparison, CompilerPair
-from workbench.debugging.compilers.side import CompilerSide
+from workbench.debugging.compilers.side import NAMES, CompilerSide
 from workbench.dialects import arrays
 from workbench.environments import SetupError
 from workbench.environments import doctor as finding

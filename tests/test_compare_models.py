@@ -13,9 +13,8 @@ import relay_texts as texts
 
 import workbench as wb
 from workbench.cli import main
-from workbench.debugging.compilers.compiler import NAMES
 from workbench.debugging.compilers.result import CompilerPair
-from workbench.debugging.compilers.side import CompilerSide
+from workbench.debugging.compilers.side import NAMES, CompilerSide
 from workbench.environments import SetupError
 from workbench.errors import LoadError, WorkbenchError
 from workbench.graph.nodes import DIALECTS

@@ -10,7 +10,7 @@ from planted_errors import bare_stack, stack
 from small_samples import SMALL
 
 import workbench as wb
-from workbench.debugging.kernel_errors.found import KernelErrors
+from workbench.debugging.kernel_errors.result import KernelErrors
 
 
 @cache

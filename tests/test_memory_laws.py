@@ -13,8 +13,7 @@ import workbench as wb
 from workbench.dialects.arrays import bytes_of
 from workbench.dialects.registry import dialect as dialect_named
 from workbench.errors import MeasureError
-from workbench.measurement.memory.plan import MemoryPlan, PlannedTensor, Storage
-from workbench.measurement.memory.reasons import RANGE
+from workbench.measurement.memory.plan import RANGE, MemoryPlan, PlannedTensor, Storage
 
 PLANS = [(name, level) for name in SMALL for level in range(4)]
 SHORT = [(name, level) for name, level in PLANS if level in (0, 3) and name != "resnet18"]

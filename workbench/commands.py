@@ -191,8 +191,8 @@ def _lost(before: Path, after: Path) -> int:
 
 def migrate(options: argparse.Namespace) -> int:
     """Build a model with both compilers, and write the comparison as an HTML file, with CSV, JSON and a live page next to it."""
-    from workbench.debugging.compilers.compiler import Compiler
     from workbench.debugging.compilers.run import compare_compilers
+    from workbench.debugging.compilers.side import Compiler
     from workbench.measurement.row import BROKEN
     from workbench.plots.report import Files, Section, page, report_path, rows_of_text
     from workbench.widgets.graph.compilers import CompilerView

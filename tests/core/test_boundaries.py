@@ -21,8 +21,7 @@ from workbench.measurement.boundaries.calibration import (
     rank_correlation,
     read,
 )
-from workbench.measurement.boundaries.cost import BoundaryCost
-from workbench.measurement.boundaries.costs import costs_of
+from workbench.measurement.boundaries.costs import BoundaryCost, costs_of
 from workbench.measurement.boundaries.machine_costs import MachineCosts
 from workbench.measurement.boundaries.trial import Limits, Trial
 from workbench.measurement.machine import SIZES, Bandwidth, Spread, bandwidth

@@ -11,11 +11,9 @@ import pytest
 from workbench.analysis.fusion import explain_fusion
 from workbench.analysis.fusion.kernel_graph import kernel_graph
 from workbench.analysis.units import units
-from workbench.debugging.compilers import outputs as outputs_module
-from workbench.debugging.compilers.compiler import Compiler, titles
-from workbench.debugging.compilers.differences import Difference, differences
-from workbench.debugging.compilers.result import CompilerComparison, CompilerPair
-from workbench.debugging.compilers.side import CompilerSide
+from workbench.debugging.compilers import runner as outputs_module
+from workbench.debugging.compilers.result import CompilerComparison, CompilerPair, Difference, differences
+from workbench.debugging.compilers.side import Compiler, CompilerSide, titles
 from workbench.errors import MeasureError
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.measurement.kernels import Kernels

@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.analysis.units import linked
-from workbench.debugging.kernel_errors.layouts import relaid
-from workbench.debugging.kernel_errors.moves import moved, moves
-from workbench.debugging.kernel_errors.scales import Scale, scales
+from workbench.debugging.kernel_errors.forms import Scale, moved, moves, relaid, scales
 from workbench.graph.model import GraphBuilder
 
 

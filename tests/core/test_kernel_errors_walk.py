@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from workbench.debugging.kernel_errors.build_values import Calls, Tensors
-from workbench.debugging.kernel_errors.counterparts import Path
-from workbench.debugging.kernel_errors.own_errors import CallErrors, Walk
-from workbench.debugging.kernel_errors.right_values import RightValues
+from workbench.debugging.kernel_errors.counterparts import Calls, Path, Tensors
+from workbench.debugging.kernel_errors.own_errors import CallErrors, RightValues, Walk
 from workbench.dialects.compiler.run_calls import RanCall
 from workbench.graph.model import GraphBuilder
 

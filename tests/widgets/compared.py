@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from workbench.debugging.compilers.compiler import Compiler
-from workbench.debugging.compilers.differences import Difference
-from workbench.debugging.compilers.result import CompilerPair
-from workbench.debugging.compilers.side import CompilerSide
+from workbench.debugging.compilers.result import CompilerPair, Difference
+from workbench.debugging.compilers.side import Compiler, CompilerSide
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.measurement.kernels import Kernels
 from workbench.pipeline.config import Config

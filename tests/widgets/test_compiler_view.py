@@ -9,9 +9,8 @@ import pytest
 from widgets.compared import pair, program
 
 import workbench as wb
-from workbench.debugging.compilers.compiler import Compiler
 from workbench.debugging.compilers.result import CompilerComparison
-from workbench.debugging.compilers.side import CompilerSide
+from workbench.debugging.compilers.side import Compiler, CompilerSide
 from workbench.errors import WorkbenchError
 
 

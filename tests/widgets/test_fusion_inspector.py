@@ -15,8 +15,7 @@ from workbench.analysis.fusion.boundaries import between
 from workbench.analysis.fusion.kernel_graph import boundaries, handed_bytes, kernel_graph
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, GraphBuilder
-from workbench.measurement.boundaries.cost import BoundaryCost
-from workbench.measurement.boundaries.costs import BoundaryCosts
+from workbench.measurement.boundaries.costs import BoundaryCost, BoundaryCosts
 
 TENSOR = "Tensor[(1, 16), float32]"
 X, WEIGHT, DENSE, ROOT, TANH, SIGMOID, PRODUCT, TOTAL, OUT = range(9)

@@ -25,7 +25,7 @@ from workbench.dialects.scheduling import RECORDS
 from workbench.dialects.trust import UNTRUSTED, allowed
 from workbench.errors import TVMFailed, WorkbenchError, reason_of
 from workbench.graph.model import Graph
-from workbench.measurement.memory.compose import compose
+from workbench.measurement.memory.planning import compose
 from workbench.measurement.remote.executor import COUNTED, LIBRARY
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner

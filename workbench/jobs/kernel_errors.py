@@ -8,11 +8,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
-from workbench.debugging.kernel_errors.build_values import Calls, Field, Tensors
-from workbench.debugging.kernel_errors.counterparts import Path, path_to_reference
-from workbench.debugging.kernel_errors.own_errors import CallErrors, Walk
-from workbench.debugging.kernel_errors.right_values import RightValues
-from workbench.debugging.kernel_errors.scales import Scale, scales
+from workbench.debugging.kernel_errors.counterparts import Calls, Field, Path, Tensors, path_to_reference
+from workbench.debugging.kernel_errors.forms import Scale, scales
+from workbench.debugging.kernel_errors.own_errors import CallErrors, RightValues, Walk
 from workbench.dialects.base import Workload
 from workbench.dialects.facets import Built
 from workbench.dialects.registry import dialect

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from workbench.colours import LIGHT, Theme
 from workbench.errors import WorkbenchError
 from workbench.measurement.columns import byte_unit, figures, size
+from workbench.measurement.memory.picture import Row, finding, fullest, rows_of
 from workbench.measurement.memory.plan import MemoryPlan
-from workbench.measurement.memory.rows import Row, rows_of
-from workbench.measurement.memory.sentences import finding, fullest
 from workbench.plots.style import WIDTH, axes, dress, empty, require_matplotlib, say
 
 if TYPE_CHECKING:

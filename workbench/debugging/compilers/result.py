@@ -1,16 +1,19 @@
-"""A CompilerComparison: both halves of a model, their race, their outputs, and the table of differences."""
+"""A CompilerComparison: both halves of a model, their race, their outputs, and the kernels of both aligned by the model's nodes."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from workbench.analysis.alignment import LEFT, RIGHT, Alignment, align
-from workbench.debugging.compilers.differences import Difference
-from workbench.debugging.compilers.outputs import OutputCheck
+from workbench.analysis import cost
+from workbench.analysis.alignment import LEFT, MANY, MERGED, RIGHT, SPLIT, Aligned, Alignment, align
+from workbench.analysis.fusion import FusionReport
+from workbench.analysis.side import Side
+from workbench.debugging.compilers.runner import OutputCheck
 from workbench.debugging.compilers.side import CompilerSide
 from workbench.errors import UnknownName
 from workbench.measurement.race import Race
@@ -19,6 +22,219 @@ from workbench.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
+
+MOST_REASONS = 2
+"boundaries of a group that are explained, the largest first"
+Places = Sequence[int]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A group of kernels that compute the same nodes of the model; the first compiler is left."""
+
+    sources: tuple[str, ...]
+    "the model's nodes that a kernel of either side has operators of"
+    relation: str
+    "`one to one`, `split`, `merged`, `many to many`, `only left` or `only right`"
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+    "functions of the kernels that run code"
+    bytes_left: int
+    bytes_right: int
+    "read and written"
+    us_left: float | None
+    us_right: float | None
+    "sums of the kernels' own times; None if not timed"
+    why: str
+    "the reasons for boundaries that one side has; empty for one to one"
+    kernels: tuple[tuple[int, ...], tuple[int, ...]] = field(default=((), ()), repr=False)
+    "of both sides, by their places in `analysis.side.Side.kernels`"
+
+    @property
+    def us_lost(self) -> float | None:
+        """The time that the right side takes longer; None if not timed."""
+        return None if self.us_left is None or self.us_right is None else self.us_right - self.us_left
+
+    @property
+    def order(self) -> tuple[float, int]:
+        """A key to sort by: time lost first, then bytes."""
+        return -(self.us_lost or 0.0), self.bytes_left - self.bytes_right
+
+
+def differences(left: CompilerSide, right: CompilerSide) -> tuple[Difference, ...]:
+    """Return one Difference for each group of aligned kernels, sorted by time lost, or by bytes if not timed.
+
+    Both sides must have their kernels.
+    """
+    assert left.optimized is not None
+    assert right.optimized is not None
+    aligned = align(left.optimized, right.optimized)
+    sides = (_Half(left, aligned.left), _Half(right, aligned.right))
+    return tuple(sorted((_difference(group, sides) for group in aligned.groups), key=lambda each: each.order))
+
+
+class _Half:
+    """One side's kernels with the calls of its build."""
+
+    def __init__(self, side: CompilerSide, kernels: Side) -> None:
+        self.title = side.title
+        self.kernels = kernels
+        self.times = side.kernel_us
+        self.fusion = side.fusion
+        self.made_by = side.made_by
+        self.fallbacks = side.fallbacks
+        rows = () if side.kernels is None else side.kernels.rows
+        self.rows = {tuple(row["nodes"]): row for row in rows if row["nodes"]}
+
+    def calls(self, places: Places) -> list[Mapping[str, Any]]:
+        """Return the calls of kernels; one that the compiler dropped has none."""
+        units = (self.kernels.kernels[place] for place in sorted(places))
+        return [self.rows[unit.nodes] for unit in units if unit.nodes in self.rows]
+
+    def sources(self, places: Places) -> frozenset[str]:
+        return frozenset[str]().union(*(self.kernels.sources[place] for place in places))
+
+    def microseconds(self, calls: Sequence[Mapping[str, Any]]) -> float | None:
+        return sum(self.times.get(call["index"], 0.0) for call in calls) if self.times else None
+
+    def reason(self, op: str, sources: frozenset[str]) -> str:
+        """Return the decision of FuseOps on an operator of these nodes of the model; empty if it has none."""
+        graph = None if self.fusion is None else self.fusion.graph
+        found = (id for name in sources for id in self.names.get(name, ()) if graph and graph.nodes[id].op == op)
+        decision = next((self.fusion.decided(id) for id in sorted(found) if self.fusion), None)
+        return "" if decision is None or decision.fused else decision.sentence
+
+    @cached_property
+    def names(self) -> Mapping[str, tuple[int, ...]]:
+        """The model's nodes -> the nodes of the graph before FuseOps that compute them."""
+        found: dict[str, list[int]] = {}
+        for node in () if self.fusion is None else self.fusion.graph.nodes:
+            for name in node.source:
+                found.setdefault(name, []).append(node.id)
+        return {name: tuple(ids) for name, ids in found.items()}
+
+
+def _difference(group: Aligned, sides: tuple[_Half, _Half]) -> Difference:
+    held = [(*places, *moves) for places, moves in zip((group.left, group.right), group.moves, strict=True)]
+    calls = [half.calls(places) for half, places in zip(sides, held, strict=True)]
+    sources = sides[0].sources(held[0]) | sides[1].sources(held[1])
+    left, right = (tuple(str(call["function"]) for call in each if not call["noop"]) for each in calls)
+    return Difference(
+        sources=tuple(sorted(sources)),
+        relation=group.kind,
+        left=left,
+        right=right,
+        bytes_left=_bytes(calls[0]),
+        bytes_right=_bytes(calls[1]),
+        us_left=sides[0].microseconds(calls[0]),
+        us_right=sides[1].microseconds(calls[1]),
+        why=_why(group, sides, sources),
+        kernels=(held[0], held[1]),
+    )
+
+
+def _bytes(calls: Sequence[Mapping[str, Any]]) -> int:
+    return sum(call["bytes_read"] + call["bytes_written"] for call in calls if not call["noop"])
+
+
+def _why(group: Aligned, sides: tuple[_Half, _Half], sources: frozenset[str]) -> str:
+    kind = group.kind
+    if kind in (LEFT, RIGHT):
+        half = sides[kind == RIGHT]
+        return (
+            f"{half.title} alone runs this; the other build folded it into a constant, or has it in another kernel"
+            if sources
+            else f"a pass of {half.title} added this; no node of the model does it"
+        )
+    found = [
+        [*_replaced(half, places), *_fallbacks(half, places), *_mover_reasons(half, moves)]
+        for half, places, moves in zip(sides, (group.left, group.right), group.moves, strict=True)
+    ]
+    # a fact about both sides is not a reason for a difference
+    said = [
+        half.title.join(fact)
+        for half, facts, other in zip(sides, found, found[::-1], strict=True)
+        for fact in facts
+        if fact not in other
+    ]
+    for at in {SPLIT: (1,), MERGED: (0,), MANY: (0, 1)}.get(kind, ()):
+        said += _boundary_reasons(sides[at], sides[1 - at], sources)
+    return " ".join(said)
+
+
+Fact = tuple[str, str]
+"the parts of a sentence before and after the title of its side"
+
+
+def _replaced(half: _Half, places: Places) -> Iterator[Fact]:
+    """Yield a sentence for each dominant operator that a pass put in the place of the imported one."""
+    for op in dict.fromkeys(str(call["op"]) for call in half.calls(places)):
+        if op in half.made_by:
+            yield f"{half.made_by[op]} of ", f" put {op} in the place of the model's operator."
+
+
+def _fallbacks(half: _Half, places: Places) -> Iterator[Fact]:
+    """Yield a sentence for each kernel that the compiler has no schedule for."""
+    for name in dict.fromkeys(str(call["function"]) for call in half.calls(places)):
+        if name in half.fallbacks:
+            yield "", f" compiles {name} {half.fallbacks[name]}."
+
+
+def _mover_reasons(half: _Half, moves: Places) -> Iterator[Fact]:
+    """Yield the reason why each kind of kernel that only moves data is a kernel of its own."""
+    nodes, seen = half.kernels.graph.nodes, set[str]()
+    for place in moves:
+        if all(call["noop"] for call in half.calls([place])):
+            # it runs no code
+            continue
+        op = nodes[half.kernels.kernels[place].output].op
+        if op not in seen:
+            seen.add(op)
+            reason = half.reason(op, half.kernels.sources[place])
+            yield "", f" moves data in a kernel of its own: {reason or op + '.'}"
+
+
+def _boundary_reasons(split: _Half, fused: _Half, sources: frozenset[str]) -> Iterator[str]:
+    """Yield the reasons for boundaries that one side has between kernels of a group, those with the most bytes first."""
+    report = split.fusion
+    if report is None:
+        yield f"{split.title} ran no FuseOps."
+        return
+    many = 0
+    for value in report.handovers:
+        decision = report.decided(value.source)
+        if many == MOST_REASONS or decision is None or decision.fused:
+            continue
+        ours = _within(report, value.source, sources)
+        theirs = next(filter(None, (_within(report, target, sources) for target in value.targets)), frozenset[str]())
+        there = _together(fused, ours, theirs)
+        if there:
+            many += 1
+            yield f"{split.title}: {decision.sentence} {fused.title}: {there}"
+
+
+def _within(report: FusionReport, node: int, sources: frozenset[str]) -> frozenset[str]:
+    """Return the model's nodes of a node if its whole kernel computes nodes of a group and does not only move data."""
+    graph, kernel = report.graph, report.group_of(node)
+    held = {name for id in kernel.nodes for name in graph.nodes[id].source}
+    computes = any(cost.of_node(graph, graph.nodes[id]) != 0 for id in kernel.nodes if graph.nodes[id].kind == "op")
+    return frozenset(graph.nodes[node].source) if computes and held <= sources else frozenset()
+
+
+def _together(half: _Half, first: frozenset[str], second: frozenset[str]) -> str:
+    """Return the sentence of the merge that put two nodes of the model into one kernel; empty if they are apart."""
+    report = half.fusion
+    if report is None:
+        return ""
+    for a in (id for name in sorted(first) for id in half.names.get(name, ())):
+        for b in (id for name in sorted(second) for id in half.names.get(name, ())):
+            if a == b:
+                return f"it is one operator, {report.graph.nodes[a].op} (node {a})."
+            if report.group_of(a) is report.group_of(b):
+                merge = report.decided(min(a, b))
+                return merge.sentence if merge is not None else "they are in one kernel."
+    return ""
+
 
 SHOWN = 10
 "rows of the table in the text form"

@@ -9,22 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from workbench.analysis.index_limits import index_limits
-from workbench.debugging.compilers.compiler import Compiler, checked, titles
-from workbench.debugging.compilers.differences import differences
 from workbench.debugging.compilers.models import Model, model_of
-from workbench.debugging.compilers.outputs import (
+from workbench.debugging.compilers.result import CompilerComparison, CompilerPair, differences
+from workbench.debugging.compilers.runner import (
     ONNX,
     OutputCheck,
+    Runner,
     check_outputs,
     outputs_file,
+    race_in_turn,
     read_outputs,
     reference_outputs,
 )
-from workbench.debugging.compilers.outputs import where_they_part as part_of
-from workbench.debugging.compilers.result import CompilerComparison, CompilerPair
-from workbench.debugging.compilers.side import CompilerSide, build_side
+from workbench.debugging.compilers.runner import where_they_part as part_of
+from workbench.debugging.compilers.side import Compiler, CompilerSide, build_side, checked, titles
 from workbench.debugging.compilers.suggestions import tried
-from workbench.debugging.compilers.turns import Runner, race_in_turn
 from workbench.dialects.base import Shapes, Workload
 from workbench.dialects.compiler.inputs import Inputs, plain_name, with_inputs
 from workbench.errors import LoadError, MeasureError, WorkbenchError, check_seconds

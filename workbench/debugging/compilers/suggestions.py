@@ -8,9 +8,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from workbench.analysis.cost import canonical
-from workbench.debugging.compilers.differences import Difference
+from workbench.debugging.compilers.result import Difference
+from workbench.debugging.compilers.runner import Runner
 from workbench.debugging.compilers.side import CompilerSide
-from workbench.debugging.compilers.turns import Runner
 from workbench.debugging.remarks.decisions import FUSE_OPS
 from workbench.errors import WorkbenchError
 from workbench.measurement.build_and_time import RaceRequest

@@ -1,11 +1,11 @@
-"""Trying a boundary: the two parts as a program of their own, raced as two kernels against one.
+"""Trying a boundary: the two parts as a program of their own, raced as two kernels against one; and the change of the peak memory.
 
 A whole model hides a difference of microseconds in its noise, so the parts are taken out of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import median
 
@@ -15,6 +15,7 @@ from workbench.analysis.fusion.boundaries import Boundary
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError, check_seconds
 from workbench.graph.model import Graph
+from workbench.measurement.memory.planning import memory_config
 from workbench.measurement.race import Race, race
 from workbench.measurement.verdict import RACED, UNKNOWN
 from workbench.pipeline.config import Config
@@ -165,3 +166,27 @@ def _followed(boundary: Boundary, alone: Graph) -> Mapping[int, int]:
         found[old] = new
         waiting += zip(boundary.graph.inputs[old], alone.inputs[new], strict=True)
     return found
+
+
+def peak_changes(workload: Workload, boundaries: Iterable[Boundary], limits: Limits) -> Iterator[tuple[Boundary, int]]:
+    """Yield each boundary with the peak bytes as one kernel, less those as two.
+
+    Raises
+    ------
+    MeasureError, WorkerLost
+        A boundary cannot be moved, or the passes fail.
+    """
+
+    def peak(*steps: object) -> int:
+        config = Config(pipeline=str(Pipeline([*steps, FUSE])))
+        how = memory_config(workload, config, limits.target, progress=limits.progress, cancelled=limits.cancelled)
+        return how.peak_bytes
+
+    now = peak()
+    for boundary in boundaries:
+        if boundary.refusal:
+            raise MeasureError(f"there is nothing to compare: {boundary.refusal}")
+        if boundary.joined:
+            yield boundary, now - peak(cut_step(boundary.graph, boundary.edges))
+        else:
+            yield boundary, peak(force_step(boundary.graph, boundary.nodes)) - now

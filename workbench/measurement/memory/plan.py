@@ -1,14 +1,19 @@
-"""A MemoryPlan: the storages that TVM plans for the tensors of a build, as plain values."""
+"""A MemoryPlan: the storages that TVM plans for the tensors of a build as plain values, and the reason why two tensors share one or not.
+
+The rules are those of TVM's planners. Relay: `GraphPlanMemory` in src/relay/backend/graph_plan_memory.cc of TVM 0.17. Relax:
+`StaticPlanBlockMemory` in src/relax/transform/static_plan_block_memory.cc. Both take the smallest free storage that is
+large enough, otherwise the largest of the smaller ones and enlarge it, both within a factor of 16.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import MeasureError
+from workbench.errors import MeasureError, UnknownName
 from workbench.graph.model import Graph
 from workbench.pipeline.config import Config
 from workbench.terminal import html_table, visible
@@ -151,7 +156,9 @@ class MemoryPlan:
         """One row for each tensor: the fields of PlannedTensor."""
         import pandas as pd
 
-        table = pd.DataFrame([vars(tensor) for tensor in self.tensors], columns=list(_FIELDS))
+        table = pd.DataFrame(
+            [vars(tensor) for tensor in self.tensors], columns=list(PlannedTensor.__dataclass_fields__)
+        )
         return table.astype(dict.fromkeys(("storage", "producer"), "Int64"))
 
     def live(self, step: int) -> tuple[PlannedTensor, ...]:
@@ -181,13 +188,31 @@ class MemoryPlan:
         UnknownName, MeasureError
             The plan has no such tensor.
         """
-        from workbench.measurement.memory.reasons import why
+        places = sorted((self._place(first), self._place(second)), key=lambda place: (self.tensors[place].born, place))
+        a, b = (self.tensors[place] for place in places)
+        if a is b:
+            return f"both are the tensor {a.name}"
+        for lone in (each for each in (a, b) if each.storage is None):
+            article = "an" if lone.role[0] in "aeiou" else "a"
+            kept = _KEPT.get(lone.role, "the executor has no plan for it")
+            return f"{lone.name} has no storage in the plan: it is {article} {lone.role}, and {kept}"
+        return next(_reasons(self, a, b))
 
-        return why(self, first, second)
+    def _place(self, given: str | int) -> int:
+        names = [tensor.name for tensor in self.tensors]
+        if isinstance(given, str):
+            if given not in names:
+                raise UnknownName("tensor of the plan", given, names)
+            return names.index(given)
+        if not 0 <= given < len(names):
+            raise MeasureError(f"the plan has no tensor {given}: its {len(names)} tensors are numbered from 0")
+        return given
 
     def to_data(self) -> dict[str, object]:
         """Return the plan as plain lists and dicts, for JSON; `MemoryPlan.from_data` reads them."""
-        return {**_columns(self), "config": self.config.to_data(), "graph": self.graph.to_data()}
+        rows = {name: [asdict(each) for each in getattr(self, name)] for name in ("tensors", "storages", "steps")}
+        whole = {"target": self.target, "notes": list(self.notes), "config": self.config.to_data()}
+        return {**rows, **whole, "graph": self.graph.to_data()}
 
     @staticmethod
     def from_data(data: Mapping[str, Any]) -> MemoryPlan:
@@ -223,9 +248,6 @@ class MemoryPlan:
         return html_table(". ".join((self._title, *self.notes)), rows)
 
 
-_FIELDS = tuple(PlannedTensor.__dataclass_fields__)
-
-
 def _spans(tensors: Iterable[PlannedTensor]) -> list[tuple[int, int, int]]:
     """Return birth, death and bytes of the tensors of one storage, by birth; those that share memory as one."""
     spans: list[tuple[int, int, int]] = []
@@ -238,11 +260,60 @@ def _spans(tensors: Iterable[PlannedTensor]) -> list[tuple[int, int, int]]:
     return spans
 
 
-def _columns(plan: MemoryPlan) -> dict[str, object]:
-    rows = {name: [asdict(each) for each in getattr(plan, name)] for name in ("tensors", "storages", "steps")}
-    return {**rows, "target": plan.target, "notes": list(plan.notes)}
-
-
 def _tuples(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a dataclass: JSON has no tuples."""
     return {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
+
+
+RANGE = 16
+"a storage is reused for a tensor that is at most so many times larger or smaller"
+_KEPT = {
+    "input": "the caller keeps it",
+    "parameter": "the caller keeps it",
+    "constant": "the build contains it",
+}
+
+
+def _reasons(plan: MemoryPlan, a: PlannedTensor, b: PlannedTensor) -> Iterator[str]:
+    """Yield the reasons why two tensors share a storage or do not, the older tensor first; the first one decides."""
+    old, new = (next(each for each in plan.storages if each.id == tensor.storage) for tensor in (a, b))
+    if old is new:
+        if b.born <= a.dies:
+            yield f"{b.name} and {a.name} are the same memory: step {b.born} passes it on without a copy"
+        yield f"they share storage {old.id}: {a.name} is last needed at step {a.dies}, and step {b.born} writes {b.name}"
+    if b.born <= a.dies:
+        if a.role == "input":
+            yield f"{a.name} is an input, and the executor keeps its storage for the next run"
+        if a.role == "output":
+            yield f"{a.name} is an output, so it is still needed when step {b.born} writes {b.name}"
+        yield f"both are live at step {b.born}, which writes {b.name}: {a.name} is needed until step {a.dies}"
+    for tensor in (each for each, storage in ((a, old), (b, new)) if not storage.planned):
+        if tensor.role == "output":
+            yield f"{tensor.name} is an output, and TVM's planner plans none: it has an allocation of its own"
+        yield f"TVM's planner leaves {tensor.name} out: it plans only tensors that kernels of one block write and read"
+    for name in ("device", "scope"):
+        if getattr(old, name) != getattr(new, name):
+            yield f"{a.name} is on the {name} {getattr(old, name)} and {b.name} on the {name} {getattr(new, name)}"
+    if plan.graph.dialect == "relax" and a.dtype != b.dtype:
+        yield f"{a.name} is {a.dtype} and {b.name} is {b.dtype}, and TVM reuses a storage for one type only"
+    free = f"storage {old.id} of {a.name}"
+    for holder in (plan.tensors[place] for place in old.tensors):
+        if holder.born <= b.born <= holder.dies:
+            yield f"{free} holds {holder.name} at step {b.born}"
+    if old.expression != b.expression:
+        sizes = f"takes {old.expression or old.bytes} bytes and {b.name} {b.expression or b.bytes}"
+        yield f"{free} {sizes}, and TVM cannot prove that these are equal"
+    size, taken = _size_at(plan, old, b.born), _size_at(plan, new, b.born)
+    if not b.bytes // RANGE <= size <= b.bytes * RANGE:
+        yield f"{free} has {size} bytes and {b.name} needs {b.bytes}: TVM reuses a storage only within a factor of {RANGE}"
+    if not b.readers and b.role != "output":
+        yield f"no kernel reads {b.name}, and TVM reuses no storage for such a tensor"
+    if not taken:
+        yield f"{free} was free, and TVM made a new one for {b.name}"
+    yield f"{free}, of {size} bytes, was free, and TVM chose storage {new.id} of {taken} bytes for {b.name}"
+
+
+def _size_at(plan: MemoryPlan, storage: Storage, step: int) -> int:
+    """Return the bytes of a storage before a step; 0 if it did not exist. TVM enlarges it for later tensors."""
+    held = (plan.tensors[place] for place in storage.tensors)
+    return max((each.bytes for each in held if each.born < step), default=0)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.measurement.boundaries.cost import BoundaryCost, cells
-from workbench.measurement.boundaries.costs import BoundaryCosts
+from workbench.measurement.boundaries.costs import BoundaryCost, BoundaryCosts, cells
 from workbench.measurement.columns import size
 from workbench.widgets.blocks import Block, Line, action, heading, row, rows, signed, words
 from workbench.widgets.fusion.program import Fused

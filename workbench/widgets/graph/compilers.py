@@ -9,8 +9,7 @@ import traitlets
 
 from workbench.analysis.alignment import ONE, Alignment
 from workbench.analysis.kernel_graphs import KernelGraphs, kernel_graphs
-from workbench.debugging.compilers.differences import Difference
-from workbench.debugging.compilers.result import CompilerComparison, CompilerPair, plain
+from workbench.debugging.compilers.result import CompilerComparison, CompilerPair, Difference, plain
 from workbench.errors import WorkbenchError
 from workbench.graph.scopes import common_path, modules
 from workbench.measurement.columns import duration, size

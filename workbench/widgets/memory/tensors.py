@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from workbench.measurement.columns import size
+from workbench.measurement.memory.picture import rows_of
 from workbench.measurement.memory.plan import MemoryPlan, PlannedTensor
-from workbench.measurement.memory.rows import rows_of
 from workbench.widgets.blocks import Block, Line, row, rows
 from workbench.wording import counted
 

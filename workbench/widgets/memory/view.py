@@ -11,8 +11,8 @@ from pathlib import Path
 import traitlets
 
 from workbench.errors import UnknownKeyword, WorkbenchError
+from workbench.measurement.memory.picture import compared, finding
 from workbench.measurement.memory.plan import MemoryPlan
-from workbench.measurement.memory.sentences import compared, finding
 from workbench.widgets import page_types
 from workbench.widgets.base import SAVED, TextView, json_trait, page, save_as, saved_traits
 from workbench.widgets.blocks import Block, sendable

@@ -6,9 +6,9 @@ from workbench.experiments.switches import switches
 from workbench.experiments.waterfall import START
 from workbench.graph.model import Graph
 from workbench.measurement.columns import size
+from workbench.measurement.memory.picture import compared, finding
 from workbench.measurement.memory.plan import MemoryPlan
 from workbench.measurement.memory.planning import memory_config
-from workbench.measurement.memory.sentences import compared, finding
 from workbench.measurement.overlay import carried, overlay_of
 from workbench.pipeline.config import Config
 from workbench.widgets.background import Task
