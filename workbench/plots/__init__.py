@@ -11,16 +11,11 @@ Examples
 
 from workbench.colours import DARK, LIGHT
 from workbench.measurement.columns import byte_unit, figures, time_unit
-from workbench.plots.ablation import ablation
 from workbench.plots.configurations import kernel_count, launch_overhead, runtime
-from workbench.plots.cpu_gpu import cpu_gpu
-from workbench.plots.handovers import handovers
-from workbench.plots.kernel_errors import kernel_errors
-from workbench.plots.kernel_times import kernel_times
+from workbench.plots.kernels import cpu_gpu, handovers, kernel_errors, kernel_times, roofline
 from workbench.plots.memory import memory
-from workbench.plots.roofline import roofline
+from workbench.plots.passes import ablation, peak_by_pass, waterfall
 from workbench.plots.tuning import tuning_progress
-from workbench.plots.waterfall import peak_by_pass, waterfall
 
 __all__ = [
     "DARK",

@@ -10,7 +10,7 @@ from workbench.errors import WorkbenchError
 from workbench.measurement.columns import byte_unit, figures, size
 from workbench.measurement.memory.picture import Row, finding, fullest, rows_of
 from workbench.measurement.memory.plan import MemoryPlan
-from workbench.plots.style import WIDTH, axes, dress, empty, require_matplotlib, say
+from workbench.plots.style import WIDTH, axes, dress, empty, legend, require_matplotlib, say
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,8 +53,12 @@ def memory(plan: MemoryPlan, ax: Axes | None = None, *, theme: Theme = LIGHT) ->
     ax.set_ylim(0, max(total, plan.peak_bytes) * factor * 1.12 or 1)
     ax.set_xlabel("kernels, in the order of their calls")
     ax.set_ylabel(f"storages, in {unit}")
-    _legend(ax, theme)
-    dress(ax, finding(plan), theme, " · ".join((plan.target, plan.config.label, *plan.notes)))
+    from matplotlib.patches import Patch
+
+    lines, names = ax.get_legend_handles_labels()
+    patches = [Patch(color=colour, label=name) for name, colour in role_colours(theme).items()]
+    legend(ax, theme, handles=[*lines, *patches], labels=[*names, *role_colours(theme)], loc="upper right", ncols=6)
+    dress(ax, finding(plan), theme, plan.target, plan.config.label, *plan.notes)
     return ax
 
 
@@ -98,21 +102,3 @@ def _peak(ax: Axes, plan: MemoryPlan, factor: float, theme: Theme) -> None:
     onto_left = place > len(needed) / 2
     aligned = {"ha": "right", "xytext": (-6, 6)} if onto_left else {"ha": "left", "xytext": (6, 6)}
     say(ax, place + 0.5, needed[place] * factor, size(needed[place]), theme, color=theme.bad, **aligned)
-
-
-def _legend(ax: Axes, theme: Theme) -> None:
-    from matplotlib.patches import Patch
-
-    lines, names = ax.get_legend_handles_labels()
-    patches = [Patch(color=colour, label=name) for name, colour in role_colours(theme).items()]
-    made = ax.legend(
-        handles=[*lines, *patches],
-        labels=[*names, *role_colours(theme)],
-        loc="upper right",
-        ncols=6,
-        frameon=False,
-        fontsize="x-small",
-        handlelength=1,
-    )
-    for text in made.get_texts():
-        text.set_color(theme.text)

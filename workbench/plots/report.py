@@ -9,7 +9,7 @@ import html
 import json
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -17,25 +17,21 @@ from urllib.parse import quote
 
 import pandas as pd
 
-from workbench.colours import DARK, LIGHT, Theme
+from workbench.colours import DARK, LIGHT
 from workbench.dialects.base import Workload, workload_of
 from workbench.errors import WorkbenchError, writing
-from workbench.experiments.waterfall import waterfall as staged
+from workbench.experiments.waterfall import waterfall as stages_of
 from workbench.measurement.columns import KERNEL, MEASURED, Column, figures, size
 from workbench.measurement.kernels import Kernels, kernels_config
 from workbench.measurement.machine import ceilings
 from workbench.measurement.measure import DEFAULT, measure, raise_interrupt
 from workbench.measurement.overlay import joined
 from workbench.pipeline.config import Config
-from workbench.plots.ablation import ablation
 from workbench.plots.configurations import headline, kernel_count, launch_overhead, runtime
-from workbench.plots.cpu_gpu import cpu_gpu
-from workbench.plots.handovers import handovers
-from workbench.plots.kernel_times import kernel_times
-from workbench.plots.roofline import roofline
+from workbench.plots.kernels import cpu_gpu, handovers, kernel_times, roofline
+from workbench.plots.passes import ablation, waterfall
 from workbench.plots.rows import conditions, failures, kind
 from workbench.plots.style import to_both
-from workbench.plots.waterfall import waterfall
 from workbench.quoting import csv_text
 from workbench.target_text import TargetLike, target_texts
 from workbench.wording import counted
@@ -43,8 +39,6 @@ from workbench.worker.parent import Progress, never
 
 LONG = 60
 "characters of a cell from which it is broken into lines"
-WIDE = ("samples", "per_kernel")
-"columns of lists; the samples have a separate file"
 
 
 def report(
@@ -98,12 +92,19 @@ def report(
     rows = measure(workload, made, wanted, budget=budget, per_kernel=True, progress=progress, cancelled=cancelled)
     raise_interrupt(rows)
     files = Files(path)
-    sections = [
-        *_runs(rows, files),
-        *_kernels(workload, made, rows, files),
-        *_passes(workload, wanted, stages, ablated, files),
-    ]
-    sections.append(_again(made, wanted, budget))
+    sections = [*_runs(rows, files), *_kernels(workload, made, rows, files)]
+    for target in wanted if stages else ():
+        staged = stages_of(workload, target=target, timed=False)
+        pictures = tuple(to_both(waterfall, staged, 6, what=what) for what in ("kernels", "traffic_bytes"))
+        title = f"The compiler's passes, switched on one by one, {kind(target)}"
+        sections.append(Section(title, pictures=pictures, files=files.csv(f"waterfall.{kind(target)}", staged)))
+    if ablated is not None:
+        drawn = to_both(ablation, ablated, max(len(ablated) - 1, 2))
+        sections.append(Section("Without each pass", pictures=(drawn,), files=files.csv("ablation", ablated)))
+    call = f"wb.report(w, [{', '.join(map(_written, made))}], {list(wanted)!r}, budget={budget})"
+    sections.append(
+        Section("To make it again", code=f"import workbench as wb\n\nw = wb.load(module, params)\n{call}\n")
+    )
     files.write(path, page(f"{workload.name}: kernels and time", _summary(workload, rows), sections))
     return path
 
@@ -141,13 +142,7 @@ class Files:
         return (path.name,)
 
     def write(self, path: Path, text: str) -> None:
-        """Write a file.
-
-        Raises
-        ------
-        WorkbenchError
-            It cannot be written.
-        """
+        """Write a file; raises WorkbenchError if it cannot be written."""
         with writing(path):
             path.write_text(text, encoding="utf-8", errors="replace")
 
@@ -159,25 +154,23 @@ def _summary(workload: Workload, rows: pd.DataFrame) -> list[str]:
 
 
 def _runs(rows: pd.DataFrame, files: Files) -> list[Section]:
-    kept: list[str] = ["config", "asked_target", "run"]
-    samples = pd.DataFrame(
-        [
-            {name: row[name] for name in kept} | {"seconds": s}
-            for row in rows.to_dict("records")
-            for s in row["samples"] or ()
-        ]
+    samples = [
+        {"config": row["config"], "asked_target": row["asked_target"], "run": row["run"], "seconds": seconds}
+        for row in rows.to_dict("records")
+        for seconds in row["samples"] or ()
+    ]
+    saved = files.csv("rows", rows.drop(columns=["samples", "per_kernel"])) + files.csv(
+        "samples", pd.DataFrame(samples)
     )
-    saved = files.csv("rows", rows.drop(columns=list(WIDE))) + files.csv("samples", samples)
     count = rows["config"].nunique()
-    table = _cells(rows, MEASURED.values())
     found = [
-        Section("Kernels", pictures=(picture(kernel_count, rows, len(rows)),)),
-        Section("Time", pictures=(picture(runtime, rows, count),)),
-        Section("What a run costs beyond its kernels", pictures=(picture(launch_overhead, rows, len(rows)),)),
+        Section("Kernels", pictures=(to_both(kernel_count, rows, len(rows)),)),
+        Section("Time", pictures=(to_both(runtime, rows, count),)),
+        Section("What a run costs beyond its kernels", pictures=(to_both(launch_overhead, rows, len(rows)),)),
     ]
     if rows["device"].nunique() > 1:
-        found.append(Section("CPU and CUDA, kernel by kernel", pictures=(picture(cpu_gpu, rows, 7),)))
-    return [*found, Section("Every row", table=table, files=saved)]
+        found.append(Section("CPU and CUDA, kernel by kernel", pictures=(to_both(cpu_gpu, rows, 7),)))
+    return [*found, Section("Every row", table=_cells(rows, MEASURED.values()), files=saved)]
 
 
 def _kernels(workload: Workload, configs: list[Config], rows: pd.DataFrame, files: Files) -> list[Section]:
@@ -201,13 +194,13 @@ def _kernels(workload: Workload, configs: list[Config], rows: pd.DataFrame, file
 
 def _of_target(found: Kernels, table: pd.DataFrame, row: pd.DataFrame, name: str) -> Section:
     table.attrs = {"conditions": conditions(row), "method": row["kernel_method"].iloc[0] or ""}
-    pictures = [picture(handovers, found.handovers, 2)]
+    pictures = [to_both(handovers, found.handovers, 2)]
     if "median_us" in table:
         roof = ceilings() if row["device"].iloc[0] == "cpu" else None
         pictures = [
-            picture(kernel_times, table, min(table["op"].nunique(), 12), most=12),
-            picture(kernel_times, table, min(len(table), 12), by="kernel", most=12),
-            picture(roofline, table, 8, ceilings=roof),
+            to_both(kernel_times, table, min(table["op"].nunique(), 12), most=12),
+            to_both(kernel_times, table, min(len(table), 12), by="kernel", most=12),
+            to_both(roofline, table, 8, ceilings=roof),
             *pictures,
         ]
     said = f"{counted(found.calls, 'call')} of {counted(found.functions, 'function')}, {size(found.traffic_bytes)} read and written"
@@ -234,29 +227,6 @@ def _text(value: object) -> str:
     return "" if value is None or value is pd.NA else str(value)
 
 
-def _passes(
-    workload: Workload, targets: Sequence[str], stages: bool, ablated: pd.DataFrame | None, files: Files
-) -> list[Section]:
-    found = []
-    for target in targets if stages else ():
-        rows = staged(workload, target=target, timed=False)
-        pictures = tuple(picture(waterfall, rows, 6, what=what) for what in ("kernels", "traffic_bytes"))
-        saved = files.csv(f"waterfall.{kind(target)}", rows)
-        found.append(
-            Section(f"The compiler's passes, switched on one by one, {kind(target)}", pictures=pictures, files=saved)
-        )
-    if ablated is not None:
-        drawn = picture(ablation, ablated, max(len(ablated) - 1, 2))
-        found.append(Section("Without each pass", pictures=(drawn,), files=files.csv("ablation", ablated)))
-    return found
-
-
-def _again(configs: list[Config], targets: Sequence[str], budget: float) -> Section:
-    chosen = ", ".join(_written(config) for config in configs)
-    code = f"import workbench as wb\n\nw = wb.load(module, params)\nwb.report(w, [{chosen}], {list(targets)!r}, budget={budget})\n"
-    return Section("To make it again", code=code)
-
-
 def _written(config: Config) -> str:
     plain = Config()
     said = {name: value for name, value in config.to_data().items() if value != getattr(plain, name)}
@@ -266,46 +236,29 @@ def _written(config: Config) -> str:
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A plot as SVG, for light and for dark pages."""
-
-    light: str
-    dark: str
-    finding: str
-    "its title, as alternative text"
-
-
-@dataclass(frozen=True)
 class Section:
     """A part of the report."""
 
     heading: str
     words: tuple[str, ...] = ()
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[tuple[str, str, str], ...] = ()
+    "each as SVG for light and for dark pages, and its title, which is the alternative text"
     table: Sequence[Sequence[str]] = ()
     "rows of cells; the first is the header"
     code: str = ""
-    files: tuple[str, ...] = field(default=())
+    files: tuple[str, ...] = ()
     "names of files next to the report"
-
-
-def picture(plot: Callable[..., object], data: object, rows: int, **options: object) -> Picture:
-    """Return a plot of this package as a Picture, for light and dark pages."""
-    return Picture(*to_both(plot, data, rows, **options))
 
 
 def page(title: str, summary: Iterable[str], sections: Iterable[Section]) -> str:
     """Return the text of the HTML file."""
     said = "".join(f"<li>{html.escape(line)}</li>" for line in summary)
     parts = "".join(map(_section, sections))
-    light, dark = _css_colours(LIGHT), _css_colours(DARK)
+    light, dark = (
+        f"--ink: {each.text}; --dim: {each.dim}; --line: {each.faint}; --page: {each.page}; --raised: {each.band};"
+        for each in (LIGHT, DARK)
+    )
     return _PAGE.format(title=html.escape(title), summary=said, parts=parts, light=light, dark=dark)
-
-
-def _css_colours(theme: Theme) -> str:
-    """Return a theme as the CSS variables of the page."""
-    colours = {"ink": theme.text, "dim": theme.dim, "line": theme.faint, "page": theme.page, "raised": theme.band}
-    return " ".join(f"--{name}: {colour};" for name, colour in colours.items())
 
 
 def _section(section: Section) -> str:
@@ -317,10 +270,10 @@ def _section(section: Section) -> str:
     return f"<section><h2>{html.escape(section.heading)}</h2>{words}{pictures}{_table(section.table)}{code}{beside}</section>"
 
 
-def _picture(shown: Picture) -> str:
-    light, dark = (f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}" for svg in (shown.light, shown.dark))
+def _picture(shown: tuple[str, str, str]) -> str:
+    light, dark = (f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}" for svg in shown[:2])
     source = f'<source media="(prefers-color-scheme: dark)" srcset="{dark}">'
-    return f'<picture>{source}<img src="{light}" alt="{html.escape(shown.finding)}"></picture>'
+    return f'<picture>{source}<img src="{light}" alt="{html.escape(shown[2])}"></picture>'
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
@@ -328,12 +281,9 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
         return ""
     head, *lines = rows
     top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-    body = "".join("<tr>" + "".join(map(_td, line)) + "</tr>" for line in lines)
+    cells = ([f"<td{' class=long' * (len(cell) > LONG)}>{html.escape(cell)}</td>" for cell in line] for line in lines)
+    body = "".join(f"<tr>{''.join(line)}</tr>" for line in cells)
     return f"<div class='table'><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
-
-
-def _td(cell: str) -> str:
-    return f"<td{' class=long' * (len(cell) > LONG)}>{html.escape(cell)}</td>"
 
 
 _PAGE = """<!doctype html>

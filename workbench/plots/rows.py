@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +44,10 @@ def device(row: Row) -> str:
 
 def conditions(data: pd.DataFrame) -> str:
     """Return the machine and the method of the measurement, in one line."""
-    said = [_each(data, "cpu"), _each(data, "gpu"), _count(data, "threads", "thread"), _each(data, "target")]
-    return " · ".join(part for part in (*said, _each(data, "tvm", "TVM ")) if part)
+    threads = [int(value) for value in _values(data, "threads")]
+    many = f"{'/'.join(map(str, threads))} thread{'' if threads == [1] else 's'}" if threads else ""
+    said = (_each(data, "cpu"), _each(data, "gpu"), many, _each(data, "target"), _each(data, "tvm", "TVM "))
+    return " · ".join(filter(None, said))
 
 
 def failed(row: Row) -> str:
@@ -60,10 +63,10 @@ def failures(rows: Iterable[Row], name: str = "config") -> list[str]:
     return [f"! {row.get(name)}{f', {device(row)}' if several else ''}: {words}" for row, words in said if words]
 
 
-def counted_failures(rows: Iterable[Row]) -> str:
-    """Return the number of failed rows, for a title: `1 failed`; rows without a device are `not measured`."""
-    words = [word for row in rows if (word := failed(row))]
-    return ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
+def with_failures(finding: str, rows: Iterable[Row]) -> str:
+    """Return a finding with the number of failed rows: `1 failed`; rows without a device are `not measured`."""
+    words = Counter(word for row in rows if (word := failed(row)))
+    return "; ".join(filter(None, (finding, ", ".join(f"{many} {word}" for word, many in words.items()))))
 
 
 def _values(data: pd.DataFrame, column: str) -> list[Any]:
@@ -72,16 +75,8 @@ def _values(data: pd.DataFrame, column: str) -> list[Any]:
 
 def _each(data: pd.DataFrame, column: str, before: str = "") -> str:
     found = [str(value) for value in _values(data, column) if str(value)]
-    return (
-        before + " and ".join(found[:2]) + (f" and {counted(len(found) - 2, 'other')}" if len(found) > 2 else "")
-        if found
-        else ""
-    )
-
-
-def _count(data: pd.DataFrame, column: str, noun: str) -> str:
-    found = [int(value) for value in _values(data, column)]
-    return f"{'/'.join(map(str, found))} {noun}{'' if found == [1] else 's'}" if found else ""
+    more = [counted(len(found) - 2, "other")] if len(found) > 2 else []
+    return before + " and ".join([*found[:2], *more]) if found else ""
 
 
 def kernel_rows(data: pd.DataFrame) -> pd.DataFrame:
@@ -106,4 +101,4 @@ def kernel_rows(data: pd.DataFrame) -> pd.DataFrame:
 
 def kernel_conditions(data: pd.DataFrame) -> str:
     """Return the line below a plot of kernels."""
-    return " · ".join(part for part in (data.attrs.get("conditions", ""), data.attrs.get("method", "")) if part)
+    return " · ".join(filter(None, (data.attrs.get("conditions", ""), data.attrs.get("method", ""))))

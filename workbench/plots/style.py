@@ -1,14 +1,14 @@
-"""Shared parts of the plots: axes and labels, readable units, figures as SVG and PNG."""
+"""Shared parts of the plots: axes, bars and intervals in rows, labels, figures as SVG and PNG."""
 
 from __future__ import annotations
 
 import importlib.util
 import io
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.colours import DARK, LIGHT, Theme
 from workbench.errors import WorkbenchError
@@ -54,6 +54,56 @@ OWN = "workbench"
 "the gid of a figure that was made here, and may grow with the text below it"
 
 
+class Part(NamedTuple):
+    """A part of a bar."""
+
+    width: float
+    colour: str
+    hatch: str = ""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar of a plot with rows."""
+
+    name: str
+    parts: Sequence[Part] = ()
+    "from left to right"
+    words: str = ""
+    "right of it"
+    start: float = 0.0
+    ends: float | None = None
+    "the place of the words, where it is not the end of the last part"
+    how: Mapping[str, Any] = field(default_factory=dict)
+    "options of the words"
+
+
+def bars(ax: Axes, rows: Sequence[Bar], theme: Theme, right: float) -> None:
+    """Draw bars in rows, the first on top, on an axis from 0 to `right`."""
+    for place, bar in enumerate(rows):
+        left = bar.start
+        for width, colour, hatch in bar.parts:
+            edge = 0.5 if len(bar.parts) > 1 and not hatch else 0
+            ax.barh(
+                place, width, left=left, color=colour, height=0.62, hatch=hatch, edgecolor=theme.page, linewidth=edge
+            )
+            left += width
+        say(ax, left if bar.ends is None else bar.ends, place, bar.words, theme, **bar.how)
+    label_rows(ax, [bar.name for bar in rows])
+    ax.set_ylim(max(len(rows), 1) - 0.4, -0.6)
+    ax.set_xlim(0, right)
+
+
+def interval(ax: Axes, place: float, low: float, high: float, colour: str, **how: Any) -> None:
+    """Draw an interval of a row as a broad, pale line."""
+    ax.plot([low, high], [place, place], color=colour, solid_capstyle="butt", **how)
+
+
+def legend(ax: Axes, theme: Theme, **how: Any) -> None:
+    """Draw a small legend without a frame."""
+    ax.legend(frameon=False, fontsize="x-small", handlelength=1, labelcolor=theme.text, **how)
+
+
 def label_rows(ax: Axes, names: Sequence[str]) -> None:
     """Label one row per name, the first on top; the passes that a configuration leaves out are on a separate line."""
     longest = int(LABEL_LENGTH * _width(ax))
@@ -79,11 +129,13 @@ def cut(line: str, length: int = LABEL_LENGTH) -> str:
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
-def dress(ax: Axes, finding: str, theme: Theme, conditions: str = "", failures: Sequence[str] = ()) -> None:
-    """Style the axes: no frame, text in the theme's colour, the finding as title, the conditions small below.
+def dress(ax: Axes, finding: str, theme: Theme, *beneath: str, failures: Sequence[str] = ()) -> None:
+    """Style the axes: no frame, text in the theme's colour, the finding as title.
 
     Parameters
     ----------
+    beneath
+        Parts of the small line below the plot, such as the conditions; empty ones are left out.
     failures
         Messages of the rows without numbers, shown in full below the plot.
     """
@@ -111,7 +163,7 @@ def dress(ax: Axes, finding: str, theme: Theme, conditions: str = "", failures: 
     ax.yaxis.label.set_color(theme.text)
     ax.set_facecolor("none")
     lines = [each for said in failures for each in wrap(said, int(96 * wide))]
-    lines += wrap(conditions, int(109 * wide), max_lines=3, placeholder=" …")
+    lines += wrap(" · ".join(filter(None, beneath)), int(109 * wide), max_lines=3, placeholder=" …")
     if lines:
         place = (ax.figure.transSubfigure, ax.transAxes) if alone else (ax.transAxes, ax.transAxes)
         below = {"xytext": (0, -40), "textcoords": "offset points", "va": "top", "annotation_clip": False}
@@ -158,17 +210,16 @@ def to_both(plot: Callable[..., Any], data: Any, rows: int, **options: Any) -> t
     """
     figure, ax = _figure(plot, data, _NEITHER, rows, **options)
     drawn = _svg(figure)
-    light, dark = (_in_theme(drawn, theme) for theme in (LIGHT, DARK))
+    colours = [
+        {getattr(_NEITHER, each.name): getattr(theme, each.name).lower() for each in fields(Theme)}
+        for theme in (LIGHT, DARK)
+    ]
+    light, dark = (re.sub("#01[0-9a-f]{2}fe", lambda found, known=known: known[found[0]], drawn) for known in colours)
     return light, dark, ax.get_title(loc="left")
 
 
-_NEITHER = Theme(**{field.name: f"#01{place:02x}fe" for place, field in enumerate(fields(Theme))})
+_NEITHER = Theme(**{each.name: f"#01{place:02x}fe" for place, each in enumerate(fields(Theme))})
 "placeholder colours for those of a theme, which nothing else uses"
-
-
-def _in_theme(svg: str, theme: Theme) -> str:
-    colours = {getattr(_NEITHER, field.name): getattr(theme, field.name).lower() for field in fields(Theme)}
-    return re.sub("#01[0-9a-f]{2}fe", lambda found: colours[found[0]], svg)
 
 
 def _svg(figure: Figure) -> str:

@@ -16,7 +16,7 @@ from workbench.measurement.row import COUNTED, failure
 from workbench.measurement.verdict import NOISE_COLUMNS, RACED, VERDICT, judge_row, ratio_of
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
-from workbench.plots.ablation import headline
+from workbench.plots.passes import headline
 from workbench.widgets.background import Task
 from workbench.widgets.blocks import Block, action, entry, picture, table, words
 from workbench.widgets.messages import act, field
