@@ -8,8 +8,8 @@ from workbench.analysis.fusion import explain_fusion as explain_fusion
 from workbench.analysis.fusion.assertions import assert_fused as assert_fused
 from workbench.analysis.fusion.assertions import assert_kernels as assert_kernels
 from workbench.analysis.regions import regions as regions
-from workbench.debugging.compilers.side import Compiler as Compiler
 from workbench.debugging.compilers.run import compare_compilers as compare_compilers
+from workbench.debugging.compilers.side import Compiler as Compiler
 from workbench.debugging.kernel_errors.result import kernel_errors as kernel_errors
 from workbench.debugging.lints.rules import lint as lint
 from workbench.debugging.remarks.result import remarks as remarks
