@@ -3,9 +3,6 @@ import { test } from "node:test";
 import { TestModel } from "./dom_testing.ts";
 import view from "./index.ts";
 
-globalThis.requestAnimationFrame = () => 1;
-globalThis.matchMedia = (() => ({ matches: true, addEventListener() {}, removeEventListener() {} })) as never;
-
 /** Jupyter's model of a kernel that has ended. */
 class DeadModel extends TestModel {
   override send(): void {

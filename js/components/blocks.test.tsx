@@ -1,20 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawn } from "../dom_testing.ts";
-import { type Block, type Entry, type Table, type ToPython } from "../model/messages.ts";
+import { all, draw, drawn, one, part, send, sent } from "../dom_testing.ts";
+import { type Block, type Entry, type Table } from "../model/messages.ts";
 import { Blocks } from "./blocks.tsx";
 import { linkedNodes } from "./linked.tsx";
-import { mount } from "./mount.tsx";
 
-const sent: ToPython[] = [];
-const page = document.body;
-
-function show(...blocks: Block[]): void {
-  sent.length = 0;
-  mount(<Blocks blocks={blocks} send={(message) => sent.push(message)} />, page);
+async function show(...blocks: Block[]): Promise<void> {
+  await draw(<Blocks blocks={blocks} send={send} />);
 }
 
-const one = <E extends HTMLElement = HTMLElement>(css: string) => page.querySelector<E>(css)!;
 const p = (text: string): Block => ({ t: "p", text, look: "", name: "" });
 const SORTED = { sort: "sort", sorted: 1, down: true };
 const table = (rows: string[][], args: string[] = []): Table => {
@@ -23,68 +17,55 @@ const table = (rows: string[][], args: string[] = []): Table => {
 const text: Entry = { t: "in", kind: "text", name: "needle", label: "Needle", value: "a" };
 const slider: Entry = { t: "in", kind: "range", name: "at", label: "At", value: 1, min: 0, max: 9 };
 
-test("hostile texts stay texts", () => {
+test("hostile texts stay texts", async () => {
   const evil = "<img src=x onerror=alert(1)>";
-  show(p(evil), { t: "h", text: evil }, table([[evil, "1"]]), { t: "code", text: evil, name: "" });
-  assert.equal(page.querySelector("img"), null);
+  await show(p(evil), { t: "h", text: evil }, table([[evil, "1"]]), { t: "code", text: evil, name: "" });
+  assert.equal(document.querySelector("img"), null);
   assert.equal(one("tbody th").textContent, evil);
 });
 
-test("a focused field keeps its element, focus and caret while blocks before it come and go", () => {
-  show(p("one"), text);
-  const field = one<HTMLInputElement>("[data-testid=needle]");
+test("a focused field keeps its element, focus and caret while blocks before it come and go", async () => {
+  await show(p("one"), text);
+  const field = part<HTMLInputElement>("needle");
   field.focus();
   field.value = "half typ";
-  show(p("one"), p("two"), table([]), text);
-  assert.equal(one("[data-testid=needle]"), field);
+  await show(p("one"), p("two"), table([]), text);
+  assert.equal(part("needle"), field);
   assert.equal(document.activeElement, field);
   assert.equal(field.value, "half typ");
-  show({ ...text, value: "b" });
+  await show({ ...text, value: "b" });
   assert.equal(field.value, "b", "Python's new value wins");
 });
 
-test("a slider sends while it is dragged, and follows Python otherwise", () => {
-  show(slider);
-  const field = one<HTMLInputElement>("[data-testid=at]");
+test("a slider sends while it is dragged, and follows Python otherwise", async () => {
+  await show(slider);
+  const field = part<HTMLInputElement>("at");
   field.value = "4";
   field.dispatchEvent(new Event("input"));
   assert.deepEqual(sent, [{ type: "set", name: "at", value: "4" }]);
-  show({ ...slider, value: 20, max: 30, show: "20 of 30" });
+  await show({ ...slider, value: 20, max: 30, show: "20 of 30" });
   assert.deepEqual([field.max, field.value, field.parentElement!.textContent], ["30", "20", "At20 of 30"]);
 });
 
-test("a select has its value also when its options come later", () => {
+test("a select has its value also when its options come later", async () => {
   const select: Entry = { t: "in", kind: "select", name: "of", label: "Of", value: "b", options: [["a", "A"]] };
-  show(select);
-  show({
-    ...select,
-    options: [
-      ["a", "A"],
-      ["b", "B"],
-    ],
-  });
-  assert.equal(one<HTMLSelectElement>("[data-testid=of]").value, "b");
+  await show(select);
+  await show({ ...select, options: [["a", "A"], "b"] });
+  assert.equal(part<HTMLSelectElement>("of").value, "b");
 });
 
-test("a table has header cells, and its rows keep their elements when others come above", () => {
-  show(table([["x", "1"]], ["id-x"]));
+test("a table has header cells, and its rows keep their elements when others come above", async () => {
+  await show(table([["x", "1"]], ["id-x"]));
   const row = one("tbody tr");
   assert.equal(one("thead th").getAttribute("scope"), "col");
   assert.deepEqual(
-    [...page.querySelectorAll("thead th")].map((head) => head.getAttribute("aria-sort")),
+    all("thead th").map((head) => head.getAttribute("aria-sort")),
     ["none", "descending"],
   );
   assert.equal(row.querySelector("th")!.getAttribute("scope"), "row");
-  show(
-    table(
-      [
-        ["y", "2"],
-        ["x", "1"],
-      ],
-      ["id-y", "id-x"],
-    ),
-  );
-  assert.equal(page.querySelectorAll("tbody tr")[1], row);
+  const [x, y] = ["x 1", "y 2"].map((words) => words.split(" "));
+  await show(table([y ?? [], x ?? []], ["id-y", "id-x"]));
+  assert.equal(document.querySelectorAll("tbody tr")[1], row);
   row.querySelector("button")!.click();
   one("thead th:last-child button").click();
   assert.deepEqual(sent, [
@@ -93,67 +74,60 @@ test("a table has header cells, and its rows keep their elements when others com
   ]);
 });
 
-test("a row selects its nodes and does its action", () => {
+test("a row selects its nodes and does its action", async () => {
   const revealed: number[][] = [];
   const row = { text: "add", nodes: [3], small: "", sign: "a", look: "branch", act: "go", arg: "7", drop: "2" };
   const blocks: Block[] = [{ t: "rows", rows: [row], name: "" }];
-  mount(<Blocks blocks={blocks} send={(m) => sent.push(m)} reveal={(nodes) => revealed.push(nodes)} />, page);
-  sent.length = 0;
-  for (const button of page.querySelectorAll("button")) button.click();
+  await draw(<Blocks blocks={blocks} send={send} reveal={(nodes) => revealed.push(nodes)} />);
+  for (const button of document.querySelectorAll("button")) button.click();
   assert.deepEqual(revealed, [[3]]);
-  assert.deepEqual(
-    sent.map((m) => "what" in m && [m.what, m.arg]),
-    [
-      ["go", "7"],
-      ["drop", "2"],
-    ],
-  );
+  assert.deepEqual(sent, [
+    { type: "act", what: "go", arg: "7" },
+    { type: "act", what: "drop", arg: "2" },
+  ]);
 });
 
-test("node 7 in a sentence is a link to the node", () => {
+test("node 7 in a sentence is a link to the node", async () => {
   const revealed: number[][] = [];
-  const links: [string, number][] = [
-    ["node 57", 57],
-    ["node 5", 5],
-  ];
+  const links = [57, 5].map((node): [string, number] => [`node ${node}`, node]);
   const text = "add (node 57) does not join relu (node 5); node 99 is only words";
   const line = { text: "path", nodes: [], small: "kind · node 5", sign: "", look: "", act: "", arg: "", drop: "" };
   const blocks: Block[] = [
     { t: "p", text, look: "", name: "why", links },
     { t: "rows", rows: [{ ...line, links: [["node 5", 5]] }], name: "path" },
   ];
-  mount(<Blocks blocks={blocks} send={() => undefined} reveal={(nodes) => revealed.push(nodes)} />, page);
-  assert.equal(one("[data-testid=why]").textContent, text);
-  for (const button of page.querySelectorAll("button")) button.click();
+  await draw(<Blocks blocks={blocks} send={() => undefined} reveal={(nodes) => revealed.push(nodes)} />);
+  assert.equal(part("why").textContent, text);
+  for (const button of document.querySelectorAll("button")) button.click();
   assert.deepEqual(revealed, [[57], [5], [5]]);
   assert.deepEqual(linkedNodes(blocks), [57, 5]);
 });
 
-test("near misses of one reason are behind one line", () => {
+test("near misses of one reason are behind one line", async () => {
   const line = { text: "add", nodes: [], small: "", sign: "?", look: "near", act: "show", arg: "3", drop: "" };
   const group = { ...line, text: "2 near misses: other shape", act: "", arg: "", group: [line, { ...line, arg: "4" }] };
-  show({ t: "rows", rows: [group], name: "found" });
+  await show({ t: "rows", rows: [group], name: "found" });
   assert.equal(one("summary").textContent, "2 near misses: other shape");
   assert.equal(one<HTMLDetailsElement>("details").open, false);
-  for (const button of page.querySelectorAll<HTMLElement>("details button")) button.click();
+  for (const button of document.querySelectorAll<HTMLElement>("details button")) button.click();
   assert.deepEqual(
     sent.map((m) => "arg" in m && m.arg),
     ["3", "4"],
   );
-  show({ t: "rows", rows: [{ ...group, opened: true }], name: "found" });
+  await show({ t: "rows", rows: [{ ...group, opened: true }], name: "found" });
   assert.equal(one<HTMLDetailsElement>("details").open, true);
 });
 
 test("an action gives the text of its field, and its reason where it is off", async () => {
   const action = { t: "act", label: "Save", act: "keep", title: "", off: "", arg: "", field: "mine" } as const;
-  show(action);
+  await show(action);
   one<HTMLInputElement>("input").value = "other";
-  one("[data-testid=act-keep]").click();
+  part("act-keep").click();
   assert.deepEqual(sent, [{ type: "act", what: "keep", arg: "other" }]);
-  show({ ...action, off: "Nothing to save" });
+  await show({ ...action, off: "Nothing to save" });
   await drawn();
-  assert.equal(one<HTMLButtonElement>("[data-testid=act-keep]").disabled, true);
-  assert.match(page.textContent!, /Nothing to save/);
+  assert.equal(part<HTMLButtonElement>("act-keep").disabled, true);
+  assert.match(document.body.textContent!, /Nothing to save/);
 });
 
 test("in a saved page what needs Python is disabled or only text", async () => {
@@ -171,9 +145,9 @@ test("in a saved page what needs Python is disabled or only text", async () => {
     { t: "code", text: "1", name: "" },
   ];
   const revealed: number[][] = [];
-  mount(<Blocks blocks={blocks} send={undefined} reveal={(nodes) => revealed.push(nodes)} />, page);
+  await draw(<Blocks blocks={blocks} send={undefined} reveal={(nodes) => revealed.push(nodes)} />);
   await drawn();
-  const on = [...page.querySelectorAll<HTMLButtonElement>("button, input, select, textarea")].filter(
+  const on = [...document.querySelectorAll<HTMLButtonElement>("button, input, select, textarea")].filter(
     (e) => !e.disabled,
   );
   assert.deepEqual(

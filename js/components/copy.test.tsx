@@ -12,7 +12,6 @@ async function press(works: boolean): Promise<[string, string]> {
     copied = document.activeElement instanceof HTMLTextAreaElement ? document.activeElement.value : "";
     return works;
   };
-  mount(null, document.body);
   mount(<CopyButton text={() => "wb.count(w)"} />, document.body);
   const button = document.querySelector("button")!;
   button.focus();
@@ -40,7 +39,6 @@ test("uses the clipboard where there is one", async () => {
     },
   };
   Object.defineProperty(navigator, "clipboard", { value: clipboard, configurable: true });
-  mount(null, document.body);
   mount(<CopyButton text="a" />, document.body);
   document.querySelector("button")!.click();
   await drawn();

@@ -1,17 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawn } from "../dom_testing.ts";
+import { drawn, halfStage, part } from "../dom_testing.ts";
 import { single } from "../graph/picture.ts";
 import { graph } from "../graph/testing.ts";
-import { Stage } from "../render/stage.ts";
-import { Ruler } from "../render/text.ts";
 import { LayoutFailure, report } from "./layout_failure.tsx";
 import { mount } from "./mount.tsx";
 
-globalThis.requestAnimationFrame = () => 1;
-
 test("a layout that throws is shown in words, and the report holds nothing of the graph", async () => {
-  const stage = new Stage(new Ruler(() => 0.5));
+  const stage = halfStage();
   const end = mount(<LayoutFailure stage={stage} />, document.body);
   stage.ruler.width = () => {
     throw new Error("no room");
@@ -35,17 +31,17 @@ test("a layout that throws is shown in words, and the report holds nothing of th
 });
 
 test("Try again arranges the graph, and the words go", async () => {
-  const stage = new Stage(new Ruler(() => 0.5));
+  const stage = halfStage();
   const end = mount(<LayoutFailure stage={stage} />, document.body);
   const { width } = stage.ruler;
   stage.ruler.width = () => {
     throw new Error("no room");
   };
-  await stage.setPicture(single(graph([{ label: "tanh" }])));
+  await stage.setPicture(single(graph("tanh")));
   await drawn();
   stage.ruler.width = width;
   const arranged = new Promise((done) => stage.events.on("scene", done));
-  document.querySelector<HTMLElement>("[data-testid=arrange-again]")?.click();
+  part("arrange-again").click();
   await arranged;
   await drawn();
   assert.equal(document.querySelector("[data-testid=layout-failure]"), null);

@@ -1,68 +1,35 @@
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
+import { test } from "node:test";
 import { signal } from "@preact/signals";
-import { drawn } from "../dom_testing.ts";
+import { all, click, draw, drawn, halfStage, part, press, texts } from "../dom_testing.ts";
 import { compare, single } from "../graph/picture.ts";
 import { graph, parallelCast } from "../graph/testing.ts";
 import { PAPER } from "../render/paper.ts";
-import { Stage } from "../render/stage.ts";
-import { Ruler } from "../render/text.ts";
 import { SavedModel } from "../standalone.ts";
 import { Legend, LegendPanel, LegendToggle } from "./legend.tsx";
-import { mount } from "./mount.tsx";
 
 const HOSTILE = '<img src=x onerror="globalThis.broken = 1">';
-const NODES = [
-  { label: "x", kind: "param" as const },
-  { label: "nn.dense", inputs: [0] },
-  { label: "nn.relu", inputs: [1] },
-  { label: "nn.relu", inputs: [2] },
-  { label: HOSTILE, inputs: [3] },
-];
-
-let end = () => {};
-beforeEach(() => end());
+const LABELS = ["x", "nn.dense", "nn.relu", "nn.relu", HOSTILE];
+const NODES = LABELS.map((label, i) => ({ label, ...(i > 0 ? { inputs: [i - 1] } : { kind: "param" as const }) }));
 
 async function opened(traits: Record<string, unknown> = {}, picture = single(graph(NODES))) {
   const model = new SavedModel({ legend: true, muted: [], direction: "down", ...traits });
-  const stage = new Stage(new Ruler(() => 0.5));
+  const stage = halfStage();
   stage.picture = picture;
   const legend = new Legend(stage, { themes: signal(PAPER) });
   legend.bind(model);
-  end = mount(
-    <>
-      <LegendToggle legend={legend} />
-      <LegendPanel legend={legend} />
-    </>,
-    document.body,
-  );
-  await drawn();
+  await draw([<LegendToggle key={0} legend={legend} />, <LegendPanel key={1} legend={legend} />]);
   return model;
-}
-
-function part(name: string): HTMLInputElement {
-  const found = [...document.querySelectorAll<HTMLInputElement>("[data-testid]")].find(
-    (e) => e.dataset.testid === name,
-  );
-  assert.ok(found, name);
-  return found;
-}
-
-async function press(key: string): Promise<void> {
-  document.activeElement?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
-  await drawn();
 }
 
 test("each op type has its number and a switch, most frequent first", async () => {
   const model = await opened();
-  const rows = [...document.querySelectorAll("section:nth-of-type(2) .wb-legend-row")].map((row) => row.textContent);
+  const rows = texts("section:nth-of-type(2) .wb-legend-row");
   assert.equal(rows[0], "nn.reluonly2");
-  part("shown-nn.relu").click();
-  await drawn();
+  await click("shown-nn.relu");
   assert.deepEqual(model.get("muted"), ["nn.relu"]);
-  assert.equal(part("shown-nn.relu").checked, false);
-  part("all-Operators").click();
-  await drawn();
+  assert.equal(part<HTMLInputElement>("shown-nn.relu").checked, false);
+  await click("all-Operators");
   assert.deepEqual(model.get("muted"), []);
 });
 
@@ -77,15 +44,14 @@ test("a trait that Python sets is shown", async () => {
   model.set("muted", ["nn.dense"]);
   model.set("direction", "right");
   await drawn();
-  assert.equal(part("shown-nn.dense").checked, false);
+  assert.equal(part<HTMLInputElement>("shown-nn.dense").checked, false);
   assert.equal(part("direction-right").getAttribute("aria-pressed"), "true");
 });
 
 test("the button opens and closes it", async () => {
   const model = await opened({ legend: false });
   assert.equal(part("legend").hidden, true);
-  part("legend-toggle").click();
-  await drawn();
+  await click("legend-toggle");
   assert.equal(model.get("legend"), true);
   assert.equal(part("legend").hidden, false);
   assert.equal(part("legend-toggle").getAttribute("aria-expanded"), "true");
@@ -93,14 +59,14 @@ test("the button opens and closes it", async () => {
 
 test("a section is one tab stop, and arrows move in it", async () => {
   await opened();
-  const stops = [...document.querySelectorAll<HTMLElement>("section:nth-of-type(2) :is(input, .wb-only)")];
+  const stops = all<HTMLElement>("section:nth-of-type(2) :is(input, .wb-only)");
   assert.equal(stops.filter((stop) => stop.tabIndex === 0).length, 1);
   part("shown-nn.relu").focus();
   await press("ArrowRight");
   assert.equal(document.activeElement, part("only-nn.relu"));
   await press("ArrowDown");
   await press("ArrowLeft");
-  const rows = [...document.querySelectorAll("section:nth-of-type(2) .wb-legend-row")];
+  const rows = all("section:nth-of-type(2) .wb-legend-row");
   assert.equal(document.activeElement?.closest(".wb-legend-row"), rows[1]);
   await press("Home");
   assert.equal(document.activeElement, part("shown-nn.relu"));
@@ -110,8 +76,7 @@ test("a section is one tab stop, and arrows move in it", async () => {
 test("the focus stays on a switch that was pressed", async () => {
   await opened();
   part("shown-nn.relu").focus();
-  part("shown-nn.relu").click();
-  await drawn();
+  await click("shown-nn.relu");
   assert.equal(document.activeElement, part("shown-nn.relu"));
 });
 

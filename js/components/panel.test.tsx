@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { signal } from "@preact/signals";
-import { drawn } from "../dom_testing.ts";
+import { draw, drawn, one, part } from "../dom_testing.ts";
 import { mount } from "./mount.tsx";
 import { Main, Panel } from "./panel.tsx";
 
@@ -13,15 +13,12 @@ const Page = () => (
     </Panel>
   </Main>
 );
-const one = (css: string) => document.querySelector<HTMLElement>(css)!;
 const closed = () => one("aside").classList.contains("wb-closed");
 
 async function show(): Promise<void> {
   localStorage.clear();
   wide.value = false;
-  mount(null, document.body);
-  mount(<Page />, document.body);
-  await drawn();
+  await draw(<Page />);
 }
 
 test("a default height leaves room for the rest in a small window, and a larger one is kept", async () => {
@@ -41,11 +38,11 @@ test("a default height leaves room for the rest in a small window, and a larger 
 test("opens where there is room, until the reader has chosen", async () => {
   await show();
   assert.equal(closed(), true);
-  assert.equal(one("[data-testid=fold-right]").getAttribute("aria-label"), "Open inspector");
+  assert.equal(part("fold-right").getAttribute("aria-label"), "Open inspector");
   wide.value = true;
   await drawn();
   assert.equal(closed(), false);
-  one("[data-testid=fold-right]").click();
+  part("fold-right").click();
   await drawn();
   assert.equal(closed(), true);
   wide.value = false;
@@ -75,9 +72,7 @@ test("its edge moves by a drag and by keys, and the width is remembered", async 
   edge.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft" }));
   await drawn();
   assert.equal(panel.style.width, "324px");
-  mount(null, document.body);
-  mount(<Page />, document.body);
-  await drawn();
+  await draw(<Page />);
   assert.equal(one("aside").style.width, "324px");
 });
 
@@ -101,7 +96,7 @@ test("an edge reports its size, and leaves the graph half beside another panel",
   Object.defineProperty(one(".wb-main"), "clientWidth", { get: () => 1000 });
   Object.defineProperty(left, "offsetWidth", { get: () => 260 });
   right.getBoundingClientRect = () => new DOMRect(0, 0, Number.parseInt(right.style.width || "230", 10), 600);
-  const edge = one("[data-testid=edge-left]");
+  const edge = part("edge-left");
   for (const _ of [1, 2]) {
     edge.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft" }));
     await drawn();

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
+import { test } from "node:test";
 import { type ComponentChildren } from "preact";
-import { drawn } from "../dom_testing.ts";
+import { all, draw, press } from "../dom_testing.ts";
 import { type Block, type Line } from "../model/messages.ts";
 import { Explore } from "../panels/explore.tsx";
 import { Measure } from "../panels/measure.tsx";
 import { Ribbon } from "../panels/ribbon.tsx";
 import { Blocks } from "./blocks.tsx";
-import { mount } from "./mount.tsx";
 import { roving } from "./roving.ts";
 
 const quiet = () => undefined;
@@ -51,35 +50,27 @@ const LISTS: Record<string, [ComponentChildren, string[], string]> = {
   ],
 };
 
-let end = () => {};
-beforeEach(() => end());
-
 for (const [name, [content, keys, to]] of Object.entries(LISTS)) {
   test(`${name}: one tab stop, arrows inside`, async () => {
-    end = mount(content, document.body);
-    await drawn();
+    await draw(content);
     const controls = () =>
-      [...document.querySelectorAll<HTMLElement>("ul, table, .wb-ribbon")]
+      all<HTMLElement>("ul, table, .wb-ribbon")
         .flatMap((each) => [...each.querySelectorAll<HTMLElement>("button, summary")])
         .filter((each) => !each.closest("details:not([open]) > ul"));
     const stops = () => controls().filter((each) => each.tabIndex === 0);
     assert.ok(controls().length > 1);
     assert.equal(stops().length, 1);
     stops()[0]?.focus();
-    for (const key of keys)
-      document.activeElement?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
-    await drawn();
+    for (const key of keys) await press(key);
     assert.equal(document.activeElement?.textContent, to);
     assert.ok(stops().length === 1 && stops()[0] === document.activeElement);
   });
 }
 
 test("a control that comes later is not a second tab stop", async () => {
-  end = mount(<Blocks blocks={[list]} send={quiet} />, document.body);
-  await drawn();
-  mount(<Blocks blocks={[{ ...list, rows: [...list.rows, line("late")] }]} send={quiet} />, document.body);
-  await drawn();
-  const late = [...document.querySelectorAll<HTMLElement>("li")].at(-1)?.querySelectorAll("button");
+  await draw(<Blocks blocks={[list]} send={quiet} />);
+  await draw(<Blocks blocks={[{ ...list, rows: [...list.rows, line("late")] }]} send={quiet} />);
+  const late = all<HTMLElement>("li").at(-1)?.querySelectorAll("button");
   assert.deepEqual(
     [...(late ?? [])].map((each) => each.tabIndex),
     [-1, -1],
@@ -98,18 +89,16 @@ test("the focus goes with the current row, and stays where it is on another one"
       ))}
     </ul>
   );
-  end = mount(rows(0), document.body);
+  await draw(rows(0));
   document.querySelector("button")?.focus();
   for (const [current, focused] of [
     [1, "b"],
     [2, "c"],
   ] as const) {
-    mount(rows(current), document.body);
-    await drawn();
+    await draw(rows(current));
     assert.equal(document.activeElement?.textContent, focused);
   }
   document.querySelector("button")?.focus();
-  mount(rows(1), document.body);
-  await drawn();
+  await draw(rows(1));
   assert.equal(document.activeElement?.textContent, "a");
 });

@@ -1,25 +1,17 @@
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
-import { drawn } from "../dom_testing.ts";
+import { test } from "node:test";
+import { draw, drawn, halfStage } from "../dom_testing.ts";
 import { single } from "../graph/picture.ts";
 import { graph } from "../graph/testing.ts";
-import { Stage } from "../render/stage.ts";
-import { Ruler } from "../render/text.ts";
-import { mount } from "./mount.tsx";
 import { Search, SearchBox } from "./search_box.tsx";
 
-let end = () => {};
-beforeEach(() => end());
-globalThis.requestAnimationFrame = () => 1;
-
 async function opened() {
-  const stage = new Stage(new Ruler(() => 0.5));
-  stage.picture = single(graph([{ label: "nn.relu" }, { label: "tanh" }, { label: "nn.relu" }]));
+  const stage = halfStage();
+  stage.picture = single(graph("nn.relu | tanh | nn.relu"));
   const shown: number[] = [];
   stage.reveal = async ([node]) => void shown.push(node ?? -1);
   const search = new Search(stage);
-  end = mount(<SearchBox search={search} />, document.body);
-  await drawn();
+  await draw(<SearchBox search={search} />);
   const input = document.querySelector("input");
   assert.ok(input);
   const type = async (words: string) => {
@@ -76,7 +68,7 @@ test("a new scene is searched again", async () => {
   const { stage, type, count } = await opened();
   await type("tanh");
   assert.equal(count(), "1");
-  await stage.setPicture(single(graph([{ label: "tanh" }, { label: "tanh" }])));
+  await stage.setPicture(single(graph("tanh | tanh")));
   await drawn();
   assert.equal(count(), "2");
 });

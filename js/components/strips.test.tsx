@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { signal } from "@preact/signals";
-import { drawn } from "../dom_testing.ts";
+import { drawn, part } from "../dom_testing.ts";
 import { type Busy, type Failure } from "../model/messages.ts";
 import { mount } from "./mount.tsx";
 import { BusyStrip, ErrorStrip } from "./strips.tsx";
@@ -10,7 +10,7 @@ test("an error that was closed comes back when the same mistake is made again", 
   const error = signal<Failure>({ title: "Bad option", text: "fuse_depth", at: 1 });
   const Strip = () => <ErrorStrip error={error.value} />;
   mount(<Strip />, document.body);
-  const strip = document.querySelector<HTMLElement>("[data-testid=error]")!;
+  const strip = part<HTMLElement>("error");
   assert.equal(strip.hidden, false);
   strip.querySelector("button")!.click();
   await drawn();
@@ -29,8 +29,7 @@ test("a closed error comes back after another one, and after none", async (test)
   const error = signal<Failure | null | undefined>(a);
   const Strip = () => <ErrorStrip error={error.value} />;
   test.after(mount(<Strip />, document.body));
-  const strip = document.querySelector<HTMLElement>("[data-testid=error]");
-  assert.ok(strip);
+  const strip = part<HTMLElement>("error");
   for (const between of [b, null]) {
     strip.querySelector("button")?.click();
     await drawn();
@@ -50,8 +49,7 @@ test("work that begins does not show the seconds of the work before", async (tes
   const end = mount(<Strip />, document.body);
   test.after(end);
   await drawn();
-  const strip = document.querySelector<HTMLElement>("[data-testid=busy]");
-  assert.ok(strip);
+  const strip = part<HTMLElement>("busy");
   assert.equal(strip.hidden, false);
   assert.match(strip.textContent ?? "", /60 s/);
   busy.value = null;

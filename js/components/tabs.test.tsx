@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { signal } from "@preact/signals";
-import { drawn } from "../dom_testing.ts";
-import { mount } from "./mount.tsx";
+import { all, draw, drawn, one, part } from "../dom_testing.ts";
 import { Main } from "./panel.tsx";
 import { Tabs } from "./tabs.tsx";
 
@@ -20,7 +19,6 @@ const Page = () => (
   </div>
 );
 
-const one = (css: string) => document.querySelector<HTMLElement>(css)!;
 const press = async (css: string, key: string) => {
   one(css).dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
   await drawn();
@@ -29,9 +27,7 @@ const press = async (css: string, key: string) => {
 async function show(): Promise<void> {
   localStorage.clear();
   open.value = "b";
-  mount(null, document.body);
-  mount(<Page />, document.body);
-  await drawn();
+  await draw(<Page />);
 }
 
 test("each tab and its panel name each other", async () => {
@@ -46,7 +42,7 @@ test("each tab and its panel name each other", async () => {
 
 test("a click on the open tab closes it", async () => {
   await show();
-  one("[data-testid=tab-b]").click();
+  part("tab-b").click();
   await drawn();
   assert.equal(open.value, "");
   assert.equal(document.querySelector("[role=separator]"), null);
@@ -54,9 +50,9 @@ test("a click on the open tab closes it", async () => {
 
 test("the tabs are one tab stop, and arrows move the focus only", async () => {
   await show();
-  const stops = () => [...document.querySelectorAll<HTMLElement>("[role=tab]")].map((tab) => tab.tabIndex);
+  const stops = () => all<HTMLElement>("[role=tab]").map((tab) => tab.tabIndex);
   assert.deepEqual(stops(), [-1, 0, -1]);
-  one("[data-testid=tab-b]").focus();
+  part("tab-b").focus();
   for (const [key, to] of [
     ["ArrowRight", "c"],
     ["ArrowRight", "a"],
@@ -71,7 +67,7 @@ test("the tabs are one tab stop, and arrows move the focus only", async () => {
     assert.equal(document.activeElement, one(`[data-testid=tab-${to}]`));
   }
   assert.equal(open.value, "b");
-  one("[data-testid=tab-c]").click();
+  part("tab-c").click();
   await drawn();
   assert.equal(open.value, "c");
   assert.deepEqual(stops(), [-1, -1, 0]);
@@ -111,9 +107,7 @@ test("keys move the edge; the graph gives what the panel gets, and the height is
   tall = 1200;
   await press("[role=separator]", "ArrowUp");
   assert.equal(sizes().height, "1224px", "some of the graph is left");
-  mount(null, document.body);
-  mount(<Page />, document.body);
-  await drawn();
+  await draw(<Page />);
   assert.equal(one(".wb-tab-body").style.height, "1224px");
   await press("[role=separator]", "Home");
   assert.equal(one(".wb-tab-body").style.height, "");

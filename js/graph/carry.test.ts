@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { carry } from "./carry.ts";
 import { compare, single } from "./picture.ts";
-import { diff, graph } from "./testing.ts";
+import { diff, graph, unchanged } from "./testing.ts";
 
 test("repeated layers stay themselves when each of them gains a node", () => {
   // Each layer's weight is named, as in a real model, and leads to the layer's other nodes.
@@ -23,36 +23,21 @@ test("repeated layers stay themselves when each of them gains a node", () => {
 });
 
 test("one step on, the result is the input", () => {
-  const [a, b] = [
-    graph([{ label: "x" }, { label: "cast", inputs: [0] }]),
-    graph([{ label: "x" }, { label: "round", inputs: [0] }, { label: "cast", inputs: [1] }]),
-  ];
-  const first = compare(a, b, diff(["kept", "removed"], ["kept", "added", "added"], [[0, 0]]));
-  const second = compare(
-    b,
-    b,
-    diff(
-      ["kept", "kept", "kept"],
-      ["kept", "kept", "kept"],
-      [
-        [0, 0],
-        [1, 1],
-        [2, 2],
-      ],
-    ),
-  );
+  const [a, b] = [graph("x | cast 0"), graph("x | round 0 | cast 1")];
+  const first = compare(a, b, diff("kept removed", "kept added added", "0-0"));
+  const second = compare(b, b, unchanged(3));
   assert.deepEqual([...carry(first, second).nodes], [first.node[1][0], first.node[1][1], first.node[1][2]]);
 });
 
 test("what looks like two old nodes is taken for neither", () => {
-  const old = single(graph([{ label: "a" }, { label: "b" }, { label: "b" }]));
-  const next = single(graph([{ label: "c" }, { label: "b", inputs: [0] }]));
+  const old = single(graph("a | b | b"));
+  const next = single(graph("c | b 0"));
   assert.deepEqual([...carry(old, next).nodes], [-1, -1]);
 });
 
 test("a selection is kept where it is exact, and a guess is for places only", () => {
-  const old = single(graph([{ label: "x" }, { label: "cast", inputs: [0] }, { label: "relu", inputs: [1] }]));
-  const next = single(graph([{ label: "x" }, { label: "round", inputs: [0] }, { label: "relu", inputs: [1] }]));
+  const old = single(graph("x | cast 0 | relu 1"));
+  const next = single(graph("x | round 0 | relu 1"));
   const { nodes, selection } = carry(old, next, [0, 2]);
   assert.deepEqual([nodes[2], selection], [2, [0]]);
 });

@@ -7,7 +7,7 @@ import { graph } from "./testing.ts";
 const deep = (layers: number) =>
   single(
     graph(
-      [{ label: "x" }],
+      "x",
       Array.from({ length: layers }, (_, i) => ({ kind: "scope" as const, name: `layer_${i}` })),
     ),
   ).groups;

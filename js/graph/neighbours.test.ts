@@ -10,9 +10,7 @@ import { DEFAULT_OPTIONS, visible } from "./visible.ts";
 //  1   2
 //   \
 //    3
-const picture = single(
-  graph([{ label: "a" }, { label: "b", inputs: [0] }, { label: "c", inputs: [0] }, { label: "d", inputs: [1] }]),
-);
+const picture = single(graph("a | b 0 | c 0 | d 1"));
 const shown = visible(picture, DEFAULT_OPTIONS);
 const x = [100, 0, 200, 0];
 const y = [0, 100, 100, 200];

@@ -19,16 +19,7 @@ test("negative groups survive the way through bytes", () => {
 });
 
 test("a payload gives its nodes, edges and strings back", () => {
-  const g = decode(
-    payload(
-      [
-        { label: "x", kind: "param" },
-        { label: "nn.relu", inputs: [0] },
-      ],
-      [],
-      [1],
-    ),
-  );
+  const g = decode(payload("x:param | nn.relu 0", [], [1]));
   assert.equal(g.nodeCount, 2);
   assert.deepEqual([...g.source], [0]);
   assert.equal(text(g, g.label[1]), "nn.relu");
@@ -41,10 +32,10 @@ test("nothing at all is an empty graph", () => {
 });
 
 test("columns of different length and ids outside the graph are refused in words", () => {
-  const short = payload([{ label: "x" }]);
+  const short = payload("x");
   short.node.group = [];
   assert.throws(() => decode(short), /differ in length/);
-  const astray = payload([{ label: "x" }, { label: "y", inputs: [0] }]);
+  const astray = payload("x | y 0");
   astray.edge.source = [7];
   assert.throws(() => decode(astray), /not in it/);
   assert.throws(() => decode({ ...payload([]), version: 9 }), /version 1/);

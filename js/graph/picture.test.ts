@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { BOTH, compare, single } from "./picture.ts";
-import { diff, graph, parallelCast } from "./testing.ts";
+import { diff, graph, parallelCast, unchanged } from "./testing.ts";
 
 const [BEFORE, AFTER] = [1, 2];
 
 test("a single graph keeps its own numbers", () => {
-  const picture = single(graph([{ label: "x" }, { label: "y", inputs: [0] }]));
+  const picture = single(graph("x | y 0"));
   assert.deepEqual([...picture.id[0]], [0, 1]);
   assert.ok(picture.side.every((side) => side === BEFORE));
 });
@@ -43,102 +43,33 @@ test("a merged node's ghost is laid out in its partner's kernel", () => {
 });
 
 test("two sides that disagree on an order give weak edges, and the rest no cycle", () => {
-  const before = graph([{ label: "x" }, { label: "a", inputs: [0] }, { label: "b", inputs: [1] }]);
-  const after = graph([{ label: "x" }, { label: "b", inputs: [0] }, { label: "a", inputs: [1] }]);
-  const picture = compare(
-    before,
-    after,
-    diff(
-      ["kept", "changed", "changed"],
-      ["kept", "changed", "changed"],
-      [
-        [0, 0],
-        [1, 2],
-        [2, 1],
-      ],
-    ),
-  );
+  const before = graph("x | a 0 | b 1");
+  const after = graph("x | b 0 | a 1");
+  const picture = compare(before, after, diff("kept changed changed", "kept changed changed", "0-0 1-2 2-1"));
   assert.ok(picture.weak.some((w) => w === 1));
   assert.ok([...picture.weak.keys()].filter((e) => picture.weak[e]).every((e) => picture.edgeSide[e] === BEFORE));
 });
 
 test("boxes of both sides become one where they hold the same nodes", () => {
-  const make = (name: string) =>
-    graph(
-      [
-        { label: "a", group: 0 },
-        { label: "b", inputs: [0], group: 0 },
-      ],
-      [{ kind: "primitive", name }],
-    );
-  const picture = compare(
-    make("fused_a"),
-    make("fused_a_b"),
-    diff(
-      ["kept", "kept"],
-      ["kept", "kept"],
-      [
-        [0, 0],
-        [1, 1],
-      ],
-    ),
-  );
+  const make = (name: string) => graph("a @0 | b 0 @0", [{ kind: "primitive", name }]);
+  const picture = compare(make("fused_a"), make("fused_a_b"), unchanged(2));
   assert.equal(picture.groups.count, 1);
   assert.equal(picture.groups.side[0], BOTH);
 });
 
 test("a box that only the before side has is put around its nodes", () => {
-  const before = graph(
-    [
-      { label: "a", group: 0 },
-      { label: "b", inputs: [0], group: 0 },
-    ],
-    [{ kind: "primitive", name: "fused" }],
-  );
-  const after = graph([{ label: "a" }, { label: "b", inputs: [0] }]);
-  const picture = compare(
-    before,
-    after,
-    diff(
-      ["kept", "kept"],
-      ["kept", "kept"],
-      [
-        [0, 0],
-        [1, 1],
-      ],
-    ),
-  );
+  const before = graph("a @0 | b 0 @0", [{ kind: "primitive", name: "fused" }]);
+  const after = graph("a | b 0");
+  const picture = compare(before, after, unchanged(2));
   assert.equal(picture.groups.count, 1);
   assert.equal(picture.groups.side[0], BEFORE);
   assert.deepEqual([...picture.group], [0, 0]);
 });
 
 test("boxes that cross part their nodes instead of showing a lie", () => {
-  const before = graph(
-    [
-      { label: "a", group: 0 },
-      { label: "b", inputs: [0], group: 0 },
-      { label: "c", inputs: [1] },
-    ],
-    [{ kind: "primitive", name: "ab" }],
-  );
-  const after = graph(
-    [{ label: "a" }, { label: "b", inputs: [0], group: 0 }, { label: "c", inputs: [1], group: 0 }],
-    [{ kind: "primitive", name: "bc" }],
-  );
-  const picture = compare(
-    before,
-    after,
-    diff(
-      ["kept", "kept", "kept"],
-      ["kept", "kept", "kept"],
-      [
-        [0, 0],
-        [1, 1],
-        [2, 2],
-      ],
-    ),
-  );
+  const before = graph("a @0 | b 0 @0 | c 1", [{ kind: "primitive", name: "ab" }]);
+  const after = graph("a | b 0 @0 | c 1 @0", [{ kind: "primitive", name: "bc" }]);
+  const picture = compare(before, after, unchanged(3));
   for (const s of [0, 1] as const) {
     const graphs = [before, after];
     for (let v = 0; v < 3; v++) {

@@ -22,7 +22,12 @@ export interface GroupSpec {
 
 const TENSOR = "Tensor[(1, 64), float32]";
 
-export function payload(nodes: NodeSpec[], groups: GroupSpec[] = [], output: number[] = []): Required<GraphPayload> {
+export function payload(
+  given: NodeSpec[] | string,
+  groups: GroupSpec[] = [],
+  output: number[] = [],
+): Required<GraphPayload> {
+  const nodes = typeof given === "string" ? nodesOf(given) : given;
   const strings = [""];
   const at = (text: string) => {
     const known = strings.indexOf(text);
@@ -61,29 +66,46 @@ export function payload(nodes: NodeSpec[], groups: GroupSpec[] = [], output: num
   };
 }
 
-export function graph(nodes: NodeSpec[], groups: GroupSpec[] = [], output: number[] = []): Graph {
+export function graph(nodes: NodeSpec[] | string, groups: GroupSpec[] = [], output: number[] = []): Graph {
   return decode(payload(nodes, groups, output));
 }
 
-export function diff(before: MarkName[], after: MarkName[], pairs: [number, number][]): Diff {
-  const marks = (names: MarkName[]) => Uint8Array.from(names, (name) => MARKS.indexOf(name));
-  return { before_mark: marks(before), after_mark: marks(after), pairs: Uint32Array.from(pairs.flat()) };
+/** Nodes as words: a label, after ":" its kind, the ids of its inputs, after "@" its group; "x:param | exp 0 @1 | add 0 1". */
+function nodesOf(text: string): NodeSpec[] {
+  return text.split(" | ").map((node) => {
+    const [, label, kind, inputs, group] = /^(\S+?)(?::([a-z_]+))?((?: \d+)*)(?: @(\d+))?$/.exec(node) ?? [];
+    if (!label) throw new Error(`not a node: ${node}`);
+    return {
+      label,
+      kind: (kind ?? "op") as keyof typeof Kind,
+      inputs: inputs.trim().split(" ").filter(Boolean).map(Number),
+      group: Number(group ?? -1),
+    };
+  });
+}
+
+/** Marks and pairs of ids as words: "kept added", "0-0 1-1". */
+export function diff(
+  before: string | MarkName[],
+  after: string | MarkName[],
+  pairs: string | [number, number][],
+): Diff {
+  const marks = (names: string | MarkName[]) =>
+    Uint8Array.from(typeof names === "string" ? names.split(" ") : names, (name) => MARKS.indexOf(name as MarkName));
+  const ids = typeof pairs === "string" ? pairs.split(/[ -]/).map(Number) : pairs.flat();
+  return { before_mark: marks(before), after_mark: marks(after), pairs: Uint32Array.from(ids) };
+}
+
+/** Of two graphs with the same nodes. */
+export function unchanged(count: number): Diff {
+  const ids = Array.from({ length: count }, (_, i): [number, number] => [i, i]);
+  const kept = ids.map(() => "kept" as const);
+  return diff(kept, kept, ids);
 }
 
 /** x -> cast -> relu, x -> cast -> relu, both into add; and after merging the casts and relus, fused or not. */
 export function parallelCast(fused = true) {
-  const before = graph(
-    [
-      { label: "x", kind: "param" },
-      { label: "cast", inputs: [0] },
-      { label: "nn.relu", inputs: [1] },
-      { label: "cast", inputs: [0] },
-      { label: "nn.relu", inputs: [3] },
-      { label: "add", inputs: [2, 4] },
-    ],
-    [],
-    [5],
-  );
+  const before = graph("x:param | cast 0 | nn.relu 1 | cast 0 | nn.relu 3 | add 2 4", [], [5]);
   const g = fused ? 0 : -1;
   const after = graph(
     [
@@ -98,17 +120,6 @@ export function parallelCast(fused = true) {
   return {
     before,
     after,
-    diff: diff(
-      ["kept", "merged", "merged", "merged", "merged", "kept"],
-      ["kept", "merged", "merged", "kept"],
-      [
-        [0, 0],
-        [1, 1],
-        [2, 2],
-        [3, 1],
-        [4, 2],
-        [5, 3],
-      ],
-    ),
+    diff: diff("kept merged merged merged merged kept", "kept merged merged kept", "0-0 1-1 2-2 3-1 4-2 5-3"),
   };
 }

@@ -11,15 +11,7 @@ function names(shown: Visible, picture: Picture): string[] {
 }
 
 test("weights and constants become badges, data stays a node", () => {
-  const picture = single(
-    graph([
-      { label: "data", kind: "param" },
-      { label: "w", kind: "param" },
-      { label: "0.5f", kind: "constant" },
-      { label: "nn.conv2d", inputs: [0, 1] },
-      { label: "add", inputs: [3, 2] },
-    ]),
-  );
+  const picture = single(graph("data:param | w:param | 0.5f:constant | nn.conv2d 0 1 | add 3 2"));
   const shown = visible(picture, DEFAULT_OPTIONS);
   assert.deepEqual(names(shown, picture), ["data", "nn.conv2d", "add"]);
   assert.deepEqual(
@@ -34,30 +26,10 @@ test("weights and constants become badges, data stays a node", () => {
 });
 
 test("a weight on one side only is a badge there and a node on the other", () => {
-  const before = graph([
-    { label: "data", kind: "param" },
-    { label: "var", kind: "param" },
-    { label: "batch_norm", inputs: [0, 1] },
-  ]);
-  const after = graph([
-    { label: "data", kind: "param" },
-    { label: "var", kind: "param" },
-    { label: "rsqrt", inputs: [1] },
-    { label: "multiply", inputs: [0, 2] },
-  ]);
+  const before = graph("data:param | var:param | batch_norm 0 1");
+  const after = graph("data:param | var:param | rsqrt 1 | multiply 0 2");
   const shown = visible(
-    compare(
-      before,
-      after,
-      diff(
-        ["kept", "kept", "removed"],
-        ["kept", "kept", "added", "added"],
-        [
-          [0, 0],
-          [1, 1],
-        ],
-      ),
-    ),
+    compare(before, after, diff("kept kept removed", "kept kept added added", "0-0 1-1")),
     DEFAULT_OPTIONS,
   );
   const item = shown.itemOf[1];
@@ -71,14 +43,7 @@ test("a weight on one side only is a badge there and a node on the other", () =>
 });
 
 test("data stays a node where its weight is computed", () => {
-  const picture = single(
-    graph([
-      { label: "data", kind: "param" },
-      { label: "w", kind: "param" },
-      { label: "negative", inputs: [1] },
-      { label: "nn.conv2d", inputs: [0, 2] },
-    ]),
-  );
+  const picture = single(graph("data:param | w:param | negative 1 | nn.conv2d 0 2"));
   assert.deepEqual(names(visible(picture, DEFAULT_OPTIONS), picture), ["data", "w", "negative", "nn.conv2d"]);
 });
 
@@ -94,16 +59,7 @@ test("an index input is the data, the table it looks up is the weight", () => {
 });
 
 test("a tuple get is a mark on the edge, a tuple's fields go straight to the consumer", () => {
-  const picture = single(
-    graph([
-      { label: "x", kind: "param" },
-      { label: "split", inputs: [0] },
-      { label: ".1", kind: "get_item", inputs: [1] },
-      { label: "nn.relu", inputs: [2] },
-      { label: "tuple", kind: "tuple", inputs: [3, 1] },
-      { label: "concatenate", inputs: [4] },
-    ]),
-  );
+  const picture = single(graph("x:param | split 0 | .1:get_item 1 | nn.relu 2 | tuple:tuple 3 1 | concatenate 4"));
   const shown = visible(picture, DEFAULT_OPTIONS);
   assert.deepEqual(names(shown, picture), ["x", "split", "nn.relu", "concatenate"]);
   assert.equal(shown.edgeLabel[1], ".1");
@@ -114,16 +70,7 @@ test("a tuple get is a mark on the edge, a tuple's fields go straight to the con
 });
 
 test("a field taken from a tuple finds its producer", () => {
-  const picture = single(
-    graph([
-      { label: "x", kind: "param" },
-      { label: "a", inputs: [0] },
-      { label: "b", inputs: [0] },
-      { label: "tuple", kind: "tuple", inputs: [1, 2] },
-      { label: ".1", kind: "get_item", inputs: [3] },
-      { label: "use", inputs: [4] },
-    ]),
-  );
+  const picture = single(graph("x:param | a 0 | b 0 | tuple:tuple 1 2 | .1:get_item 3 | use 4"));
   const shown = visible(picture, DEFAULT_OPTIONS);
   const into = [...shown.source.keys()].filter((e) => shown.target[e] === 3);
   assert.deepEqual(
@@ -135,18 +82,10 @@ test("a field taken from a tuple finds its producer", () => {
 
 test("a collapsed group is one item, and edges between two of them are one", () => {
   const picture = single(
-    graph(
-      [
-        { label: "x", kind: "param" },
-        { label: "a", inputs: [0], group: 0 },
-        { label: "b", inputs: [1], group: 0 },
-        { label: "c", inputs: [2, 1], group: 1 },
-      ],
-      [
-        { kind: "scope", name: "s0" },
-        { kind: "scope", name: "s1" },
-      ],
-    ),
+    graph("x:param | a 0 @0 | b 1 @0 | c 2 1 @1", [
+      { kind: "scope", name: "s0" },
+      { kind: "scope", name: "s1" },
+    ]),
   );
   const shown = visible(picture, { ...DEFAULT_OPTIONS, collapsed: new Set([0, 1]) });
   assert.equal(shown.count, 3);
@@ -156,19 +95,13 @@ test("a collapsed group is one item, and edges between two of them are one", () 
 });
 
 test("a lone function around everything is not a box; two functions are", () => {
-  const one = single(graph([{ label: "a", group: 0 }], [{ kind: "function", name: "main" }]));
+  const one = single(graph("a @0", [{ kind: "function", name: "main" }]));
   assert.equal(visible(one, DEFAULT_OPTIONS).open.length, 0);
   const two = single(
-    graph(
-      [
-        { label: "a", group: 0 },
-        { label: "b", group: 1 },
-      ],
-      [
-        { kind: "function", name: "main" },
-        { kind: "function", name: "f" },
-      ],
-    ),
+    graph("a @0 | b @1", [
+      { kind: "function", name: "main" },
+      { kind: "function", name: "f" },
+    ]),
   );
   assert.equal(visible(two, DEFAULT_OPTIONS).open.length, 2);
 });
@@ -182,9 +115,7 @@ test("a producer with very many consumers is a badge at each", () => {
 });
 
 test("only what is asked for is shown, with a gap for what lies between", () => {
-  const picture = single(
-    graph([{ label: "a" }, { label: "b", inputs: [0] }, { label: "c", inputs: [1] }, { label: "d", inputs: [2] }]),
-  );
+  const picture = single(graph("a | b 0 | c 1 | d 2"));
   const shown = visible(picture, { ...DEFAULT_OPTIONS, only: Uint8Array.from([1, 0, 0, 1]) });
   assert.equal(shown.count, 3);
   assert.deepEqual([...shown.gap], [0, 2, 0]);
@@ -194,15 +125,7 @@ test("only what is asked for is shown, with a gap for what lies between", () => 
 
 test("gaps never make the flow a circle", () => {
   // a hidden bypass around the shown node: one gap above it, one beneath
-  const picture = single(
-    graph([
-      { label: "a" },
-      { label: "h1", inputs: [0] },
-      { label: "shown", inputs: [1] },
-      { label: "h2", inputs: [2, 1] },
-      { label: "end", inputs: [3] },
-    ]),
-  );
+  const picture = single(graph("a | h1 0 | shown 1 | h2 2 1 | end 3"));
   const shown = visible(picture, { ...DEFAULT_OPTIONS, only: Uint8Array.from([0, 0, 1, 0, 0]) });
   assert.equal(shown.count, 3);
   assert.ok(shown.weak.every((w) => w === 0));

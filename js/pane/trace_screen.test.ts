@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { effect } from "@preact/signals";
-import { drawn, TestModel } from "../dom_testing.ts";
+import { drawn, halfStage, TestModel } from "../dom_testing.ts";
 import { decode } from "../graph/payload.ts";
 import { compare, readDiff } from "../graph/picture.ts";
 import { payload } from "../graph/testing.ts";
@@ -10,12 +10,7 @@ import { type Callback, type ModelEvent, watch } from "../model/model.ts";
 import { TraceChoice } from "../model/trace_choice.ts";
 import { TraceStore, type Wish } from "../model/trace_store.ts";
 import { Traits } from "../model/traits.ts";
-import { Stage } from "../render/stage.ts";
-import { Ruler } from "../render/text.ts";
 import { TraceScreen } from "./trace_screen.ts";
-
-globalThis.requestAnimationFrame = () => 1;
-globalThis.cancelAnimationFrame = () => undefined;
 
 const STEPS = ["A", "B", "C"].map((name, i) => ({ name, before: i, after: i + 1, status: "changed", depth: 0 }));
 const place = (state: number, ids: number[]): Place => ({
@@ -41,7 +36,7 @@ class TraceModel extends TestModel {
 /** A trace of four states of two nodes each, whose kernel answers when it is asked to. */
 function show() {
   const model = new TraceModel({ listing: { steps: STEPS }, step: 0, shows: "step", pinned: [] } as never);
-  const stage = new Stage(new Ruler(() => 0.5));
+  const stage = halfStage();
   const choice = new TraceChoice(new Traits(model));
   const store = new TraceStore(model);
   const screen = new TraceScreen(model, stage, choice, store);
@@ -55,7 +50,7 @@ function show() {
     for (const callback of model.heard) callback(message, []);
     await drawn();
   };
-  const graph = payload([{ label: "one" }, { label: "two", inputs: [0] }]);
+  const graph = payload("one | two 0");
   const state = (n: number) => tell({ type: "state", state: n, nodes: 2, ops: 2, kernels: 0, graph });
   const diff = (before: number) =>
     tell({

@@ -7,9 +7,6 @@ import { type Values } from "../model/model.ts";
 import { bindBoard } from "./bind_board.ts";
 import { Compare } from "./compare.tsx";
 
-globalThis.requestAnimationFrame = () => 1;
-globalThis.cancelAnimationFrame = () => undefined;
-
 /** `kept` nodes of one graph that are in the other too. */
 const pair = (nodes: number, kept: number) => {
   const graph = payload(Array.from({ length: nodes }, (_, i) => ({ label: `op${i}`, inputs: i > 0 ? [i - 1] : [] })));

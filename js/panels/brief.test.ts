@@ -18,7 +18,7 @@ test("a removed node is not said to be in the kernel it is only laid out in", ()
 });
 
 test("nothing, and several", () => {
-  const picture = single(graph([{ label: "x" }, { label: "y" }]));
+  const picture = single(graph("x | y"));
   assert.equal(describeSelection(picture, []), "");
   assert.equal(describeSelection(picture, [0, 1]), "2 nodes selected");
 });

@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
-import { mount } from "../components/mount.tsx";
-import { drawn } from "../dom_testing.ts";
-import { type Effect, type Exploration, type State, type ToPython } from "../model/messages.ts";
+import { test } from "node:test";
+import { click, draw, part, send, sent } from "../dom_testing.ts";
+import { type Effect, type Exploration, type State } from "../model/messages.ts";
 import { Explore } from "./explore.tsx";
-
-let sent: ToPython[] = [];
-let place = document.body;
 
 const tried = (name: string, status: string, kernels: number | null = null): Effect => ({
   ...{ name, status, kernels, message: `${name} <i>`, seconds: 0.001, level: 4, nodes: 0, ops: -2, counts: {} },
@@ -16,21 +12,8 @@ const FOUND: Exploration = {
   rows: [tried("Same", "same"), tried("Broken", "error"), tried("Cut", "changed", -2), tried("Grow", "changed", 3)],
 };
 
-beforeEach(() => {
-  sent = [];
-  place = document.createElement("div");
-  document.body.replaceChildren(place);
-});
-
 async function show(found: Exploration, state: State = {}): Promise<void> {
-  mount(<Explore state={state} found={found} send={(message) => sent.push(message)} />, place);
-  await drawn();
-}
-
-function part<Part extends HTMLElement>(name: string): Part {
-  const found = place.querySelector<Part>(`[data-testid="${name}"]`);
-  assert.ok(found, name);
-  return found;
+  await draw(<Explore state={state} found={found} send={send} />);
 }
 
 const rows = () => [...part("explore-rows").children].map((row) => row.textContent);
@@ -38,10 +21,9 @@ const rows = () => [...part("explore-rows").children].map((row) => row.textConte
 test("passes with the largest effect come first, and those without one on request", async () => {
   await show(FOUND);
   assert.deepEqual(rows(), ["Grow opt level 4+3−2·1 ms+ add", "Cut opt level 4−2−2·1 ms+ add", "Broken! Broken <i>"]);
-  part("explore-all").click();
-  await drawn();
+  await click("explore-all");
   assert.equal(rows()[3], "Samechanges nothing");
-  assert.equal(place.querySelector("i"), null);
+  assert.equal(document.querySelector("i"), null);
 });
 
 test("the work under way has its progress and can be cancelled", async () => {

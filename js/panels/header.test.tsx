@@ -1,33 +1,16 @@
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
-import { mount } from "../components/mount.tsx";
-import { drawn } from "../dom_testing.ts";
-import { type PresetState, type State, type ToPython } from "../model/messages.ts";
+import { test } from "node:test";
+import { click, draw, drawn, part, send, sent } from "../dom_testing.ts";
+import { type PresetState, type State } from "../model/messages.ts";
 import { Header } from "./header.tsx";
-
-let sent: ToPython[] = [];
-let place = document.body;
 
 const preset = (name: string, more: Partial<PresetState> = {}): PresetState => ({
   ...{ name, doc: `${name} in words`, own: false, active: false, opt_level: 3 },
   ...more,
 });
 
-beforeEach(() => {
-  sent = [];
-  place = document.createElement("div");
-  document.body.replaceChildren(place);
-});
-
 async function show(state: State, saved = false): Promise<void> {
-  mount(<Header state={state} saved={saved} send={(message) => sent.push(message)} />, place);
-  await drawn();
-}
-
-function part<Part extends HTMLElement>(name: string): Part {
-  const found = place.querySelector<Part>(`[data-testid="${name}"]`);
-  assert.ok(found, name);
-  return found;
+  await draw(<Header state={state} saved={saved} send={send} />);
 }
 
 async function choose(value: string): Promise<void> {
@@ -85,7 +68,7 @@ test("a preset of one's own is named, saved, refused and deleted", async () => {
     { type: "save_preset", name: "apart <b>" },
     { type: "delete_preset", name: "apart <b>" },
   ]);
-  assert.equal(place.querySelector("b, i"), null);
+  assert.equal(document.querySelector("b, i"), null);
 });
 
 test("the form of presets gives the focus back to their list", async () => {
@@ -116,8 +99,7 @@ test("one note is one note", async () => {
   await show({ notes: ["repaired"] });
   assert.equal(part("noted").textContent, "1 note");
   assert.equal(part("notes").hidden, true);
-  part("noted").click();
-  await drawn();
+  await click("noted");
   assert.equal(part("notes").hidden, false);
   await show({ notes: ["repaired", "assumed"] });
   assert.equal(part("noted").textContent, "2 notes");

@@ -1,20 +1,13 @@
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
-import { mount } from "../components/mount.tsx";
-import { drawn } from "../dom_testing.ts";
+import { test } from "node:test";
+import { all, draw, drawn, halfStage } from "../dom_testing.ts";
 import { compare, type Picture, single } from "../graph/picture.ts";
 import { diff, graph, type NodeSpec } from "../graph/testing.ts";
-import { Stage } from "../render/stage.ts";
-import { Ruler } from "../render/text.ts";
 import { Inspector } from "./inspector.tsx";
 
-globalThis.requestAnimationFrame = () => 1;
-let end = () => {};
-beforeEach(() => end());
-
 async function opened(picture: Picture, selection: number[]) {
-  const stage = new Stage(new Ruler(() => 0.5));
-  end = mount(<Inspector stage={stage} />, document.body);
+  const stage = halfStage();
+  await draw(<Inspector stage={stage} />);
   stage.picture = picture;
   const shown: number[] = [];
   stage.reveal = async ([node]) => void shown.push(node ?? -1);
@@ -23,7 +16,7 @@ async function opened(picture: Picture, selection: number[]) {
   return { stage, shown, text: () => document.body.textContent };
 }
 
-const links = () => [...document.querySelectorAll<HTMLButtonElement>(".wb-link")];
+const links = () => all<HTMLButtonElement>(".wb-link");
 /** x feeds 100 users, and all of them feed one concatenate. */
 const FAN: NodeSpec[] = [
   { label: "x", kind: "param" },
@@ -66,7 +59,7 @@ test("a list is one tab stop, and arrows move in it", async () => {
 
 test("an attribute that changed has its old value struck out", async () => {
   const node = (units: number) => graph([{ label: "nn.dense", attrs: { units } }]);
-  const picture = compare(node(16), node(32), diff(["changed"], ["changed"], [[0, 0]]));
+  const picture = compare(node(16), node(32), diff("changed", "changed", "0-0"));
   const { text } = await opened(picture, [0]);
   assert.equal(document.querySelector("del")?.textContent, "16");
   assert.match(text(), /This pass changed it/);
@@ -112,16 +105,7 @@ test("rows come a hundred at a time, and the focus goes to the first of them", a
 });
 
 test("the focus stays in the list when a link is followed", async () => {
-  const { stage } = await opened(
-    single(
-      graph([
-        { label: "x", kind: "param" },
-        { label: "tanh", inputs: [0] },
-        { label: "nn.relu", inputs: [1] },
-      ]),
-    ),
-    [2],
-  );
+  const { stage } = await opened(single(graph("x:param | tanh 0 | nn.relu 1")), [2]);
   links()[0]?.focus();
   stage.select([1]);
   await drawn();
@@ -130,16 +114,7 @@ test("the focus stays in the list when a link is followed", async () => {
 });
 
 test("the focus stays in the inspector when the followed node has no such list", async () => {
-  const { stage } = await opened(
-    single(
-      graph([
-        { label: "x", kind: "param" },
-        { label: "tanh", inputs: [0] },
-        { label: "y", kind: "param" },
-      ]),
-    ),
-    [1],
-  );
+  const { stage } = await opened(single(graph("x:param | tanh 0 | y:param")), [1]);
   const inspector = () => document.querySelector("[data-testid=inspector]");
   links()[0]?.focus();
   stage.select([0]);

@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
-import { mount } from "../components/mount.tsx";
-import { drawn } from "../dom_testing.ts";
-import { type RowState, type State, type ToPython } from "../model/messages.ts";
+import { test } from "node:test";
+import { click, draw, drawn, part, send, sent, texts } from "../dom_testing.ts";
+import { type RowState, type State } from "../model/messages.ts";
 import { Measure } from "./measure.tsx";
-
-let sent: ToPython[] = [];
-let place = document.body;
 
 const row = (id: number, config: string, more: Partial<RowState> = {}): RowState => ({
   ...{
@@ -27,33 +23,20 @@ const ROWS = [
   row(1, "opt 3", { ...TIMED, median_us: 20, current: true }),
 ];
 
-beforeEach(() => {
-  sent = [];
-  place = document.createElement("div");
-  document.body.replaceChildren(place);
-});
-
 async function show(state: State): Promise<void> {
-  mount(<Measure state={state} plots={null} send={(message) => sent.push(message)} />, place);
-  await drawn();
+  await draw(<Measure state={state} plots={null} send={send} />);
 }
 
-function part<Part extends HTMLElement>(name: string): Part {
-  const found = place.querySelector<Part>(`[data-testid="${name}"]`);
-  assert.ok(found, name);
-  return found;
-}
-
-const names = () => [...place.querySelectorAll(".wb-config button")].map((each) => each.textContent);
+const names = () => texts(".wb-config button");
 
 test("each configuration is a row, with its whole text in the tooltip", async () => {
   await show({ rows: ROWS, headline: { text: "opt 3 is faster" } });
-  const [first] = place.querySelectorAll<HTMLElement>(".wb-config button");
+  const [first] = document.querySelectorAll<HTMLElement>(".wb-config button");
   assert.equal(first?.textContent, "opt 3 -<b>Fuse</b>");
   assert.equal(first?.title, "opt 3 -<b>Fuse</b>, in full");
   assert.match(part("row-0").textContent ?? "", /1\.5 ms/);
   assert.equal(part("headline").textContent, "opt 3 is faster");
-  assert.equal(place.querySelector("b"), null);
+  assert.equal(document.querySelector("b"), null);
 });
 
 test("a row has its peak memory", async () => {
@@ -64,7 +47,7 @@ test("a row has its peak memory", async () => {
 
 test("a heading sorts up, then down, then not at all", async () => {
   await show({ rows: ROWS });
-  const time = place.querySelector<HTMLElement>(".wb-column-median_us button");
+  const time = document.querySelector<HTMLElement>(".wb-column-median_us button");
   const orders: (string | null | undefined)[] = [];
   for (let press = 0; press < 3; press++) {
     time?.click();
@@ -84,17 +67,16 @@ test("a row that failed has its word and its sentence", async () => {
 
 test("a row opens by a click and by its button, with its samples counted", async () => {
   await show({ rows: ROWS });
-  part("row-1").click();
+  await click("row-1");
+  assert.match(document.querySelector(".wb-detail")?.textContent ?? "", /1 sample after warm-up/);
+  document.querySelectorAll<HTMLElement>(".wb-config button")[1]?.click();
   await drawn();
-  assert.match(place.querySelector(".wb-detail")?.textContent ?? "", /1 sample after warm-up/);
-  place.querySelectorAll<HTMLElement>(".wb-config button")[1]?.click();
-  await drawn();
-  assert.equal(place.querySelector(".wb-detail"), null);
+  assert.equal(document.querySelector(".wb-detail"), null);
 });
 
 test("rows of two targets come with a warning, and work under way stops the buttons", async () => {
   await show({ rows: [...ROWS, row(2, "gpu", { target: "cuda" })], busy: { what: "x", fraction: null, since: 0 } });
-  assert.match(place.textContent ?? "", /Rows of different targets are not comparable/);
+  assert.match(document.body.textContent ?? "", /Rows of different targets are not comparable/);
   assert.equal(part<HTMLButtonElement>("measure").disabled, true);
 });
 

@@ -1,13 +1,9 @@
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
-import { mount } from "../components/mount.tsx";
-import { drawn } from "../dom_testing.ts";
-import { type Catalog, type PassState, type State, type ToPython } from "../model/messages.ts";
+import { test } from "node:test";
+import { click, draw, drawn, focused, part, press, send, sent, texts } from "../dom_testing.ts";
+import { type Catalog, type PassState, type State } from "../model/messages.ts";
 import { PassList } from "./pass_list.tsx";
 import { FoundPasses } from "./pass_row.tsx";
-
-let sent: ToPython[] = [];
-let place = document.body;
 
 const pass = (name: string, more: Partial<PassState> = {}): PassState => ({
   ...{ name, enabled: true, locked: false, reason: "", doc: `${name} does it. And more.`, status: "same" },
@@ -29,28 +25,8 @@ const CATALOG: Catalog = {
 };
 const THREE = [pass("Simplify"), pass("Fold", { status: "changed", added: 1, merged: 2 }), pass("Fuse")];
 
-beforeEach(() => {
-  sent = [];
-  place = document.createElement("div");
-  document.body.replaceChildren(place);
-});
-
 async function show(state: State): Promise<void> {
-  mount(<PassList state={state} catalog={CATALOG} checks={{}} send={(message) => sent.push(message)} />, place);
-  await drawn();
-}
-
-function part(name: string): HTMLElement {
-  const found = place.querySelector<HTMLElement>(`[data-testid="${name}"]`);
-  assert.ok(found, name);
-  return found;
-}
-
-async function press(key: string, more: KeyboardEventInit = {}): Promise<void> {
-  document.activeElement?.dispatchEvent(
-    new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more }),
-  );
-  await drawn();
+  await draw(<PassList state={state} catalog={CATALOG} checks={{}} send={send} />);
 }
 
 async function type(name: string, text: string): Promise<void> {
@@ -60,8 +36,7 @@ async function type(name: string, text: string): Promise<void> {
   await drawn();
 }
 
-const stops = () => place.querySelectorAll('[data-testid="pass-list"] [tabindex="0"]');
-const focused = () => document.activeElement?.getAttribute("data-testid");
+const stops = () => document.querySelectorAll('[data-testid="pass-list"] [tabindex="0"]');
 
 test("a click on a name shows its step, and a row has one button beside the name", async () => {
   await show({ passes: THREE, step: 1 });
@@ -112,17 +87,15 @@ test("keys move, duplicate and remove a pass, and the focus goes with it", async
 test("the menu of a row has its tools; Escape closes it and goes back to its button", async () => {
   await show({ passes: THREE });
   part("tools-0").focus();
-  part("tools-0").click();
-  await drawn();
-  assert.equal((part("up-0") as HTMLButtonElement).disabled, true);
+  await click("tools-0");
+  assert.equal(part<HTMLButtonElement>("up-0").disabled, true);
   assert.equal(focused(), "down-0");
   await press("ArrowDown");
   assert.equal(focused(), "duplicate-0");
   await press("Escape");
-  assert.equal(place.querySelector("[role=menu]"), null);
+  assert.equal(document.querySelector("[role=menu]"), null);
   assert.equal(focused(), "tools-0");
-  part("tools-0").click();
-  await drawn();
+  await click("tools-0");
   part("down-0").click();
   assert.deepEqual(sent, [{ type: "move", index: 0, to: 1 }]);
 });
@@ -151,9 +124,9 @@ test("the filter hides passes and finds others by their description, added after
   part("add-Fold").click();
   assert.deepEqual(sent, [{ type: "add", name: "Fold", index: 1 }]);
   await drawn();
-  assert.equal((part("pass-filter") as HTMLInputElement).value, "");
+  assert.equal(part<HTMLInputElement>("pass-filter").value, "");
   await type("pass-filter", "merge");
-  assert.equal((part("add-Merge") as HTMLButtonElement).disabled, true);
+  assert.equal(part<HTMLButtonElement>("add-Merge").disabled, true);
   assert.match(part("catalog").textContent ?? "", /Not by name: it takes patterns/);
 });
 
@@ -161,19 +134,18 @@ test("a long catalogue is listed whole", async () => {
   const first = CATALOG.passes?.[0];
   assert.ok(first);
   const passes = Array.from({ length: 82 }, (_, i) => ({ ...first, name: `Pass${i}` }));
-  mount(<FoundPasses catalog={{ passes }} wanted="" place="at the end" add={() => undefined} />, place);
-  await drawn();
+  await draw(<FoundPasses catalog={{ passes }} wanted="" place="at the end" add={() => undefined} />);
   assert.ok(part("add-Pass81"));
 });
 
 test("of the compiler's own passes the locked ones cannot be switched, and config keys are set", async () => {
   const toggles = [pass("Fuse", { locked: true, reason: "lowering takes kernels" }), pass("Fold", { opt_level: 2 })];
   await show({ mode: "context", context: { toggles } });
-  assert.equal((part("toggle-Fuse") as HTMLInputElement).disabled, true);
+  assert.equal(part<HTMLInputElement>("toggle-Fuse").disabled, true);
   assert.equal(stops()[0], part("toggle-Fold"));
   part("toggle-Fold").click();
   await type("pass-filter", "depth");
-  const key = part("setting-relay.depth") as HTMLInputElement;
+  const key = part<HTMLInputElement>("setting-relay.depth");
   key.value = "1";
   key.dispatchEvent(new Event("change", { bubbles: true }));
   assert.deepEqual(sent, [
@@ -184,7 +156,7 @@ test("of the compiler's own passes the locked ones cannot be switched, and confi
 
 test("names are text, and never markup", async () => {
   await show({ passes: [pass("<img src=x>", { options: { "<b>": "<i>" }, doc: "<u>" })] });
-  assert.equal(place.querySelector("img, b, i, u"), null);
+  assert.equal(document.querySelector("img, b, i, u"), null);
   assert.equal(part("pass-0").textContent, "<img src=x> <b>=<i>");
 });
 
@@ -202,7 +174,7 @@ test("a pass that failed one that lowered and one that changed only the grouping
       pass("C", { status: "changed", lowered: 2 }),
     ],
   });
-  const rows = [...place.querySelectorAll(".wb-effect")].map((row) => row.textContent);
+  const rows = texts(".wb-effect");
   assert.deepEqual(rows, ["! failed", "regrouped", "lowered"]);
 });
 

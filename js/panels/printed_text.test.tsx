@@ -1,18 +1,13 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { mount } from "../components/mount.tsx";
-import { drawn } from "../dom_testing.ts";
+import { draw, halfStage, sent } from "../dom_testing.ts";
 import { type ToPython } from "../model/messages.ts";
 import { type Model } from "../model/model.ts";
-import { Stage } from "../render/stage.ts";
-import { Ruler } from "../render/text.ts";
 import { PrintedText } from "./printed_text.tsx";
 
-const stage = new Stage(new Ruler(() => 0.5));
-let sent: ToPython[] = [];
+const stage = halfStage();
 let hear: (message: unknown, buffers: unknown[]) => void = () => undefined;
 let seq = 1;
-let place = document.body;
 
 const model = {
   get: () => seq,
@@ -26,16 +21,12 @@ const LINES = new Uint32Array(0).buffer;
 const sides = ["x = exp(<b>)", "y = tanh(<b>)"].map((text) => ({ text, lines: new Uint8Array(LINES) }));
 
 beforeEach(() => {
-  sent = [];
   seq = 1;
-  place = document.createElement("div");
-  document.body.replaceChildren(place);
 });
 
 async function show(open: boolean, saved?: typeof sides): Promise<string> {
-  mount(<PrintedText model={model} stage={stage} seq={seq} saved={saved} open={open} />, place);
-  await drawn();
-  return place.textContent ?? "";
+  await draw(<PrintedText model={model} stage={stage} seq={seq} saved={saved} open={open} />);
+  return document.body.textContent ?? "";
 }
 
 test("the texts are asked for when the tab is open, once for a picture", async () => {
@@ -48,7 +39,7 @@ test("the texts are asked for when the tab is open, once for a picture", async (
     new DataView(LINES),
   ]);
   assert.match(await show(true), /x = exp\(<b>\)/);
-  assert.equal(place.querySelector("b"), null);
+  assert.equal(document.querySelector("b"), null);
 });
 
 test("texts of an older picture are not shown", async () => {
@@ -65,7 +56,6 @@ test("texts of an older picture are not shown", async () => {
 test("a saved page has its texts, or the reason for none", async () => {
   assert.match(await show(true, sides), /y = tanh/);
   assert.deepEqual(sent, []);
-  place = document.createElement("div");
-  document.body.replaceChildren(place);
+  await draw(null);
   assert.match(await show(true, []), /no picture yet when this page was saved/);
 });

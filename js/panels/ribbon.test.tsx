@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mount } from "../components/mount.tsx";
-import { drawn } from "../dom_testing.ts";
+import { draw, part } from "../dom_testing.ts";
 import { type Place, type StepState } from "../model/messages.ts";
 import { Ribbon } from "./ribbon.tsx";
 
@@ -14,13 +13,10 @@ const place = (state: number, ids: number[], ops: string[], sure = "", kernels: 
   sure,
 });
 const STEPS = ["Fold", "Quiet", "Fuse", "Drop"].map((name) => ({ name }) as StepState);
-const part = (name: string) => document.querySelector<HTMLElement>(`[data-testid="${name}"]`);
 
 async function show(places: Place[], shown: number[] = []): Promise<Place[]> {
   const picked: Place[] = [];
-  mount(null, document.body);
-  mount(<Ribbon places={places} steps={STEPS} shown={shown} onPick={(at) => picked.push(at)} />, document.body);
-  await drawn();
+  await draw(<Ribbon places={places} steps={STEPS} shown={shown} onPick={(at) => picked.push(at)} />);
   return picked;
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { signal } from "@preact/signals";
 import { mount } from "../components/mount.tsx";
-import { drawn } from "../dom_testing.ts";
+import { click, draw, drawn, part } from "../dom_testing.ts";
 import { type StepState } from "../model/messages.ts";
 import { TraceChoice } from "../model/trace_choice.ts";
 import { type Facts } from "../model/trace_store.ts";
@@ -30,11 +30,6 @@ const STEPS = [
 
 const facts = signal<Facts | undefined>({ state: 0, nodes: 4, ops: 3, kernels: 3 });
 const numbers = { facts: () => facts, counts: () => signal({ added: 1, merged: 2 }) };
-const part = (name: string) => {
-  const found = document.querySelector<HTMLElement>(`[data-testid="${name}"]`);
-  assert.ok(found, name);
-  return found;
-};
 const shown = () => STEPS.flatMap((_, i) => (part(`pass-${i}`).closest("li")?.hidden ? [] : [i]));
 const press = (element: Element, key: string) =>
   element.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
@@ -51,8 +46,7 @@ async function list(traits: Record<string, unknown> = {}): Promise<{ model: Save
     ...traits,
   });
   const choice = new TraceChoice(new Traits(model));
-  mount(<StepList choice={choice} numbers={numbers} />, document.body);
-  await drawn();
+  await draw(<StepList choice={choice} numbers={numbers} />);
   return { model, choice };
 }
 
@@ -60,15 +54,14 @@ test("passes that changed nothing are left out until the box is unticked", async
   const { model } = await list();
   assert.deepEqual(shown(), [0, 2, 3]);
   assert.match(document.body.textContent ?? "", /1 hidden/);
-  part("hide-unchanged").click();
-  await drawn();
+  await click("hide-unchanged");
   assert.equal(model.get("hide_unchanged"), false);
   assert.deepEqual(shown(), [0, 1, 2, 3]);
 });
 
 test("the filter leaves the names that contain it", async () => {
   await list();
-  const filter = part("filter") as HTMLInputElement;
+  const filter = part<HTMLInputElement>("filter");
   filter.value = "fuse";
   filter.dispatchEvent(new Event("input", { bubbles: true }));
   await drawn();
@@ -77,8 +70,7 @@ test("the filter leaves the names that contain it", async () => {
 
 test("a click selects a step", async () => {
   const { model } = await list();
-  part("pass-2").click();
-  await drawn();
+  await click("pass-2");
   assert.equal(model.get("step"), 2);
   assert.equal(part("pass-2").getAttribute("aria-current"), "step");
   assert.equal(part("pass-0").getAttribute("aria-current"), "false");
@@ -119,8 +111,7 @@ test("a step is pinned by key, and by its button, which the arrows reach", async
   part("pass-2").focus();
   press(part("pass-2"), "ArrowRight");
   assert.equal(document.activeElement, part("pin-2"));
-  part("pin-2").click();
-  await drawn();
+  await click("pin-2");
   assert.deepEqual(model.get("pinned"), [2, 0], "A is the earlier state");
   assert.equal(model.get("shows"), "pinned");
   assert.equal(part("pin-2").textContent, "A");

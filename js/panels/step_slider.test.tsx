@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mount } from "../components/mount.tsx";
-import { drawn } from "../dom_testing.ts";
+import { draw, drawn } from "../dom_testing.ts";
 import { StepSlider } from "./step_slider.tsx";
 
 const STEPS = [
@@ -16,9 +15,7 @@ const button = (label: string) => document.querySelector<HTMLElement>(`[aria-lab
 
 async function show(step: number, rest = 0, steps = STEPS): Promise<number[]> {
   const asked: number[] = [];
-  mount(null, document.body);
-  mount(<StepSlider steps={steps} step={step} rest={rest} onStep={(at) => asked.push(at)} />, document.body);
-  await drawn();
+  await draw(<StepSlider steps={steps} step={step} rest={rest} onStep={(at) => asked.push(at)} />);
   return asked;
 }
 

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mount } from "../components/mount.tsx";
-import { drawn } from "../dom_testing.ts";
+import { drawn, halfStage } from "../dom_testing.ts";
 import { compare, type Picture } from "../graph/picture.ts";
 import { diff, graph } from "../graph/testing.ts";
 import { type PrintedModule } from "../model/trace_store.ts";
-import { Stage } from "../render/stage.ts";
-import { Ruler } from "../render/text.ts";
+import { type Stage } from "../render/stage.ts";
 import { TextDiff } from "./text_diff.tsx";
 
 globalThis.IntersectionObserver = class {
@@ -18,27 +17,9 @@ const highlights = new Map<string, Set<Range>>();
 Object.assign(globalThis, { Highlight: Set });
 Object.defineProperty(globalThis, "CSS", { value: { highlights } });
 
-const chain = graph([
-  { label: "x", kind: "param" },
-  { label: "cast", inputs: [0] },
-  { label: "relu", inputs: [1] },
-]);
-const lone = graph([
-  { label: "x", kind: "param" },
-  { label: "relu", inputs: [0] },
-]);
-const picture = compare(
-  chain,
-  lone,
-  diff(
-    ["kept", "removed", "kept"],
-    ["kept", "kept"],
-    [
-      [0, 0],
-      [2, 1],
-    ],
-  ),
-);
+const chain = graph("x:param | cast 0 | relu 1");
+const lone = graph("x:param | relu 0");
+const picture = compare(chain, lone, diff("kept removed kept", "kept kept", "0-0 2-1"));
 const printed = (lines: string[], at: number[]): PrintedModule => ({
   text: lines.join("\n"),
   lines: Uint32Array.from(at),
@@ -52,7 +33,7 @@ const press = (element: HTMLElement, key: string) =>
   element.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
 
 async function show(page: Element, given: Picture = picture): Promise<Stage> {
-  const stage = new Stage(new Ruler(() => 0.5));
+  const stage = halfStage();
   await stage.setPicture(given);
   mount(null, page);
   mount(<TextDiff stage={stage} texts={[BEFORE, AFTER]} picture={given} words="" />, page);
@@ -132,9 +113,8 @@ test("two text tabs of one page keep each their own search marks", async () => {
 });
 
 test("without texts, the reason is shown", async () => {
-  const stage = new Stage(new Ruler(() => 0.5));
+  const stage = halfStage();
   document.body.replaceChildren();
-  mount(null, document.body);
   mount(<TextDiff stage={stage} texts={null} picture={picture} words="Loading the text …" />, document.body);
   assert.equal(document.body.textContent, "Loading the text …");
 });

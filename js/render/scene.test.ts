@@ -58,8 +58,8 @@ test("what was removed and what replaced it share a place, but not in the overla
 });
 
 test("past a node that only the other pane shows, an edge runs straight", () => {
-  const before = graph([{ label: "a" }, { label: "multiply", inputs: [0] }, { label: "c", inputs: [1] }]);
-  const after = graph([{ label: "a" }, { label: "c", inputs: [0] }]);
+  const before = graph("a | multiply 0 | c 1");
+  const after = graph("a | c 0");
   const picture = compare(before, after, {
     before_mark: Uint8Array.from([0, 2, 0]),
     after_mark: new Uint8Array(2),
@@ -128,14 +128,7 @@ test("measured values lie on nodes and on kernels' boxes of their own side, on o
 });
 
 test("values of edges are on one scale; those between two closed groups are one edge with their sum", () => {
-  const picture = single(
-    graph([
-      { label: "x", kind: "param" },
-      { label: "a", inputs: [0] },
-      { label: "b", inputs: [1] },
-      { label: "c", inputs: [2] },
-    ]),
-  );
+  const picture = single(graph("x:param | a 0 | b 1 | c 2"));
   const scene = arrange(picture);
   const edges: [number, number, number][] = [
     [1, 2, 4],
@@ -157,14 +150,7 @@ test("values of edges are on one scale; those between two closed groups are one 
 });
 
 test("values of edges that are not drawn give no scale", () => {
-  const scene = arrange(
-    single(
-      graph([
-        { label: "x", kind: "param" },
-        { label: "a", inputs: [0] },
-      ]),
-    ),
-  );
+  const scene = arrange(single(graph("x:param | a 0")));
   const notes = readNotes({
     edges: {
       title: "",

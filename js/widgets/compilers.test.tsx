@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawn, TestModel } from "../dom_testing.ts";
+import { all, drawn, TestModel, texts } from "../dom_testing.ts";
 import { payload } from "../graph/testing.ts";
 import { compilers } from "./compilers.tsx";
-
-globalThis.requestAnimationFrame = () => 1;
-globalThis.cancelAnimationFrame = () => undefined;
 
 const line = (text: string, nodes: number[], after: number[]) => ({
   ...{ text, nodes, after, small: "", sign: "", look: "", act: "", arg: "", drop: "" },
@@ -14,8 +11,8 @@ const line = (text: string, nodes: number[], after: number[]) => ({
 /** Of three kernels on the left, the first two are one on the right, where a fourth is alone. */
 async function show() {
   const model = new TestModel({
-    before: payload([{ label: "mean" }, { label: "subtract", inputs: [0] }, { label: "relu", inputs: [1] }]),
-    after: payload([{ label: "layer_norm" }, { label: "reshape" }, { label: "relu", inputs: [0, 1] }]),
+    before: payload("mean | subtract 0 | relu 1"),
+    after: payload("layer_norm | reshape | relu 0 1"),
     diff: { before_mark: [4, 4, 0], after_mark: [4, 3, 0], pairs: [0, 0, 1, 0, 2, 2] },
     titles: ["Relay", "<b>Relax"],
     blocks: [{ t: "rows", name: "differences", rows: [line("norm <i>", [0, 1], [0]), line("reshape", [], [1])] }],
@@ -24,7 +21,7 @@ async function show() {
   document.body.replaceChildren();
   const end = compilers(model, document.body);
   await drawn();
-  return { model, end, lines: [...document.querySelectorAll<HTMLElement>(".wb-compilers-list .wb-link")] };
+  return { model, end, lines: all<HTMLElement>(".wb-compilers-list .wb-link") };
 }
 
 test("a line selects its kernels on both sides, also in a saved page", async () => {
@@ -45,7 +42,7 @@ test("a line selects its kernels on both sides, also in a saved page", async () 
 
 test("kernels of one side are named by its title, not as removed or added", async () => {
   const { end } = await show();
-  const chips = [...document.querySelectorAll(".wb-chip")].map((each) => each.textContent);
+  const chips = texts(".wb-chip");
   assert.ok(
     chips.some((text) => text?.endsWith("1 only <b>Relax")),
     String(chips),

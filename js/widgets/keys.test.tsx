@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { drawn, TestModel } from "../dom_testing.ts";
+import { all, drawn, TestModel } from "../dom_testing.ts";
 import { type GroupSpec, type NodeSpec, payload } from "../graph/testing.ts";
 import { type ToPage, type ToPython } from "../model/messages.ts";
 import { type Model, type ModelEvent } from "../model/model.ts";
@@ -12,9 +12,6 @@ import { graphView } from "./graph_view.tsx";
 import { pattern } from "./pattern.tsx";
 import { stepper } from "./stepper.tsx";
 import { workbench } from "./workbench.tsx";
-
-globalThis.requestAnimationFrame = () => 1;
-globalThis.cancelAnimationFrame = () => undefined;
 
 const GROUPS: GroupSpec[] = [
   { kind: "function", name: "main" },
@@ -103,7 +100,7 @@ async function opened(widget: string, saved = false) {
     await drawn();
     await drawn();
   };
-  const canvas = [...document.querySelectorAll<HTMLElement>("canvas.wb-canvas")].at(-1);
+  const canvas = all<HTMLElement>("canvas.wb-canvas").at(-1);
   assert.ok(canvas && end);
   const press = (key: string) => {
     const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true });
@@ -116,7 +113,7 @@ async function opened(widget: string, saved = false) {
 async function listed(press: (key: string) => boolean): Promise<string[]> {
   press("?");
   await drawn();
-  const rows = [...document.querySelectorAll("[data-testid=keys] dl:first-of-type .wb-keys-row")];
+  const rows = all("[data-testid=keys] dl:first-of-type .wb-keys-row");
   const faces = rows.filter((row) => row.closest("dl") === rows[0]?.closest("dl"));
   return faces.flatMap((row) => {
     const [face = "", does = ""] = [row.querySelector("dt")?.textContent, row.querySelector("dd")?.textContent];
@@ -182,7 +179,7 @@ test("the documentation has the rows of the cards", async () => {
     const { end, press } = await opened(widget);
     press("?");
     await drawn();
-    const [keys = [], queries = []] = [...document.querySelectorAll("[data-testid=keys] dl")].map((list) =>
+    const [keys = [], queries = []] = all("[data-testid=keys] dl").map((list) =>
       [...list.children].map(({ children: [face, does] }) => `| \`${face?.textContent}\` | ${does?.textContent} |`),
     );
     page += section(

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawn, TestModel } from "../dom_testing.ts";
+import { click, drawn, part, TestModel } from "../dom_testing.ts";
 import { chain } from "../render/memory/testing.ts";
 import { memory } from "./memory.tsx";
-
-const part = <E extends HTMLElement = HTMLElement>(id: string) => document.querySelector<E>(`[data-testid=${id}]`)!;
 
 /** A canvas has a size only in a browser. */
 function sized(canvas: HTMLElement): void {
@@ -73,8 +71,7 @@ test("the window is a trait", async () => {
   await drawn();
   const { start, end: last } = model.get("viewport") as { start: number; end: number };
   assert.ok(Math.abs(last - start - 100 / 1.96) < 1e-6);
-  part("fit").click();
-  await drawn();
+  await click("fit");
   assert.deepEqual(model.get("viewport"), {});
   end();
 });

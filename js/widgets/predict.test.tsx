@@ -1,30 +1,27 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawn, TestModel } from "../dom_testing.ts";
+import { all, drawn, part, TestModel } from "../dom_testing.ts";
 import { predict } from "./predict.tsx";
-
-const one = <E extends HTMLElement = HTMLElement>(id: string) => document.querySelector<E>(`[data-testid=${id}]`)!;
 
 /** A question on the page, and what it asks of Python. */
 function show(traits: object) {
   const model = new TestModel({ question: "How many?", unit: "kernels", choices: [], guess: "", ...traits });
-  document.body.replaceChildren();
   return { model, sent: model.sent, end: predict(model, document.body) };
 }
 
 test("a guess is typed; an empty one asks for the field", async () => {
   const { model, sent, end } = show({ shown: { stage: "asked" } });
-  one("predict-check").click();
-  assert.equal(document.activeElement, one("predict-guess"));
+  part("predict-check").click();
+  assert.equal(document.activeElement, part("predict-guess"));
   assert.deepEqual(sent, []);
-  one<HTMLInputElement>("predict-guess").value = " 5 ";
-  one("predict-guess").dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+  part<HTMLInputElement>("predict-guess").value = " 5 ";
+  part("predict-guess").dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
   assert.deepEqual(sent, [{ type: "reveal", guess: "5" }]);
   model.set("guess", "5");
   model.set("shown", { stage: "shown", said: "The answer: 3 kernels.", right: false, because: "<b>Two</b> merge." });
   await drawn();
-  assert.equal(one("predict-said").textContent, "≠The answer: 3 kernels. <b>Two</b> merge.");
-  assert.equal(one("predict-guess"), null);
+  assert.equal(part("predict-said").textContent, "≠The answer: 3 kernels. <b>Two</b> merge.");
+  assert.equal(all("[data-testid=predict-guess]").length, 0);
   end();
   assert.equal(document.querySelector(".wb"), null);
 });
@@ -32,14 +29,14 @@ test("a guess is typed; an empty one asks for the field", async () => {
 test("a choice is clicked; after a failure the question stays", async () => {
   const { model, sent } = show({ choices: ["yes", "no"], shown: { stage: "asked" } });
   document.querySelectorAll<HTMLElement>("[data-testid=predict-choice]")[1]!.click();
-  one("predict-show").click();
+  part("predict-show").click();
   assert.deepEqual(sent, [
     { type: "reveal", guess: "no" },
     { type: "reveal", guess: "" },
   ]);
   model.set("shown", { stage: "failed", said: "division by zero" });
   await drawn();
-  assert.equal(one("predict-said").hidden, false);
+  assert.equal(part("predict-said").hidden, false);
   assert.equal(document.querySelectorAll("[data-testid=predict-choice]").length, 2);
 });
 
