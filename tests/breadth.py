@@ -36,6 +36,12 @@ def seeds(count: int) -> range:
     return range(first, first + size)
 
 
+def random_seeds(short: range, long: int) -> pytest.MarkDecorator:
+    """Return the mark of a test that takes the `seeds` of random programs: a few, and in the long tests `seeds(long)`."""
+    many = pytest.param(seeds(long), marks=pytest.mark.long)
+    return pytest.mark.parametrize("seeds", [short, many], ids=["few", "many"])
+
+
 @cache
 def commit() -> int:
     """Return a number that depends on the commit; 0 where there is no history."""

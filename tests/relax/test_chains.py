@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 import tvm
-from breadth import seeds
+from breadth import random_seeds
 from tvm import relax
 
 import workbench as wb
@@ -157,7 +157,8 @@ def links(graph):
     return sum(node.op != "relax.tanh" for node in graph.ops)
 
 
-def agree(seeds, tell):
+@random_seeds(range(12), 400)
+def test_random_chains_fold_as_predicted(seeds, tell):
     chains = folded = 0
     for seed in seeds:
         w = random_run(seed)
@@ -170,15 +171,6 @@ def agree(seeds, tell):
         chains, folded = chains + len(found), folded + predicted
     tell(f"Relax chains: {len(seeds)} programs, {chains} chains, {folded} operators gone as predicted, 0 disagreements")
     assert folded > len(seeds) / 2
-
-
-def test_random_chains_fold_as_predicted(tell):
-    agree(range(12), tell)
-
-
-@pytest.mark.long
-def test_many_random_chains_fold_as_predicted(tell):
-    agree(seeds(400), tell)
 
 
 def test_the_samples_chains_are_told_with_a_reason():

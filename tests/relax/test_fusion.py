@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import tvm
 from answers import PARTS, numbered
-from breadth import seeds
+from breadth import random_seeds
 from fusion_answers import RELAX, RELAX_SETTINGS, RelaxKernel, agree, kernel_of, relax_answer, relax_mirrored
 from kernel_programs import Program, annotated
 from merging_programs import Merging
@@ -120,7 +120,8 @@ def outcome(module: tvm.IRModule, settings: dict[str, int]) -> list[RelaxKernel]
         return None
 
 
-def nested(seeds: range, tell: Any) -> None:
+@random_seeds(range(4), 50)
+def test_arms_and_local_functions(seeds: range, tell: Any) -> None:
     fails = 0
     for seed in seeds:
         passes = relax.transform
@@ -135,15 +136,6 @@ def nested(seeds: range, tell: Any) -> None:
         assert theirs is None or agree(relax_mirrored(graph, **settings), theirs), seed
     tell(f"fusion mirror (Relax): {len(seeds)} programs with `if` and local functions, 0 disagreements, {fails} raise")
     assert fails
-
-
-def test_arms_and_local_functions(tell):
-    nested(range(4), tell)
-
-
-@pytest.mark.long
-def test_arms_and_local_functions_of_many_programs(tell):
-    nested(seeds(50), tell)
 
 
 def test_shared_variable_makes_the_pass_raise():

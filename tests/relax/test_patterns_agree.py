@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import tvm
-from breadth import seeds
+from breadth import random_seeds
 from kernel_programs import Program
 from tvm import relax
 from tvm.relax import dpl
@@ -77,7 +77,8 @@ class Drawn:
         )
 
 
-def compare(seeds: range, tell: pytest.CaptureFixture[str]) -> None:
+@random_seeds(range(20), 400)
+def test_random_programs(seeds: range, tell: pytest.CaptureFixture[str]) -> None:
     seen: Counter[str] = Counter()
     for seed in seeds:
         random = Random(seed)
@@ -141,12 +142,3 @@ def _agree_on_taken(module: tvm.IRModule, told: Any, pattern: Any, seen: Counter
     )
     seen["taken"] += len(told.taken)
     assert sum(ours.values()) == sum(theirs.values()), (told, ours, theirs)
-
-
-def test_random_programs(tell) -> None:
-    compare(range(20), tell)
-
-
-@pytest.mark.long
-def test_many_random_programs(tell) -> None:
-    compare(seeds(400), tell)

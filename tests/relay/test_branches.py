@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 import tvm
 from branch_programs import Program
-from breadth import breadth, seeds
+from breadth import breadth, random_seeds
 from tvm import relay
 
 import workbench as wb
@@ -139,7 +139,9 @@ def test_over_all_samples(least, tell):
     tell(f"branches, samples, at least {least}: {tally}")
 
 
-def random_programs(seeds, tell, every=1):
+@random_seeds(range(20), 400)
+def test_over_random_programs(seeds, tell):
+    every = 1 if len(seeds) < 30 else 11  # an outcome takes a child process
     tally = Tally()
     for seed in seeds:
         agree(wb.load(Program(seed).module()), tally, 2 + (seed % 4 == 0), asks=seed % every == 0)
@@ -147,16 +149,8 @@ def random_programs(seeds, tell, every=1):
     assert all(tally.groups[name] > len(seeds) / 100 for name in (*COMBINERS, "EliminateCommonSubexpr"))
 
 
-def test_over_random_programs(tell):
-    random_programs(range(20), tell)
-
-
-@pytest.mark.long
-def test_over_many_random_programs(tell):
-    random_programs(seeds(400), tell, every=11)
-
-
-def outputs_kept(seeds, tell):
+@random_seeds(range(20, 22), 25)
+def test_outputs_are_kept_where_no_hazard_is_predicted(seeds, tell):
     """Compare the outputs before and after the pass, for groups without a predicted hazard."""
     compared = 0
     for seed in seeds:
@@ -170,15 +164,6 @@ def outputs_kept(seeds, tell):
                 break
     tell(f"branches, outputs: {compared} programs give the same after the pass as before")
     assert compared > len(seeds) / 3
-
-
-def test_outputs_are_kept_where_no_hazard_is_predicted(tell):
-    outputs_kept(range(20, 22), tell)
-
-
-@pytest.mark.long
-def test_outputs_of_many_programs_are_kept_where_no_hazard_is_predicted(tell):
-    outputs_kept(seeds(25), tell)
 
 
 def test_wide_dense_joins_the_last_axis_where_a_bias_adds_one_in_front() -> None:

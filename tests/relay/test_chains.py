@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 import tvm
-from breadth import breadth, seeds
+from breadth import breadth, random_seeds
 from tvm import relay
 from tvm.contrib import graph_executor
 
@@ -260,7 +260,9 @@ def random_casts(seed):
     return load(casts(*chosen))
 
 
-def agree(seeds, tell, every=1):
+@random_seeds(range(12), 250)
+def test_random_chains_fold_as_predicted(seeds, tell):
+    every = 1 if len(seeds) < 20 else 10  # an outcome takes a child process
     chains = folded = 0
     for make in (random_run, random_casts):
         for seed in seeds:
@@ -273,15 +275,6 @@ def agree(seeds, tell, every=1):
             chains += len(found)
             folded += predicted
     tell(f"chains: {2 * len(seeds)} programs, {chains} chains, {folded} operators folded as predicted, 0 disagreements")
-
-
-def test_random_chains_fold_as_predicted(tell):
-    agree(range(12), tell)
-
-
-@pytest.mark.long
-def test_many_random_chains_fold_as_predicted(tell):
-    agree(seeds(250), tell, every=10)
 
 
 def test_a_module_that_cannot_be_sent_is_not_tried(monkeypatch):

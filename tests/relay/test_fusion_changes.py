@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
-import pytest
 import tvm
-from breadth import seeds
+from breadth import random_seeds
 from fusion_programs import Program, marked
 from tvm import relay
 
@@ -115,7 +114,7 @@ def holds(module: tvm.IRModule, graph: wb.Graph, card, change, **settings) -> bo
     return share_a_kernel(fused(made, **settings), a, b)
 
 
-@pytest.mark.parametrize("seeds", [range(12), pytest.param(seeds(400), marks=pytest.mark.long)], ids=["few", "many"])
+@random_seeds(range(12), 400)
 def test_every_change_that_cards_offer_works(seeds: range, tell) -> None:
     offered: Counter[str] = Counter()
     wrong = []
