@@ -14,8 +14,7 @@ from workbench.dialects.kernel_search import best_cost_model, reason
 from workbench.dialects.scheduling import RECORDS, WORKLOADS
 from workbench.errors import StoreError, UnknownName, UnknownNode, WorkbenchError
 from workbench.experiments.schedules.database import begun, folder_for, locked, mend, note_done, trials_done
-from workbench.experiments.schedules.result import TunedSchedules
-from workbench.experiments.schedules.tasks import plain, selected, tasks_of
+from workbench.experiments.schedules.result import TunedSchedules, plain, selected, tasks_of
 from workbench.measurement.race import Race
 from workbench.pipeline.config import Config
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TypeVar
 
@@ -36,12 +36,14 @@ def ddmin(items: Sequence[T], shows: Callable[[tuple[T, ...]], bool]) -> tuple[T
     """
     left, parts = tuple(items), 2
     while len(left) > 1:
-        part = next((each for each in _split(left, parts) if shows(each)), None)
+        bounds = list(pairwise(len(left) * place // parts for place in range(parts + 1)))
+        part = next((each for start, end in bounds if shows(each := left[start:end])), None)
         if part is not None:
             left, parts = part, 2
             continue
         # of two parts, each is the complement of the other
-        rest = next((each for each in _complements(left, parts) if shows(each)), None) if parts > 2 else None
+        rests = (left[:start] + left[end:] for start, end in bounds) if parts > 2 else ()
+        rest = next(filter(shows, rests), None)
         if rest is not None:
             left, parts = rest, max(parts - 1, 2)
         elif parts >= len(left):
@@ -49,19 +51,3 @@ def ddmin(items: Sequence[T], shows: Callable[[tuple[T, ...]], bool]) -> tuple[T
         else:
             parts = min(2 * parts, len(left))
     return left
-
-
-def _split(items: tuple[T, ...], parts: int) -> Iterator[tuple[T, ...]]:
-    """Yield the items in so many parts of nearly equal size."""
-    for start, end in _bounds(items, parts):
-        yield items[start:end]
-
-
-def _complements(items: tuple[T, ...], parts: int) -> Iterator[tuple[T, ...]]:
-    """Yield the items without each of the parts."""
-    for start, end in _bounds(items, parts):
-        yield items[:start] + items[end:]
-
-
-def _bounds(items: tuple[T, ...], parts: int) -> Iterator[tuple[int, int]]:
-    return pairwise(len(items) * place // parts for place in range(parts + 1))

@@ -31,7 +31,6 @@ class Control:
         self._set(paused=True)
 
     def resume(self) -> None:
-        """Go on after a pause."""
         self._set(paused=False)
 
     def stop(self) -> None:
@@ -65,7 +64,6 @@ class Control:
         return self._stopped
 
     def wait(self) -> bool:
-        """Wait while paused; return whether to go on."""
         with self._changed:
             self._changed.wait_for(lambda: self._stopped or not self._paused)
         return not self._stopped
@@ -123,7 +121,6 @@ class BackgroundRun(Generic[R]):
         self._notify()
 
     def resume(self) -> None:
-        """Go on after a pause."""
         self._control.resume()
         self._notify()
 
@@ -141,7 +138,6 @@ class BackgroundRun(Generic[R]):
         return self
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for the thread; return whether it has ended."""
         with self._starting:
             thread = self._thread
         if thread is not None:
@@ -231,11 +227,9 @@ class Budget:
         return (self._ended or self._control.running_clock) - self._begun if self._begun else 0.0
 
     def may_begin(self) -> bool:
-        """Return whether the run is neither paused nor stopped."""
         return not self._control.paused and not self._control.stopped()
 
     def has_time(self, target: str) -> bool:
-        """Return whether time is left for a target."""
         return self.elapsed < self.seconds * (self._targets.index(target) + 1) / len(self._targets)
 
     def has_room(self, target: str, begun: int) -> bool:
@@ -243,7 +237,6 @@ class Budget:
         return self.has_time(target) and (self.trials is None or begun < self.trials)
 
     def wait(self) -> bool:
-        """Wait while paused; return whether to go on."""
         return self._control.wait()
 
     def rest(self) -> bool:

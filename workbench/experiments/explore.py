@@ -83,7 +83,6 @@ class Exploration:
 
     @property
     def done(self) -> bool:
-        """Return whether every pass was tried."""
         return not self._waiting
 
     @property
@@ -115,7 +114,6 @@ class Exploration:
         return self
 
     def __iter__(self) -> Iterator[Effect]:
-        """Iterate over the rows found before, then over each new one as it is found."""
         yield from list(self.rows)
         yield from self._new()
 

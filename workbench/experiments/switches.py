@@ -42,7 +42,6 @@ class Switches:
 
     @property
     def all(self) -> tuple[int, ...]:
-        """Return the places of all passes."""
         return tuple(range(len(self.names)))
 
     def place(self, name: str) -> int:
@@ -126,7 +125,6 @@ class CountedRow:
         return {**counts, "handover_bytes": sum(found.handover_bytes.values()), "peak_bytes": found.peak_bytes}
 
     def to_data(self) -> dict[str, object]:
-        """Return the columns of the row."""
         status = {"status": self.status, "message": self.message}
         return {"pass": self.name, "config": self.config.label, **self.figures, **status}
 

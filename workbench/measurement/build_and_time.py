@@ -107,7 +107,6 @@ class Subject:
 
     @staticmethod
     def of(workload: Workload, config: Config) -> Subject:
-        """Return the subject for a workload on which the child runs the configuration's passes."""
         return Subject(workload, workload, config, config)
 
 

@@ -64,7 +64,6 @@ class Column:
     "the Workbench's tooltip of the heading"
 
     def cell(self, row: Mapping[str, Any]) -> str:
-        """Return the text of its value in a row."""
         value = row.get(self.name)
         return self.text(value) if is_known(value) else self.unknown
 

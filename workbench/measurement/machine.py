@@ -107,21 +107,15 @@ def ceilings(threads: int | None = None) -> Ceilings:
         f"ceilings through numpy {np.__version__}: copy of {COPIED >> 20} MB by {counted(count, 'thread')}, "
         f"product of {SIDE} x {SIDE} float32; best of {REPEATS}"
     )
-    return Ceilings(2 * COPIED / _copying(count), 2 * SIDE**3 / _multiplying(), method)
-
-
-def _copying(threads: int) -> float:
     source = np.ones(COPIED, np.uint8)
     target = np.empty_like(source)
-    parts = list(zip(np.array_split(source, threads), np.array_split(target, threads), strict=True))
-    with ThreadPoolExecutor(threads) as pool:
-        return _best(lambda: list(pool.map(lambda part: np.copyto(part[1], part[0]), parts)))
-
-
-def _multiplying() -> float:
+    parts = list(zip(np.array_split(source, count), np.array_split(target, count), strict=True))
+    with ThreadPoolExecutor(count) as pool:
+        copying = _best(lambda: list(pool.map(lambda part: np.copyto(part[1], part[0]), parts)))
     left, right = (np.random.default_rng(seed).random((SIDE, SIDE), np.float32) for seed in (0, 1))
     out = np.empty_like(left)
-    return _best(lambda: np.matmul(left, right, out=out))
+    multiplying = _best(lambda: np.matmul(left, right, out=out))
+    return Ceilings(2 * COPIED / copying, 2 * SIDE**3 / multiplying, method)
 
 
 def _best(run: Callable[[], object]) -> float:
@@ -151,7 +145,6 @@ class Spread:
 
     @staticmethod
     def of(values: Sequence[float]) -> Spread:
-        """Return the median with the extremes."""
         return Spread(min(values), float(np.median(values)), max(values))
 
 
@@ -207,7 +200,6 @@ def bandwidth(threads: int | None = None) -> Bandwidth:
 
 
 def _rate(pool: ThreadPoolExecutor, threads: int, size: int) -> Spread:
-    """Return the bytes per second at one size; each thread has two arrays."""
     length = max(1, size // (2 * threads * 4))
     arrays = [(np.ones(length, np.float32), np.ones(length, np.float32)) for _ in range(threads)]
 

@@ -117,7 +117,12 @@ def measure(
             how = MeasureOptions(budget, timeout, memory, seed, check, per_kernel, report, cancelled, remote)
             if remote is None and executor is None:
                 for place, (given, target) in enumerate(asked):
-                    here = replace(how, progress=_within(report, place, len(asked), f"{given[0].label} for {target}"))
+                    label = f"{given[0].label} for {target} ({place + 1} of {len(asked)})"
+
+                    def within(what: str, fraction: float | None, place: int = place, label: str = label) -> None:
+                        report(f"{label}: {what}", (place + (fraction or 0.0)) / len(asked))
+
+                    here = replace(how, progress=within)
                     keep(place, filled(_part(runner, given, target, here, run), here))
             else:
                 parts = [_part(runner, given, target, how, run) for given, target in asked]
@@ -144,15 +149,6 @@ def raise_interrupt(rows: pd.DataFrame) -> None:
     """Raise KeyboardInterrupt if an interrupt ended the measurement, for a caller that needs all rows."""
     if (rows["status"] == INTERRUPTED).any():
         raise KeyboardInterrupt
-
-
-def _within(progress: Progress, place: int, total: int, label: str) -> Progress:
-    """Return the progress of one row, as a part of the whole."""
-
-    def say(what: str, fraction: float | None) -> None:
-        progress(f"{label} ({place + 1} of {total}): {what}", (place + (fraction or 0.0)) / total)
-
-    return say
 
 
 def _listed(configs: Iterable[Any]) -> list[tuple[Config, Pipeline | None]]:

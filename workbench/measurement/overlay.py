@@ -34,7 +34,6 @@ class Overlay:
     "a node of each such group"
 
     def data(self) -> dict[str, Any]:
-        """Return the overlay as a page reads it."""
         groups = {str(id): [value, self.inside[id]] for id, value in self.groups.items()}
         values = {str(id): value for id, value in self.nodes.items()}
         return {"values": values, **({"groups": groups} if groups else {})}
@@ -79,9 +78,22 @@ def overlay_of(
         raise WorkbenchError(f"overlay_of takes the result of wb.kernels or of wb.memory, not {type(kernels).__name__}")
     graph = kernels.graph if onto is None else onto
     if isinstance(kernels, MemoryPlan):
-        return _live(kernels, what or "live", graph)
+        if what not in ("", "live"):
+            raise UnknownName("value of a kernel in a memory plan", what, ["live"])
+        live = {index: float(count) for index, count in enumerate(kernels.needed_bytes)}
+        places = _computing({i: step.nodes for i, step in enumerate(kernels.steps)}, kernels.graph, graph)
+        return _laid("live memory", "bytes", live, places, graph, max)
     what = what or "bytes"
-    values = _values(kernels, what, times)
+    if what not in TITLES:
+        raise UnknownName("value of a kernel", what, TITLES)
+    found: dict[int, Any]
+    if what == "us":
+        found = {int(row["index"]): row.get("median_us") for row in timed(times)}
+    else:
+        counted = (row for row in kernels.rows if not row["noop"])
+        both = what == "bytes"
+        found = {int(row["index"]): row["bytes_read"] + row["bytes_written"] if both else row[what] for row in counted}
+    values = {index: float(value) for index, value in found.items() if _is_finite(value)}
     return overlaid(*TITLES[what], values, kernels, graph, sum)
 
 
@@ -98,14 +110,6 @@ def overlaid(
     return _laid(title, unit, values, nodes_on(kernels, graph), graph, joined)
 
 
-def _live(plan: MemoryPlan, what: str, graph: Graph) -> Overlay:
-    if what != "live":
-        raise UnknownName("value of a kernel in a memory plan", what, ["live"])
-    values = {index: float(count) for index, count in enumerate(plan.needed_bytes)}
-    places = _computing({i: step.nodes for i, step in enumerate(plan.steps)}, plan.graph, graph)
-    return _laid("live memory", "bytes", values, places, graph, max)
-
-
 def _laid(
     title: str,
     unit: str,
@@ -114,7 +118,6 @@ def _laid(
     graph: Graph,
     joined: Callable[[Sequence[float]], float],
 ) -> Overlay:
-    """Return values at the places of their kernels; those in one place are joined."""
     nodes: dict[int, list[float]] = {}
     groups: dict[int, list[float]] = {}
     inside: dict[int, int] = {}
@@ -164,20 +167,6 @@ def carried(built: Graph, graph: Graph) -> dict[int, list[int]]:
         for other in there:
             back.setdefault(other, []).append(node)
     return back
-
-
-def _values(kernels: Kernels, what: str, times: pd.DataFrame | Iterable[Row] | None) -> dict[int, float]:
-    if what not in TITLES:
-        raise UnknownName("value of a kernel", what, TITLES)
-    if what == "us":
-        return {int(row["index"]): float(row["median_us"]) for row in timed(times) if _is_finite(row.get("median_us"))}
-    rows = {int(row["index"]): _counted(row, what) for row in kernels.rows if not row["noop"]}
-    return {index: value for index, value in rows.items() if value is not None}
-
-
-def _counted(row: Row, what: str) -> float | None:
-    value = row["bytes_read"] + row["bytes_written"] if what == "bytes" else row[what]
-    return float(value) if _is_finite(value) else None
 
 
 def _is_finite(value: Any) -> bool:

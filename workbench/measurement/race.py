@@ -50,7 +50,6 @@ class Race:
 
     @property
     def times(self) -> Ratio:
-        """Return the ratio with its interval."""
         return Ratio(self.ratio, self.low, self.high)
 
     @property
@@ -67,7 +66,6 @@ class Race:
 
     @property
     def rounds(self) -> int:
-        """Return the number of rounds."""
         return len(self.samples_a)
 
     def __str__(self) -> str:

@@ -119,11 +119,9 @@ class Row:
     run: str | None = None
 
     def to_data(self) -> dict[str, Any]:
-        """Return the row as a dict, for a table, a page or the file of measurements."""
         return dict(vars(self))
 
     def failed(self, error: WorkbenchError) -> Row:
-        """Return the row of a measurement that an error ended."""
         return replace(self, status=status_of(error), message=str(error))
 
 
@@ -134,21 +132,18 @@ OF_THIS_MACHINE = ("cpu", "cpu_features", "cores", "threads", "gpu", "gpu_clock_
 "columns that differ on a device of a tracker"
 
 
-def table(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
+def table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return a DataFrame with every column. A number that a column cannot hold is NA, and the row's message names it."""
     import pandas as pd
 
-    shown = [_without_large_numbers(row) for row in rows]
+    shown: list[Mapping[str, Any]] = []
+    for row in rows:
+        lost = [name for name in WHOLE if not fits(row.get(name))]
+        said = f"{' and '.join(lost)} left out: not a whole number of 64 bits" if lost else ""
+        message = "; ".join(filter(None, (row.get("message"), said)))
+        shown.append({**row, **dict.fromkeys(lost), "message": message} if lost else row)
     frame = pd.DataFrame(shown, columns=list(COLUMNS))
     return frame.assign(**{name: column(row.get(name) for row in shown) for name in WHOLE})
-
-
-def _without_large_numbers(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    lost = [name for name in WHOLE if not fits(row.get(name))]
-    if not lost:
-        return row
-    said = f"{' and '.join(lost)} left out: not a whole number of 64 bits"
-    return {**row, **dict.fromkeys(lost), "message": "; ".join(filter(None, (row.get("message"), said)))}
 
 
 def new_row(origin: Workload, config: Config, target: str, run: str) -> Row:

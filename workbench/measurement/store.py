@@ -12,7 +12,7 @@ import sqlite3
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,7 +90,6 @@ class Store:
         return self.read(workload_hash)[0]
 
     def read(self, workload_hash: str | None = None) -> tuple[list[dict[str, Any]], int]:
-        """Return the rows, and the number of unreadable ones."""
         if not self.path.exists():
             return [], 0
         where, values = ("", []) if workload_hash is None else (" WHERE workload_hash = ?", [workload_hash])
@@ -100,14 +99,8 @@ class Store:
         rows = [row for row in kept if row is not None]
         return rows, len(kept) - len(rows)
 
-    def _do(self, action: Callable[[sqlite3.Connection], _T]) -> _T:
+    def _do(self, action: Callable[[sqlite3.Connection], _T], again: bool = True) -> _T:
         """Run an action on the file; if it is damaged, run the action again on a new file."""
-        try:
-            return self._once(action)
-        except _SetAside:
-            return self._once(action)
-
-    def _once(self, action: Callable[[sqlite3.Connection], _T]) -> _T:
         which = 0
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -115,24 +108,18 @@ class Store:
             with opened(self.path) as file:
                 return action(file)
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            if which and is_damage(error) and is_ours(self.path):
+            if again and which and is_damage(error) and is_ours(self.path):
                 set_aside(self.path, which)
-                raise _SetAside from error
-            raise StoreError(_refusal(self.path, sentence(error))) from error
+                return self._do(action, again=False)
+            reason, cause = sentence(error), error
         except OSError as error:
-            raise StoreError(_refusal(self.path, error.strerror or sentence(error))) from error
-
-
-class _SetAside(StoreError):
-    """The file was damaged and has been renamed."""
-
-
-def _refusal(path: Path, reason: str) -> str:
-    return f"the file of measurements {path.name} cannot be used ({reason}); name another in {VARIABLE}"
+            reason, cause = error.strerror or sentence(error), error
+        raise StoreError(
+            f"the file of measurements {self.path.name} cannot be used ({reason}); name another in {VARIABLE}"
+        ) from cause
 
 
 def _row(data: bytes) -> dict[str, Any] | None:
-    """Return a row that `append` wrote; None if it is damaged."""
     try:
         row = parse(data)
         if not isinstance(row, dict):
@@ -151,7 +138,6 @@ def _plain(value: Any) -> Any:
 
 
 def _data_folder() -> Path:
-    """Return the folder of this system for a user's data."""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support"
     if sys.platform == "win32":
@@ -190,25 +176,22 @@ def history(workload: Workload | None = None, *, everywhere: bool = False) -> pd
     workload = None if workload is None else workload_of(workload, "history")
     path = place()
     rows, unread = Store(path).read(None if workload is None else workload_hash(workload)) if path else ([], 0)
-    if not everywhere:
-        chosen = _from_here(rows, workload)
-        note = _left_out_note(len(rows) - len(chosen))
+    if everywhere:
+        chosen, kinds = rows, {tuple(row.get(name) for name in APART) for row in rows}
+        note = f"these rows are mixed: {len(kinds)} different pairs of machine and TVM; compare times only within one"
+        note = note if len(kinds) > 1 else ""
     else:
-        chosen = rows
-        note = _mixed(rows)
-    frame = Table(chosen, columns=_columns(chosen))
-    frame.attrs["note"] = "; ".join(part for part in (note, _unread(unread)) if part)
+        here = _here(workload.dialect if workload else installed())
+        chosen = [row for row in rows if all(row.get(name) == value for name, value in here.items())]
+        left = counted(len(rows) - len(chosen), "row")
+        note = f"{left} of other machines, devices or TVMs left out; wb.history(..., everywhere=True) shows all"
+        note = note if len(chosen) < len(rows) else ""
+    damaged = f"{'1 damaged row' if unread == 1 else f'{unread} damaged rows'} left out" if unread else ""
+    # those of `wb.measure`, then additional ones of another version
+    columns = list(dict.fromkeys((*COLUMNS, *(name for row in chosen for name in row))))
+    frame = Table(chosen, columns=columns)
+    frame.attrs["note"] = "; ".join(filter(None, (note, damaged)))
     return frame
-
-
-def _columns(rows: Sequence[Mapping[str, object]]) -> list[str]:
-    """Return the columns of `wb.measure`, then additional ones of another version."""
-    return list(dict.fromkeys((*COLUMNS, *(name for row in rows for name in row))))
-
-
-def _from_here(rows: list[dict[str, object]], workload: Workload | None) -> list[dict[str, object]]:
-    here = _here(workload.dialect if workload else installed())
-    return [row for row in rows if all(row.get(name) == value for name, value in here.items())]
 
 
 def _here(dialect: str | None) -> dict[str, object]:
@@ -218,24 +201,6 @@ def _here(dialect: str | None) -> dict[str, object]:
         return {"machine": machine("" if found is None else found.name)}
     now = conditions(dialect)
     return {name: now[name] for name in APART}
-
-
-def _unread(count: int) -> str:
-    return f"{'1 damaged row' if count == 1 else f'{count} damaged rows'} left out" if count else ""
-
-
-def _left_out_note(count: int) -> str:
-    if not count:
-        return ""
-    rows = counted(count, "row")
-    return f"{rows} of other machines, devices or TVMs left out; wb.history(..., everywhere=True) shows all"
-
-
-def _mixed(rows: list[dict[str, object]]) -> str:
-    kinds = {tuple(row.get(name) for name in APART) for row in rows}
-    if len(kinds) < 2:
-        return ""
-    return f"these rows are mixed: {len(kinds)} different pairs of machine and TVM; compare times only within one"
 
 
 VERSION = 1

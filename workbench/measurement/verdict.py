@@ -145,7 +145,7 @@ def judge(
     loud = next((each for each in controls if is_noisy(each)), None)
     if loud is not None:
         return Outcome(UNKNOWN, NOISE, noise_sentence(loud, again))
-    near = next((each for each in controls if _overlap(race, each)), None)
+    near = next((each for each in controls if race.low <= each.high and each.low <= race.high), None)
     answer = race.answer if near is None else UNKNOWN
     if answer == UNKNOWN:
         # a smaller one may come from the addresses of the two builds
@@ -232,7 +232,3 @@ def is_under_way(rows: Iterable[Row]) -> bool:
     # a row may fail at counting, even if no race is planned
     begun = any(ratio_of(row) is not None for row in rows)
     return any(status in UNDER_WAY for status in statuses) or (begun and COUNTED in statuses)
-
-
-def _overlap(first: Ratio, second: Ratio) -> bool:
-    return first.low <= second.high and second.low <= first.high

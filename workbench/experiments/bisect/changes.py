@@ -38,12 +38,10 @@ class Slot:
 
     @property
     def changes(self) -> bool:
-        """Return whether there is a change."""
         return self.off is not self.on
 
     @property
     def name(self) -> str:
-        """Return the change as a name."""
         return self.on.text if self.on is not None else f"without {self.off.text if self.off else 'a pass'}"
 
     def step(self, made: bool) -> PassStep:
@@ -69,15 +67,12 @@ class Changes:
 
     @property
     def all(self) -> tuple[int, ...]:
-        """Return the places of all changes."""
         return tuple(range(len(self.items)))
 
     def names(self, made: Collection[int]) -> tuple[str, ...]:
-        """Return the names of changes."""
         return tuple(self.items[place].name for place in sorted(made))
 
     def config(self, made: Collection[int]) -> Config:
-        """Return the configuration with these changes alone."""
         chosen = {(self.items[place].kind, self.items[place].place) for place in made}
 
         def side(kind: Kind, place: object = None) -> Config:
@@ -130,9 +125,11 @@ def changes_of(workload: Workload, bad: Config, good: Config | None, given: Pipe
     if good is None:
         good = Config(opt_level=0, disabled=tuple(levels))
     passes = [name for name, level in levels.items() if _runs(bad, name, level) != _runs(good, name, level)]
-    others = [n for n in _named(good, bad) if n not in levels and _membership(bad, n) != _membership(good, n)]
-    items = [*_settings(good, bad), *(_switch(bad, name, levels.get(name, 0)) for name in (*passes, *others))]
-    return Changes(tuple(items), good, bad, levels)
+    sides = [(set(each.disabled), set(each.required)) for each in (good, bad)]
+    others = [n for n in _named(good, bad) if n not in levels and len({(n in a, n in b) for a, b in sides}) > 1]
+    names = [(name, _runs(bad, name, levels.get(name, 0))) for name in (*passes, *others)]
+    switches = (Change("pass", name if runs else f"without {name}", name) for name, runs in names)
+    return Changes((*_settings(good, bad), *switches), good, bad, levels)
 
 
 def _of_pipeline(bad: Config, good: Config | None, steps: Pipeline) -> Changes:
@@ -147,7 +144,6 @@ def _of_pipeline(bad: Config, good: Config | None, steps: Pipeline) -> Changes:
 
 
 def _slots(before: Sequence[PassStep], after: Sequence[PassStep]) -> Iterator[Slot]:
-    """Yield the places of both pipelines, aligned by the text of their passes."""
     texts = [[step.text for step in side] for side in (before, after)]
     for kind, a, b, c, d in SequenceMatcher(None, *texts, autojunk=False).get_opcodes():
         if kind == "equal":
@@ -171,7 +167,6 @@ def _switched(workload: Workload) -> dict[str, int]:
 
 
 def _settings(good: Config, bad: Config) -> Iterator[Change]:
-    """Yield the changes that are not passes."""
     if good.opt_level != bad.opt_level:
         yield Change("opt level", f"opt level {bad.opt_level}")
     for key in dict.fromkeys((*good.options, *bad.options)):
@@ -183,10 +178,6 @@ def _settings(good: Config, bad: Config) -> Iterator[Change]:
         yield Change("schedules", "tuned schedules" if bad.schedules else "without tuned schedules")
 
 
-def _switch(bad: Config, name: str, level: int) -> Change:
-    return Change("pass", name if _runs(bad, name, level) else f"without {name}", name)
-
-
 def _runs(config: Config, name: str, level: int) -> bool:
     """Return whether the compiler runs a pass, as TVM's PassContext decides it."""
     return name not in config.disabled and (name in config.required or level <= config.opt_level)
@@ -194,7 +185,3 @@ def _runs(config: Config, name: str, level: int) -> bool:
 
 def _named(*configs: Config) -> list[str]:
     return list(dict.fromkeys(name for each in configs for name in (*each.disabled, *each.required)))
-
-
-def _membership(config: Config, name: str) -> tuple[bool, bool]:
-    return name in config.disabled, name in config.required

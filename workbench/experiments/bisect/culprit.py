@@ -160,7 +160,6 @@ class Culprit:
         return workbench.PassStepper(self.trace, step=self.step, selection=self.selection)
 
     def __str__(self) -> str:
-        """Return the sentences of the result."""
         return visible("; ".join(filter(None, (self._sentence(), self.broken, *self.notes))))
 
     def _repr_html_(self) -> str:

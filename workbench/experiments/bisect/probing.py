@@ -43,7 +43,6 @@ class Variant:
 
     @staticmethod
     def of(workload: Workload, changes: Changes, made: Collection[int]) -> Variant:
-        """Return the variant with these changes alone."""
         pipeline = changes.pipeline(made) if changes.slots else None
         return Variant(workload, changes.config(made), tuple(sorted(made)), pipeline)
 
@@ -54,7 +53,6 @@ class Variant:
 
     @property
     def key(self) -> Hashable:
-        """Return a value that is equal for variants that make the same build."""
         # functions of one name have one text
         return self.made if self.has_functions else self.config.same_build(), self.cut
 
@@ -77,11 +75,9 @@ class Probe:
 
     @property
     def shows(self) -> bool:
-        """Return whether the symptom shows."""
         return self.finding.answer == YES
 
     def to_data(self) -> dict[str, object]:
-        """Return the row of the probe."""
         found = self.finding
         head = {"changes": ", ".join(self.names) or "none", "cuts": len(self.cut), "config": self.config.label}
         return {**head, "answer": found.answer, "evidence": found.evidence, "key": found.key, "seconds": self.seconds}
@@ -107,7 +103,6 @@ class Prober:
         self._runner = Runner(workload)
 
     def variant(self, made: Collection[int]) -> Variant:
-        """Return the variant with these changes."""
         return Variant.of(self.workload, self.changes, made)
 
     def ask(self, asked: Variant | Collection[int]) -> Probe:
@@ -119,7 +114,6 @@ class Prober:
         return self._known[variant.key]
 
     def shows(self, made: Collection[int]) -> bool:
-        """Return whether the symptom shows with these changes."""
         return self.ask(made).shows
 
     def ask_again(self, variant: Variant) -> Probe:

@@ -202,7 +202,6 @@ def _fill_parameters(search: Search, names: Sequence[str]) -> bool:
 
 
 def _shrink_sizes(search: Search) -> None:
-    """Try a smaller size in the place of each, the most frequent size first."""
     shapes = (each.shape for node in search.graph.nodes for each in tensors(node.type))
     found = Counter(size for shape in shapes for size in shape if isinstance(size, int) and size > 1)
     for size in sorted(found, key=lambda size: (-found[size], -size)):

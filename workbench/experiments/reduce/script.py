@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -38,7 +37,8 @@ def script(workload: Workload, config: Config, symptom: Symptom, finding: Findin
     here = dialect_of(workload)
     words = here.code(False)
     made, constants = here.frontend.source(workload.module)
-    values = {name: _numpy(value) for name, value in workload.params.items()}
+    params = workload.params.items()
+    values = {name: value if isinstance(value, np.ndarray) else value.numpy() for name, value in params}
     bind = [_dict("constants", {name: array(each) for name, each in constants.items()}), words.script.bind]
     program = [
         f"{made}\n",
@@ -54,14 +54,9 @@ def script(workload: Workload, config: Config, symptom: Symptom, finding: Findin
         words.script.imports,
     ]
     runs = "\n".join(_runs(workload, config, words, symptom))
-    return "\n\n".join(
-        [_title(symptom, finding, config, limits), "\n".join(imports), body, f"\n{words.script.outputs}\n", runs, ""]
-    )
-
-
-def _title(symptom: Symptom, finding: Finding, config: Config, limits: Limits) -> str:
     about = f"Target {limits.target}, {config.whole}."
-    return f'"""{symptom.name}: {comment(finding.evidence)}\n\n{comment(about)}\n"""'
+    title = f'"""{symptom.name}: {comment(finding.evidence)}\n\n{comment(about)}\n"""'
+    return "\n\n".join([title, "\n".join(imports), body, f"\n{words.script.outputs}\n", runs, ""])
 
 
 def _inputs(workload: Workload, seed: int) -> Iterator[tuple[str, str]]:
@@ -81,7 +76,6 @@ def _inputs(workload: Workload, seed: int) -> Iterator[tuple[str, str]]:
 
 
 def _runs(workload: Workload, config: Config, words: CodeText, symptom: Symptom) -> Iterator[str]:
-    """Yield the statements that show the symptom."""
     steps = [step for step in Pipeline.parse(config.pipeline) if step.enabled] if config.pipeline else []
     if steps:
         yield from _passes(steps, config, words)
@@ -99,7 +93,6 @@ def _runs(workload: Workload, config: Config, words: CodeText, symptom: Symptom)
 
 
 def _passes(steps: list[PassStep], config: Config, words: CodeText) -> Iterator[str]:
-    """Yield the statements that run the passes of a pipeline."""
     ours = sorted({step.name for step in steps} & set(words.ours))
     if ours:
         yield f"from {words.passes} import {', '.join(ours)}  # of tvm-workbench: TVM has no such passes"
@@ -118,7 +111,6 @@ def _passes(steps: list[PassStep], config: Config, words: CodeText) -> Iterator[
 
 
 def _context(config: Config) -> str:
-    """Return the arguments of a PassContext."""
     given = {
         "disabled_pass": list(config.disabled),
         "required_pass": list(config.required),
@@ -130,13 +122,11 @@ def _context(config: Config) -> str:
 
 
 def _tolerances(workload: Workload) -> list[float]:
-    kinds = [each for node in workload.graph.outputs for each in _flat(workload.graph.nodes[node].type)]
+    kinds: list[Tensor] = []
+    for node in workload.graph.outputs:
+        one = tensor(workload.graph.nodes[node].type)
+        kinds += tensors(workload.graph.nodes[node].type) if one is None else [one]
     return [TOLERANCE.get(each.dtype, 0.0) for each in kinds]
-
-
-def _flat(type: str) -> list[Tensor]:
-    one = tensor(type)
-    return tensors(type) if one is None else [one]
 
 
 def _dict(name: str, values: Mapping[str, str]) -> str:
@@ -144,7 +134,3 @@ def _dict(name: str, values: Mapping[str, str]) -> str:
         return f"{name} = {{}}"
     lines = "".join(f"\n    {key!r}: {value}," for key, value in values.items())
     return f"{name} = {{{lines}\n}}"
-
-
-def _numpy(value: Any) -> np.ndarray:
-    return value if isinstance(value, np.ndarray) else value.numpy()

@@ -68,7 +68,6 @@ class Search:
 
     @property
     def graph(self) -> Graph:
-        """Return the graph of the smallest program so far."""
         return self.workload.graph
 
     def offer(self, said: str, edit: PassStep | None, params: Mapping[str, Any] | None = None) -> bool:
@@ -144,7 +143,6 @@ class Search:
         return made
 
     def _probe(self, made: Workload, said: str, config: Config, pipeline: Pipeline | None) -> Finding | None:
-        """Return the answer if the symptom is the same; otherwise None."""
         self.probes += 1
         about = f"{counted(self.size.operators, 'operator')} left, probe {self.probes}: {said}"
         self.limits.progress(about, None)

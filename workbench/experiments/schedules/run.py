@@ -15,8 +15,7 @@ from workbench.dialects.kernel_search import best_cost_model
 from workbench.errors import MeasureError, NoDevice, StoreError, WorkbenchError, WorkerLost, check_seconds
 from workbench.experiments.engine import RECENT, BackgroundRun
 from workbench.experiments.schedules.database import begun, folder_for
-from workbench.experiments.schedules.result import TunedSchedules
-from workbench.experiments.schedules.tasks import Task, Trial, selected, tasks_of, with_times
+from workbench.experiments.schedules.result import Task, Trial, TunedSchedules, selected, tasks_of, with_times
 from workbench.experiments.tuning.trial import Best
 from workbench.measurement.build_and_time import MeasureOptions, no_device
 from workbench.measurement.machine import conditions
@@ -258,7 +257,6 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
         return worker(ROLE).run(name, self.workload, arguments, **self._limits)
 
     def _tune(self, task: Task, folder: Path) -> Task:
-        """Search one kernel, and return it with the status of its search."""
         if task.function not in self._chosen:
             return replace(task, status="known") if task.known else task
         if task.known >= self._request.trials:
@@ -284,7 +282,6 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
         )
 
     def _goes_on(self) -> bool:
-        """Wait while paused; return whether to go on."""
         if self._control.paused:
             self._at(PAUSED)
         return self._control.wait() and not self._limits["cancelled"]()
@@ -315,14 +312,12 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
         return replace(task, trials=task.trials + 1, best_us=best, plain_us=plain, failures=failures), True
 
     def _publish(self, task: Task) -> None:
-        """Publish the state of a kernel."""
         with self._lock:
             self._tasks = tuple(task if task.function == other.function else other for other in self._tasks)
         best = "" if task.best_us is None else f", best {task.best_us:.3g} us"
         self._at(f"{task.function}: {task.known + task.trials} of {counted(self._request.trials, 'candidate')}{best}")
 
     def __str__(self) -> str:
-        """Return the progress in a sentence."""
         left = f", about {self.left:.0f} s left" if self.left else ""
         failed = sum(self.failures.values())
         tried = f"{counted(len(self.trials), 'candidate')} tried, {failed} of them failed{left}"
@@ -429,7 +424,6 @@ def prepared_schedules(
 
 
 def _model(asked: str | None, dialect: str) -> str:
-    """Return the requested cost model, or the best one that is installed."""
     best = best_cost_model(dialect)
     if asked not in (None, "xgb", "random"):
         raise WorkbenchError(f"there is no cost model {asked!r}; give xgb or random")

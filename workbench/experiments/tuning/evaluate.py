@@ -97,7 +97,6 @@ class BuildCache:
             return None if other == trial.number else other
 
     def release(self, number: int) -> None:
-        """Drop the claims of a trial that ended without a result."""
         with self._lock:
             self._release(number)
 
@@ -135,7 +134,6 @@ class Effort:
 
     @property
     def of_a_run(self) -> dict[str, Any]:
-        """Return the common arguments of a measurement and a race."""
         return {name: getattr(self, name) for name in ("timeout", "memory", "seed", "check", "remote")}
 
 
@@ -155,7 +153,6 @@ class Evaluator:
         return any(name not in COUNTED for name in self.objectives)
 
     def learn(self, trial: Trial) -> None:
-        """Remember a trial, so that no other one builds the same final module."""
         self.cache.learn(trial, trial.costs(self.objectives))
 
     def is_enough(self, trial: Trial) -> bool:
@@ -266,5 +263,4 @@ class Clock:
         self.working += time.perf_counter() - self._entered
 
     def stamp(self, trial: Trial) -> Trial:
-        """Return the trial with its seconds."""
         return replace(trial, seconds=time.perf_counter() - self._begun, working=self.working)

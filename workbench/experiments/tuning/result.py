@@ -43,7 +43,6 @@ class Verdict:
 
     @property
     def lost(self) -> frozenset[int]:
-        """Trials that are slower than the default."""
         return frozenset(number for number, race in self.races if race.answer == "no")
 
 
@@ -203,7 +202,6 @@ class Result:
         return build_code(self.workload, self.best_for(target).config, target)
 
     def __str__(self) -> str:
-        """Return one sentence per target."""
         return visible("\n".join(self._target_line(target) for target in self.targets))
 
     def _repr_html_(self) -> str:

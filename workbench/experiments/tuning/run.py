@@ -151,7 +151,6 @@ class Run(BackgroundRun[Result]):
             self._budget.end()
 
     def _tune(self, target: str) -> bool:
-        """Search and race for a target; return whether that finished and was not stopped."""
         try:
             self._search(target)
             self._check_winners(target)
@@ -207,7 +206,6 @@ class Run(BackgroundRun[Result]):
                 return
 
     def _race(self, target: str) -> None:
-        """Race the best against the default."""
         if not self._options.race or not self._budget.wait():
             return
         options, begun = self._options, time.perf_counter()

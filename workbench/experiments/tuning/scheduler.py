@@ -41,7 +41,6 @@ class Outcome:
 
     @staticmethod
     def of(number: int, job: Job) -> Outcome:
-        """Run a job and return its trial or its error."""
         try:
             return Outcome(number, job())
         except Exception as error:  # noqa: BLE001  the thread that takes the outcomes raises it or retries
@@ -209,7 +208,6 @@ class Scheduler:
         return self._exhausted or not self._budget.has_room(self._target, self._known)
 
     def _submit(self) -> None:
-        """Begin candidates until the runner is full."""
         while self._budget.may_begin() and len(self._underway) < self._runner.find_capacity():
             candidate = self._queue.popleft() if self._queue else self._choose()
             if candidate is None:
@@ -238,7 +236,6 @@ class Scheduler:
         return None
 
     def _find_begun(self, config: Config) -> Candidate | None:
-        """Return the candidate under way that has the same configuration, if any."""
         key = key_of(self._target, config)
         begun = [*self._underway.values(), *(twin for twins in self._twins.values() for twin, _ in twins)]
         return next((each for each in begun if key_of(self._target, each.config) == key), None)

@@ -230,7 +230,6 @@ class Guided(Search):
         return point not in self._told and point not in self._given
 
     def _suggest(self) -> Point | None:
-        """Return the estimator's suggestion if it is new."""
         self._teach_new()
         trial = self._study.ask(self._choices)
         point = tuple(trial.params[knob.name] for knob in self.knobs)
@@ -242,7 +241,6 @@ class Guided(Search):
         return point
 
     def _good(self) -> list[Point]:
-        """Return the points that may win, the best first."""
         good = [(costs, point) for point, costs in self._told.items() if costs is not None]
         return [point for _, point in sorted(good, key=lambda each: each[0])]
 

@@ -82,9 +82,6 @@ class Space:
             )
         if not self.opt_levels or not all(knob.choices for knob in self.knobs):
             raise WorkbenchError("each thing to decide needs at least one value to try")
-        self._check_pipeline()
-
-    def _check_pipeline(self) -> None:
         steps = {step.name for step in Pipeline.parse(self.pipeline)}
         named = {**dict.fromkeys(self.toggles), **{key.rpartition(".")[0]: None for key in self.options}}
         missing = next((name for name in named if name not in steps), None) if self.pipeline else None
@@ -95,7 +92,6 @@ class Space:
 
     @property
     def knobs(self) -> tuple[Knob, ...]:
-        """The knobs of the space."""
         return (
             *(Knob(name, "pass", (True, False)) for name in self.toggles),
             *(Knob(name, "pass", (False, True)) for name in self.extras),
@@ -122,7 +118,6 @@ class Space:
             yield {knob.name: value for knob, value in zip(knobs, values, strict=True)}
 
     def config_for(self, chosen: Assignment) -> Config:
-        """Return the configuration of a choice."""
         level = chosen.get("opt_level", self.opt_levels[0])
         settings = {name: chosen[name] for name in self.config if chosen[name] is not None}
         if self.pipeline:
@@ -132,20 +127,20 @@ class Space:
         return Config(opt_level=level, disabled=off, required=on, options=settings)
 
     def _steps(self, chosen: Assignment) -> Pipeline:
-        steps = [self._step(step, chosen) for step in Pipeline.parse(self.pipeline)]
+        steps = []
+        for step in Pipeline.parse(self.pipeline):
+            named = {key: key.rpartition(".") for key in self.options}
+            given = {
+                option: chosen[key]
+                for key, (name, _, option) in named.items()
+                if name == step.name and chosen[key] is not None
+            }
+            enabled = step.enabled and chosen.get(step.name, True)
+            steps.append(replace(step, options={**step.options, **given}, enabled=enabled))
         edits = Pipeline.parse(chosen.get("edit") or "")
         places = [place for place, step in enumerate(steps) if step.name == "FuseOps"]
         place = places[-1] if places else len(steps)
         return Pipeline([*steps[:place], *edits, *steps[place:]])
-
-    def _step(self, step: PassStep, chosen: Assignment) -> PassStep:
-        given = {
-            key.rpartition(".")[2]: chosen[key]
-            for key in self.options
-            if key.rpartition(".")[0] == step.name and chosen[key] is not None
-        }
-        enabled = step.enabled and chosen.get(step.name, True)
-        return replace(step, options={**step.options, **given}, enabled=enabled)
 
     @staticmethod
     def switches(workload: Workload, opt_level: int = 3) -> Space:
@@ -211,7 +206,8 @@ def fusion_edits(report: FusionReport, most: int) -> list[str]:
         found |= dict.fromkeys(near.values())
         edges |= dict.fromkeys(near)
     if not report.handovers:
-        within = _cuts(report, _heaviest_first(report))
+        within = _inside(report, (kernel.root for kernel in report.kernels))
+        within = _cuts(report, sorted(within, key=lambda edge: -nbytes(report.graph.nodes[edge[0]].type)))
         found, edges = dict.fromkeys(within.values()), dict.fromkeys(within)
     for pair in combinations(edges, 2):
         found |= dict.fromkeys(_legal(lambda pair=pair: cut_step(report.graph, pair)))
@@ -219,7 +215,6 @@ def fusion_edits(report: FusionReport, most: int) -> list[str]:
 
 
 def _cuts(report: FusionReport, edges: Iterable[tuple[int, int]]) -> dict[tuple[int, int], str]:
-    """Return the edges that can be cut, with the text of each cut."""
     return {edge: text for edge in edges for text in _legal(lambda edge=edge: cut_step(report.graph, edge))}
 
 
@@ -232,14 +227,7 @@ def _inside(report: FusionReport, ends: Iterable[int]) -> Iterator[tuple[int, in
             yield from ((source, node) for source in graph.inputs[node] if source in kernel.nodes)
 
 
-def _heaviest_first(report: FusionReport) -> list[tuple[int, int]]:
-    """Return the edges within any kernel, those with most bytes first."""
-    edges = _inside(report, (kernel.root for kernel in report.kernels))
-    return sorted(edges, key=lambda edge: -nbytes(report.graph.nodes[edge[0]].type))
-
-
 def _legal(make: Callable[[], PassStep]) -> Iterator[str]:
-    """Yield the text of an edit if it can be made."""
     try:
         yield str(make())
     except WorkbenchError:

@@ -70,7 +70,6 @@ class Trial:
         return tuple(float(value) for value in found if value is not None)
 
     def to_data(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         return asdict(self)
 
     @staticmethod
@@ -85,7 +84,9 @@ class Trial:
         row = fields(data, _NEEDED) | fields(data, _OPTIONAL, optional=True)
         if data.keys() - row.keys() - {"like"} or row.get("status", OK) not in STATUSES:
             raise Damaged("a trial in it has an unknown field or status")
-        row["values"] = {name: _value(value, name) for name, value in row.get("values", {}).items()}
+        for name, value in row.get("values", {}).items():
+            if value is not None and type(value) not in (int, float):
+                raise Damaged(f"{name[:80]!r} of a trial is not a number")
         if data.get("like") is not None:
             row |= fields(data, {"like": int})
         try:
@@ -104,12 +105,6 @@ _OPTIONAL = {
     "working": float,
     "checked": bool,
 }
-
-
-def _value(value: Any, name: str) -> float | int | None:
-    if value is not None and type(value) not in (int, float):
-        raise Damaged(f"{name[:80]!r} of a trial is not a number")
-    return value
 
 
 def key_of(target: str, config: Config) -> str:

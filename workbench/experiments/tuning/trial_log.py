@@ -170,11 +170,9 @@ class Trials:
             return tuple(self._trials[number] for number in sorted(self._trials))
 
     def of(self, target: str) -> list[Trial]:
-        """Return the trials of one target."""
         return [trial for trial in self.all if trial.target == target]
 
     def next_number(self) -> int:
-        """Return a number that no candidate had."""
         self._next += 1
         return self._next - 1
 
@@ -184,7 +182,6 @@ class Trials:
         return found if found is not None and self._evaluator.is_enough(found) else None
 
     def keep(self, trial: Trial) -> None:
-        """Keep a trial; it replaces an earlier one of that number."""
         if self._log is not None:
             self._log.append(trial)
         with self._lock:

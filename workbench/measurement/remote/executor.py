@@ -103,7 +103,6 @@ def build(order: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _settle(done: Future[Path], folder: Path, future: Future[dict[str, Any]]) -> None:
-    """Set the result of our Future from the executor's answer."""
     try:
         _take(future.result(), folder / "built")
     except MeasureError as error:

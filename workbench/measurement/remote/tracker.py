@@ -69,10 +69,14 @@ class Tracker:
         return sorted({key for key, _ in self._offers()})
 
     def _offers(self) -> list[tuple[str, str]]:
-        """Return key and address of each server."""
         with _line(self) as line:
-            summary = _succeeded(self, _ask(line, [SUMMARY]))
-            return [_offer(server) for server in fields(summary, {"server_info": list})["server_info"]]
+            _send(line, [SUMMARY])
+            found = []
+            for server in fields(_succeeded(self, _received(line)), {"server_info": list})["server_info"]:
+                offered = fields(server, {"key": str, "addr": list})
+                address = _listed(offered["addr"], {0: str, 1: int})
+                found.append((offered["key"].removeprefix("server:"), f"{address[0]}:{address[1]}"))
+            return found
 
     def for_job(self, wait: float) -> dict[str, Any]:
         """Return the `tracker` of a job's request: the fields, and the seconds to wait for a device."""
@@ -153,22 +157,10 @@ def _line(tracker: Tracker) -> Iterator[socket.socket]:
         ) from error
 
 
-def _offer(server: Any) -> tuple[str, str]:
-    offered = fields(server, {"key": str, "addr": list})
-    address = _listed(offered["addr"], {0: str, 1: int})
-    return offered["key"].removeprefix("server:"), f"{address[0]}:{address[1]}"
-
-
 def _listed(values: Any, types: Mapping[int, type]) -> dict[int, Any]:
-    """Return the values of a list that has one for each of the types."""
     if not isinstance(values, list) or len(values) != len(types):
         raise Damaged(f"a list of {len(types)} is expected")
     return fields(dict(enumerate(values)), types)
-
-
-def _ask(line: socket.socket, message: list[Any]) -> Any:
-    _send(line, message)
-    return _received(line)
 
 
 def _send(line: socket.socket, message: list[object]) -> None:
@@ -204,7 +196,6 @@ def _exactly(line: socket.socket, length: int) -> bytes:
 
 
 def _readable(line: socket.socket, seconds: float) -> bool:
-    """Return whether data or the end of the stream comes within that time."""
     line.settimeout(max(seconds, 0.001))
     try:
         line.recv(1, socket.MSG_PEEK)
