@@ -164,13 +164,7 @@ def ablation_rows(request: AblationRequest) -> Iterator[Sequence[AblationRow]]:
 
 
 def _raced(request: AblationRequest, row: AblationRow, whole: Config, control: AblationRow | None) -> AblationRow:
-    """Return a row with its race against all passes, or with the reason for none.
-
-    Parameters
-    ----------
-    control
-        The row that races all passes against themselves; None for that row itself.
-    """
+    """Return a row with its race against all passes, or with the reason for none; `control` races all passes against themselves."""
     limits = {"budget": request.budget, "cancelled": request.cancelled}
     try:
         found = race(request.workload, row.config, whole, request.target, **limits)

@@ -102,13 +102,7 @@ class BackgroundRun(Generic[R]):
         return "" if self._failure is None else str(self._failure)
 
     def result(self) -> R:
-        """Return the result.
-
-        Raises
-        ------
-        WorkbenchError
-            The run failed, or has no result yet.
-        """
+        """Return the result; raise if the run failed, or has none yet."""
         raise NotImplementedError
 
     def listen(self, listener: Callable[[Self], None]) -> None:
@@ -200,14 +194,9 @@ REST_SECONDS = 0.2
 
 
 class Budget:
-    """The limits of a run, and its clock without pauses.
+    """The limits of a run, and its clock without pauses: seconds, of which each target has an equal part, and trials for each target.
 
-    Parameters
-    ----------
-    seconds
-        For the whole run; a trial under way is finished. Each target has an equal part.
-    trials
-        For each target, including those of the log.
+    A trial under way is finished; trials of the log count.
     """
 
     def __init__(self, seconds: float, trials: int | None, targets: Sequence[str], control: Control) -> None:

@@ -45,13 +45,7 @@ class Switches:
         return tuple(range(len(self.names)))
 
     def place(self, name: str) -> int:
-        """Return the place of a pass.
-
-        Raises
-        ------
-        UnknownName
-            There is no such pass here.
-        """
+        """Return the place of a pass."""
         if name not in self.names:
             raise UnknownName("pass here", name, self.names)
         return self.names.index(name)
@@ -60,17 +54,8 @@ class Switches:
 def switches(workload: Workload, pipeline: Pipeline | str | Config | None, opt_level: int) -> Switches:
     """Return the passes that can be switched: those of a pipeline, or of the compiler's own at that opt level.
 
-    Parameters
-    ----------
-    pipeline
-        None for the compiler's own; a Config for the passes that run under it.
-    opt_level
-        Ignored if a Config gives it.
-
-    Raises
-    ------
-    WorkbenchError
-        The pipeline holds a Python function, which has no text to build it from.
+    A Config is for the passes that run under it, at its own opt level. A pipeline with a Python function has no text to
+    build it from, and is refused.
     """
     base = pipeline if isinstance(pipeline, Config) else Config(opt_level=opt_level)
     if isinstance(pipeline, Config):

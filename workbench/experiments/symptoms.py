@@ -67,13 +67,7 @@ class Symptom:
     name: str
 
     def probe(self, workload: Workload, config: Config, limits: Limits) -> Finding:
-        """Build the workload, and answer.
-
-        Raises
-        ------
-        Cancelled
-            `limits.cancelled` returned True.
-        """
+        """Build the workload, and answer; Cancelled if `limits.cancelled` returned True."""
         try:
             return self._ask(workload, config, limits)
         except MeasureError as error:
@@ -245,23 +239,9 @@ PLAIN = {"wrong": Wrong, "crash": Crash, "hang": Hang}
 def symptom_of(
     given: str | Question | Symptom, workload: Workload, config: Config, reference: Config | None = None
 ) -> Symptom:
-    """Return the symptom of a word or a function.
+    """Return the symptom of a word or a function, as `wb.bisect` takes them, which `config` shows and `reference` does not.
 
-    Parameters
-    ----------
-    given
-        "wrong": other outputs than the program built as it stands. "slower", "kernels", "peak_bytes": more of it than with
-        `reference`. "crash": a signal or an error of TVM. "hang": longer than the timeout. Or a function of the workload and a
-        Config that returns whether the symptom shows.
-    config
-        The configuration that shows it.
-    reference
-        The configuration to compare with; None for TVM's default.
-
-    Raises
-    ------
-    UnknownName, WorkbenchError
-        There is no such symptom, or it would compare a configuration with itself.
+    A configuration is not compared with itself; without a reference it is compared with TVM's default.
     """
     if not isinstance(given, str):
         if hasattr(given, "probe"):

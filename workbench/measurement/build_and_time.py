@@ -203,18 +203,7 @@ _folder = cache(new_folder)
 
 
 def reference(workload: Workload, seed: int, **limits: Unpack[JobOptions]) -> tuple[Path | None, str]:
-    """Return the file with the outputs for a seed's random inputs; or None, and the reason.
-
-    Parameters
-    ----------
-    limits
-        As `Worker.run` takes them.
-
-    Raises
-    ------
-    WorkerLost
-        It was cancelled.
-    """
+    """Return the file with the outputs for a seed's random inputs, or None and the reason; WorkerLost if it was cancelled."""
     with _making:
         known = _found.setdefault(workload, {})
         if seed not in known:

@@ -129,17 +129,7 @@ def look(
 ) -> Final:
     """Run the passes of a configuration in the child process, and count.
 
-    Parameters
-    ----------
-    final
-        Whether to hash the final module too: that runs the passes once more with the values of all constants.
-    how
-        `timeout`, `memory`, `progress`, `cancelled`, as `Worker.run` takes them.
-
-    Raises
-    ------
-    UnknownName, MeasureError, WorkerLost
-        The configuration is refused, a pass failed, or the passes ended their process.
+    `final` also hashes the final module, which runs the passes once more with the values of all constants.
     """
     check_config(workload, config)
     arguments = {"target": target_text(target), "config": config.to_data(), "final": final}
@@ -152,11 +142,6 @@ def final_workload(workload: Workload, config: Config, target: TargetLike = "llv
     """Return the workload that a configuration makes before code is generated.
 
     It is the result of the pipeline; without a pipeline, the module in which the compiler has decided on its kernels.
-
-    Raises
-    ------
-    UnknownName, MeasureError, WorkerLost
-        The configuration is refused, a pass failed, or the passes ended their process.
     """
     check_config(workload, config)
     if config.pipeline:

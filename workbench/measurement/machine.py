@@ -24,19 +24,7 @@ from workbench.worker.host import cores, cpu_features, cpu_model, memory_gib
 
 
 def conditions(dialect: str) -> dict[str, Any]:
-    """Return the present conditions on this machine, by column.
-
-    Parameters
-    ----------
-    dialect
-        The dialect, whose TVM is imported.
-
-    Returns
-    -------
-    dict
-        `tvm` (version), `dialect`, `cpu` (model), `cpu_features` (vector extensions), `cores` (that this process may
-        use), `threads` (of TVM's runtime), `gpu`, `gpu_clock_mhz` (now), `driver` (None without a GPU), `machine`.
-    """
+    """Return the present conditions on this machine by column of `wb.measure`; `gpu_clock_mhz` is of now."""
     tvm = importlib.import_module("tvm")
     found = gpu()
     # TVM binds the calling thread to one core, so a short-lived thread calls it and not the notebook's
@@ -57,13 +45,7 @@ def conditions(dialect: str) -> dict[str, Any]:
 
 
 def machine(gpu_name: str) -> str:
-    """Return a hash that distinguishes machines of different speed; it contains no host name.
-
-    Returns
-    -------
-    str
-        12 hexadecimal digits, of the CPU's model and features, the cores, the memory and the GPU.
-    """
+    """Return a hash that distinguishes machines of different speed; it contains no host name."""
     parts = (cpu_model(), cpu_features(), cores(), memory_gib(), gpu_name)
     return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:12]
 

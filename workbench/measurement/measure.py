@@ -185,14 +185,9 @@ def measure_one(
     origin: Workload | None = None,
     store: bool = True,
 ) -> Row:
-    """Measure one configuration of `workload`, the result of the configuration's pipeline if there is one.
+    """Measure one configuration of `workload`, the result of its pipeline if there is one; failures are rows too.
 
-    Failures are rows too.
-
-    Parameters
-    ----------
-    origin
-        The workload before the pipeline; outputs are compared with its outputs.
+    `origin` is the workload before the pipeline, with whose outputs the outputs are compared.
     """
     start, target = workload if origin is None else origin, target_text(target)
     subject = Subject(start, workload, config, config.context())

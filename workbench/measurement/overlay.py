@@ -174,13 +174,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def timed(times: Any) -> list[Row]:
-    """Return the rows of kernels with times, from any result of `wb.measure`.
-
-    Raises
-    ------
-    WorkbenchError
-        No kernel was timed.
-    """
+    """Return the rows of kernels with times, from any result of `wb.measure`; refuse one in which no kernel was timed."""
     data: list[Row]
     if hasattr(times, "to_dict"):
         data = times.to_dict("records") if times.ndim == 2 else [times.to_dict()]

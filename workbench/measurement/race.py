@@ -154,15 +154,7 @@ def race(
 
 
 def judged(a: str, b: str, found: dict[str, Any], note: str = "") -> Race:
-    """Return the race that the child process ran, with its answer.
-
-    Parameters
-    ----------
-    found
-        The answer of the job `race`.
-    note
-        The note if nothing is wrong.
-    """
+    """Return the race of the job `race`, with its answer, and a note if nothing is wrong."""
     times = compared(found["samples_a"], found["samples_b"])
     again = found.get("samples_again")
     wrong = [name for name, each in zip((a, b), found["checks"], strict=True) if each.get("same") is False]

@@ -27,19 +27,9 @@ def sample(
     progress: Callable[[float], None] = lambda _fraction: None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, Any]:
-    """Time a function.
+    """Time a function: `samples` (seconds of one run, in order), `number` (runs a sample), `settled`.
 
-    Parameters
-    ----------
-    run
-        Runs it that many times and returns the mean seconds of one run.
-    budget
-        Seconds to spend after the warm-up; at least LEAST samples are taken in any case.
-
-    Returns
-    -------
-    dict
-        `samples` (seconds of one run, in order), `number` (runs a sample), `settled`.
+    The budget is seconds after the warm-up; at least LEAST_SAMPLES samples are taken in any case.
     """
     number = runs_in_sample(run)
     warm_up([run], [number])

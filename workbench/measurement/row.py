@@ -147,15 +147,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def new_row(origin: Workload, config: Config, target: str, run: str) -> Row:
-    """Return a row before its measurement.
-
-    Parameters
-    ----------
-    origin
-        The workload that was given to be measured, before any pass.
-    run
-        The name of the call, the same in all its rows.
-    """
+    """Return a row of a workload before any pass and its measurement; all rows of a call have the same `run`."""
     return Row(
         config=config.label,
         target=target,
@@ -209,14 +201,9 @@ def column(values: Iterable[Any]) -> pd.api.extensions.ExtensionArray:
 
 
 def workload_hash(workload: Workload) -> str:
-    """Return a hash of the module's text, the parameters' shapes and the sizes it runs with.
+    """Return 16 hexadecimal digits of the module's text, the parameters' shapes and the sizes it runs with.
 
-    It does not depend on the values of parameters or the workload's name.
-
-    Returns
-    -------
-    str
-        16 hexadecimal digits.
+    They do not depend on the values of parameters or the workload's name.
     """
     params = workload.params.items()
     given = sorted(f"{name} {tuple(int(extent) for extent in array.shape)} {array.dtype}" for name, array in params)

@@ -65,18 +65,7 @@ class Store:
     path: Path
 
     def append(self, row: Mapping[str, object]) -> None:
-        """Write a row and commit it.
-
-        Parameters
-        ----------
-        row
-            A row of `wb.measure`; numbers of numpy become Python's.
-
-        Raises
-        ------
-        StoreError
-            The file cannot be written, or belongs to another program or a newer workbench.
-        """
+        """Write a row of `wb.measure` and commit it; numbers of numpy become Python's."""
         keys = [str(row.get(key) or "") for key in KEYS]
         values = [*keys, json.dumps(dict(row), default=_plain)]
         self._do(
@@ -230,12 +219,8 @@ _checked: set[tuple[str, int]] = set()
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
     """Yield a connection to the file, which is created if necessary.
 
-    Raises
-    ------
-    StoreError
-        A newer workbench made the file, or it is a file of another program.
-    sqlite3.DatabaseError
-        SQLite's own error; of exactly this type if the file is damaged.
+    A file of a newer workbench or of another program is refused. SQLite's own error is of exactly sqlite3.DatabaseError if
+    the file is damaged.
     """
     if not _may_be_ours(path):
         raise StoreError(_foreign(path))
@@ -290,13 +275,7 @@ def identity(path: Path) -> int:
 
 
 def set_aside(path: Path, which: int) -> None:
-    """Rename a damaged file with a warning; do nothing if another notebook did it already.
-
-    Parameters
-    ----------
-    which
-        The `identity` of the file that was found damaged.
-    """
+    """Rename a damaged file of that `identity` with a warning; do nothing if another notebook did it already."""
     with _alone(path):
         if identity(path) != which:
             return

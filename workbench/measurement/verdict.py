@@ -201,13 +201,7 @@ def interval(race: Ratio) -> str:
 
 
 def judge_row(row: Row, control: Row | None, *, again: str = "") -> Outcome:
-    """Return the outcome of a row of `wb.ablate` (a) against the whole pipeline (b).
-
-    Parameters
-    ----------
-    control
-        The row that races the whole pipeline against itself.
-    """
+    """Return the outcome of a row of `wb.ablate` (a) against the whole pipeline (b), which `control` races against itself."""
     name = f"{row.get('direction', 'without')} {row.get('pass', '')}"
     side = Side(name, str(row.get("status") or OK), str(row.get("message") or ""))
     noise = [None if control is None else ratio_of(control), ratio_of(row, NOISE_COLUMNS)]

@@ -37,16 +37,10 @@ Tried = Race | str
 
 
 def tried(side: CompilerSide, rows: Sequence[Difference], runner: Runner, outputs: Path, budget: float) -> list[Tried]:
-    """Try each change that fits a side, and return its race against the side's build; a failed one has a sentence.
+    """Race each change that fits the right side of the rows against that side's build; a failed one has a sentence.
 
-    Parameters
-    ----------
-    rows
-        The differences; the side is right.
-    outputs
-        The file with the outputs of the side's build, which those of each change must equal.
-    budget
-        Seconds of a race; the search of schedules takes at most SEARCH times as long.
+    The outputs of each must equal those in the file `outputs`. The search of schedules takes at most SEARCH times the
+    budget of a race.
     """
     if side.dialect != "relax" or side.config.pipeline:
         return [RELAX_ONLY.format(side.title)]

@@ -100,19 +100,9 @@ class Changes:
 
 
 def changes_of(workload: Workload, bad: Config, good: Config | None, given: Pipeline | None = None) -> Changes:
-    """Return the changes of a configuration.
+    """Return the changes of a configuration. Without `good`, only the passes run that the compiler needs, at opt level 0.
 
-    Parameters
-    ----------
-    good
-        The configuration without the symptom; None for no passes but those that the compiler needs, and opt level 0.
-    given
-        The pipeline of `bad` itself, where its text cannot make its Python functions again.
-
-    Raises
-    ------
-    WorkbenchError
-        One of the two is a pipeline and the other is the compiler's own.
+    `given` is the pipeline of `bad` itself, where its text cannot make its Python functions again.
     """
     if good is not None and bool(good.pipeline) != bool(bad.pipeline):
         raise WorkbenchError(

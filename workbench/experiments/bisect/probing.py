@@ -84,13 +84,7 @@ class Probe:
 
 
 class Prober:
-    """The probes of one search.
-
-    Parameters
-    ----------
-    known
-        Probes of an earlier search of the same changes, which are not repeated.
-    """
+    """The probes of one search; `known` ones, of an earlier search of the same changes, are not repeated."""
 
     def __init__(
         self, workload: Workload, changes: Changes, symptom: Symptom, limits: Limits, known: Iterable[Probe] = ()
@@ -117,13 +111,7 @@ class Prober:
         return self.ask(made).shows
 
     def ask_again(self, variant: Variant) -> Probe:
-        """Ask about a variant anew, with a larger budget where a race cannot tell.
-
-        Raises
-        ------
-        Cancelled
-            The search was cancelled.
-        """
+        """Ask about a variant anew, with a larger budget where a race cannot tell; Cancelled if the search was."""
         for attempt in range(ATTEMPTS):
             if self.limits.cancelled():
                 raise Cancelled("cancelled before the next probe")
@@ -172,13 +160,7 @@ class Cuttable:
 
     @staticmethod
     def of(variant: Variant, timeout: float) -> Cuttable | None:
-        """Return a variant with the graph of its FuseOps; None if it has none that can be cut.
-
-        Parameters
-        ----------
-        timeout
-            Seconds for each pass before FuseOps.
-        """
+        """Return a variant with the graph of its FuseOps; None if it has none that can be cut. The timeout is for each pass before it."""
         if variant.pipeline is None:
             return Cuttable(variant, variant.workload.graph, None)
         steps = variant.pipeline.steps

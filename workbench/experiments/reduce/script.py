@@ -23,13 +23,7 @@ from workbench.quoting import comment
 
 
 def script(workload: Workload, config: Config, symptom: Symptom, finding: Finding, limits: Limits) -> str:
-    """Return the script of a program, its configuration and its symptom.
-
-    Raises
-    ------
-    WorkbenchError
-        The program is too deep for TVM's parser.
-    """
+    """Return the script of a program, its configuration and its symptom; refuse a program that is too deep for TVM's parser."""
     if depth(workload.graph) > SAFE_DEPTH:
         raise WorkbenchError(
             f"{workload.name} is too deep for TVM's parser, so there is no script for it; reduce it first"

@@ -73,19 +73,8 @@ class Search:
     def offer(self, said: str, edit: PassStep | None, params: Mapping[str, Any] | None = None) -> bool:
         """Keep the program after an edit if it is smaller and shows the same symptom; return whether it is kept.
 
-        Parameters
-        ----------
-        said
-            The edit in words.
-        edit
-            None if only the parameters change.
-        params
-            The values of the parameters after the edit; None for those of before, as far as they remain.
-
-        Raises
-        ------
-        Cancelled
-            The search was cancelled, or its time is over.
+        Without an edit only the parameters change; without `params` those of before are kept, as far as they remain. `said`
+        is the edit in words.
         """
         self._check_time()
         made = self._made(edit, self.workload.params if params is None else params)
@@ -103,13 +92,7 @@ class Search:
         return True
 
     def settle(self, said: str, config: Config, pipeline: Pipeline | None) -> bool:
-        """Keep a configuration if the program shows the same symptom under it; return whether it is kept.
-
-        Raises
-        ------
-        Cancelled
-            The search was cancelled, or its time is over.
-        """
+        """Keep a configuration if the program shows the same symptom under it; return whether it is kept."""
         self._check_time()
         found = self._probe(self.workload, said, config, pipeline)
         if found is None:
@@ -151,13 +134,7 @@ class Search:
 
 
 def probe(symptom: Symptom, workload: Workload, config: Config, pipeline: Pipeline | None, limits: Limits) -> Finding:
-    """Return whether a program shows a symptom.
-
-    Parameters
-    ----------
-    pipeline
-        The passes of the configuration, if some are Python functions; they run in this process.
-    """
+    """Return whether a program shows a symptom. A pipeline is given if some passes are Python functions; they run in this process."""
     if pipeline is None:
         return symptom.probe(workload, config, limits)
     runner = Runner(workload)

@@ -23,13 +23,7 @@ SAME = ("dialect", "tvm", "machine", "target")
 
 
 def folder_for(about: Mapping[str, object]) -> Path | None:
-    """Return the folder for one TVM, machine and target, next to the file of measurements; None if nothing is kept.
-
-    Parameters
-    ----------
-    about
-        The values of SAME.
-    """
+    """Return the folder for one TVM, machine and target (SAME), next to the file of measurements; None if nothing is kept."""
     store = place()
     if store is None:
         return None
@@ -38,13 +32,7 @@ def folder_for(about: Mapping[str, object]) -> Path | None:
 
 
 def begun(folder: Path, about: Mapping[str, Any]) -> None:
-    """Make the folder, with a file that names its TVM, machine and target.
-
-    Raises
-    ------
-    StoreError
-        It belongs to another TVM, machine or target, or cannot be written.
-    """
+    """Make the folder, with a file that names its TVM, machine and target; StoreError if it belongs to another one."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         written = folder / ABOUT
@@ -67,13 +55,7 @@ def begun(folder: Path, about: Mapping[str, Any]) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lock the database for writing: TVM numbers entries as it finds them, and two writers would mix them up.
-
-    Raises
-    ------
-    StoreError
-        Another process holds the lock.
-    """
+    """Lock the database for writing: TVM numbers entries as it finds them, and two writers would mix them up."""
     try:
         import fcntl
     except ImportError:

@@ -210,15 +210,7 @@ class TunedSchedules:
 
 
 def tasks_of(answer: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -> tuple[Task, ...]:
-    """Return the tasks that the child process reported, the costliest first.
-
-    Parameters
-    ----------
-    answer
-        The result of schedule_jobs.tasks.
-    before
-        `per_kernel` of the build without schedules.
-    """
+    """Return the tasks of the job `tasks`, the costliest first; `before` is `per_kernel` of the build without schedules."""
     total = sum(row["median_us"] for row in before)
     times = _times_of(before)
     found = []
@@ -268,18 +260,7 @@ def plain(function: str) -> str:
 
 
 def selected(tasks: Sequence[Task], kernels: Iterable[Any] | None, workload: Workload, graph_size: int) -> set[str]:
-    """Return the functions to tune.
-
-    Parameters
-    ----------
-    kernels
-        Names of functions, indexes of calls, or `{"node": id}` of a node of the tuned build's graph; None for all.
-
-    Raises
-    ------
-    UnknownName, UnknownNode, WorkbenchError
-        One of them is not any of these.
-    """
+    """Return the functions to tune, of names of functions, indexes of calls or `{"node": id}` of the tuned build's graph; None for all."""
     if kernels is None:
         return {task.function for task in tasks}
     given = [kernels] if isinstance(kernels, (str, int, Mapping)) else list(kernels)

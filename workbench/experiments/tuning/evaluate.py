@@ -44,31 +44,23 @@ class BuildCache:
     A trial claims its final module before it builds, so two threads never build the same.
     """
 
-    best: dict[str, Trial] = field(default_factory=dict)
-    "target -> the best built trial, by the objectives in their order"
+    best: dict[str, tuple[tuple[float, ...], Trial]] = field(default_factory=dict)
+    "target -> the best built trial, by its costs: the objectives in their order"
     _built: dict[tuple[str, str], Trial] = field(default_factory=dict)
     "(target, fingerprint) -> the trial that was built for them"
     _claims: dict[tuple[str, str], int] = field(default_factory=dict)
     "(target, fingerprint) -> the number of the trial that builds it now"
-    _costs: dict[str, tuple[float, ...]] = field(default_factory=dict)
-    "target -> the costs of the best"
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def learn(self, trial: Trial, costs: tuple[float, ...] | None) -> None:
-        """Remember a finished trial.
-
-        Parameters
-        ----------
-        costs
-            None for a trial that may not win.
-        """
+        """Remember a finished trial; one that may not win has no costs."""
         with self._lock:
             self._release(trial.number)
             if trial.like is not None or trial.status == PRUNED or not trial.fingerprint:
                 return
             self._built[trial.target, trial.fingerprint] = trial
-            if costs is not None and costs < self._costs.get(trial.target, (float("inf"),)):
-                self.best[trial.target], self._costs[trial.target] = trial, costs
+            if costs is not None and (trial.target not in self.best or costs < self.best[trial.target][0]):
+                self.best[trial.target] = costs, trial
 
     def copy_result(self, trial: Trial) -> Trial | None:
         """Return the trial with the result of a built trial that has the same final module; None without one."""
@@ -82,13 +74,7 @@ class BuildCache:
         )
 
     def claim(self, trial: Trial) -> Trial | int | None:
-        """Claim a final module to build it.
-
-        Returns
-        -------
-        Trial, int or None
-            None if the claim succeeds. Otherwise the result of `copy_result`, or the number of the trial that builds it now.
-        """
+        """Claim a final module to build it: None if that succeeds, else the result of `copy_result`, or the trial that builds it now."""
         place = (trial.target, trial.fingerprint)
         with self._lock:
             if place in self._built:
@@ -167,18 +153,8 @@ class Evaluator:
     def trial(self, number: int, target: str, chosen: Assignment, config: Config) -> Trial:
         """Try a candidate.
 
-        Raises
-        ------
-        WorkerLost
-            It was cancelled, without a trial.
-        NoDevice
-            Nothing can be timed for this target here.
-        NoServer
-            The tracker lends no device now.
-        Untrusted
-            The program may not be built.
-        BuildInProgress
-            Another candidate under way has the same final module; the exception has this trial's counts.
+        Without a trial it raises WorkerLost (it was cancelled), NoDevice, NoServer or Untrusted (nothing can be timed for
+        the target here, now, or at all), or BuildInProgress (another candidate under way has the same final module).
         """
         clock = Clock()
         begun = Trial(number, target, config, dict(chosen))
@@ -211,7 +187,8 @@ class Evaluator:
         return clock.stamp(known or self.build(trial, clock))
 
     def _prune(self, trial: Trial) -> Trial | None:
-        best, factor = self.cache.best.get(trial.target), self.effort.prune
+        _, best = self.cache.best.get(trial.target, (None, None))
+        factor = self.effort.prune
         # the number of kernels does not predict the build time
         if best is None or factor is None or "build" in self.objectives:
             return None

@@ -49,17 +49,9 @@ class Verdict:
 def decide(
     trials: Sequence[Trial], target: str, objectives: Sequence[str], run: Callable[[Trial], Race]
 ) -> Verdict | None:
-    """Race candidates against the default until one does not lose.
+    """Race candidates against the default with `run` until one does not lose.
 
-    Parameters
-    ----------
-    run
-        Races the default against a trial.
-
-    Returns
-    -------
-    Verdict or None
-        None where there is no race: time is not an objective, no trial may win, or the default is the best.
+    There is no verdict where there is no race: time is not an objective, no trial may win, or the default is the best.
     """
     default = next((trial for trial in trials if trial.key == key_of(target, Config())), None)
     challengers = _challengers(trials, target, objectives, default)

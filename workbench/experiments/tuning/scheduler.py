@@ -170,8 +170,8 @@ class Scheduler:
         self._queue: deque[Candidate] = deque()
         "candidates to begin before any new one"
         self._underway: dict[int, Candidate] = {}
-        self._twins: dict[int, list[tuple[Candidate, Trial]]] = {}
-        "number of a candidate under way -> candidates with the same final module, and the counts of each"
+        self._twins: list[tuple[Candidate, Trial, int]] = []
+        "a candidate, its counts, and the number of the one under way that has the same final module"
         self._exhausted = False
         self._known = len(self._trials.of(target))
         "number of trials of the target"
@@ -219,7 +219,7 @@ class Scheduler:
 
     def _choose(self) -> Candidate | None:
         """Return the next new candidate of the search; None where there is none, or no budget for it."""
-        begun = self._known + len(self._underway) + sum(map(len, self._twins.values()))
+        begun = self._known + len(self._underway) + len(self._twins)
         while self._budget.has_room(self._target, begun):
             chosen = self._search.ask()
             if chosen is None:
@@ -237,21 +237,29 @@ class Scheduler:
 
     def _find_begun(self, config: Config) -> Candidate | None:
         key = key_of(self._target, config)
-        begun = [*self._underway.values(), *(twin for twins in self._twins.values() for twin, _ in twins)]
+        begun = [*self._underway.values(), *(twin for twin, *_ in self._twins)]
         return next((each for each in begun if key_of(self._target, each.config) == key), None)
 
     def _finish(self, candidate: Candidate, outcome: Outcome) -> None:
         error = outcome.error
         if outcome.trial is not None:
             self._keep(candidate, outcome.trial)
-        elif isinstance(error, BuildInProgress) and error.other in self._underway:
-            self._twins.setdefault(error.other, []).append((candidate, error.trial))
         elif isinstance(error, BuildInProgress):
-            self._settle(candidate, error.trial)
+            self._twins.append((candidate, error.trial, error.other))
         elif isinstance(error, NoServer):
             self._retry(candidate, error)
         elif error is not None:
             raise error
+        # keep candidates whose final module is built by now, and queue those whose builder did not end with a result
+        twins, self._twins = self._twins, []
+        for twin, counted, other in twins:
+            known = self._evaluator.cache.copy_result(counted)
+            if known is not None:
+                self._keep(twin, known)
+            elif other in self._underway:
+                self._twins.append((twin, counted, other))
+            else:
+                self._queue.append(twin)
 
     def _keep(self, candidate: Candidate, trial: Trial) -> None:
         self._trials.keep(trial)
@@ -259,19 +267,6 @@ class Scheduler:
         self._report()
         for chosen in (candidate.chosen, *candidate.also):
             self._search.tell(chosen, trial.costs(self._evaluator.objectives))
-        self._settle_twins(candidate)
-
-    def _settle_twins(self, candidate: Candidate) -> None:
-        for twin, counted in self._twins.pop(candidate.number, []):
-            self._settle(twin, counted)
-
-    def _settle(self, twin: Candidate, counted: Trial) -> None:
-        """Keep a candidate that waited for another with the same final module, or queue it again."""
-        known = self._evaluator.cache.copy_result(counted)
-        if known is None:
-            self._queue.append(twin)
-        else:
-            self._keep(twin, known)
 
     def _retry(self, candidate: Candidate, error: NoServer) -> None:
         """Queue a candidate again after its device went away; it fails after SERVERS devices."""
@@ -284,7 +279,6 @@ class Scheduler:
             reason = f"devices went away {candidate.lost} times: {error}"
             begun = Trial(candidate.number, self._target, candidate.config, dict(candidate.chosen))
             self._keep(candidate, replace(begun, status=FAILED, reason=reason))
-        self._settle_twins(candidate)
 
     def _report(self) -> None:
         self._report_to(list(self._underway.values()))

@@ -74,13 +74,7 @@ class Trial:
 
     @staticmethod
     def from_data(data: Any) -> Trial:
-        """Return the Trial of which `to_data` made this data.
-
-        Raises
-        ------
-        Damaged
-            A field is missing, unknown or of another type.
-        """
+        """Return the Trial of which `to_data` made this data; Damaged if a field is missing, unknown or of another type."""
         row = fields(data, _NEEDED) | fields(data, _OPTIONAL, optional=True)
         if data.keys() - row.keys() - {"like"} or row.get("status", OK) not in STATUSES:
             raise Damaged("a trial in it has an unknown field or status")
@@ -113,13 +107,7 @@ def key_of(target: str, config: Config) -> str:
 
 
 def objectives_of(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the names of objectives, checked.
-
-    Raises
-    ------
-    UnknownName
-        There is no such objective.
-    """
+    """Return the names of objectives; refuse an unknown one, none and the same one twice."""
     names = (given,) if isinstance(given, str) else tuple(given)
     for name in names:
         if name not in OBJECTIVES:

@@ -47,13 +47,7 @@ class Log:
 
     @staticmethod
     def opened(path: str | Path, workload: Workload) -> tuple[Log, list[Trial]]:
-        """Return the log of a workload on this machine, created if there is none, and its trials, each once.
-
-        Raises
-        ------
-        StoreError
-            The file is not such a log, or is of another workload, TVM or machine; or it cannot be read or written.
-        """
+        """Return the log of a workload on this machine, created if there is none, and its trials, each once."""
         log, head = Log(Path(path).expanduser()), header(workload)
         try:
             if not log.path.exists() or not size_of_file(log.path, LARGEST):
@@ -117,13 +111,7 @@ def header(workload: Workload) -> dict[str, object]:
 
 
 def default_log_path(workload: Workload) -> Path:
-    """Return the default path of a workload's log, next to the file of measurements.
-
-    Raises
-    ------
-    StoreError
-        That file is switched off, so there is no default path.
-    """
+    """Return the default path of a workload's log, next to the file of measurements; StoreError if that is switched off."""
     store = place()
     if store is None:
         raise StoreError("TVM_WORKBENCH_STORE is off, so there is no place for a trial log; give log= a path")
@@ -142,16 +130,9 @@ def _plain(value: Any) -> Any:
 
 
 class Trials:
-    """The trials of a run, which are first written to the log. The run's thread writes; any thread reads.
+    """The trials of a run, which are first written to the log, if there is one, and learnt by the evaluator.
 
-    Parameters
-    ----------
-    log
-        None to keep trials in memory only.
-    trials
-        The trials of the log.
-    evaluator
-        Its `learn` is called with each trial.
+    The run's thread writes; any thread reads.
     """
 
     def __init__(self, log: Log | None, trials: Sequence[Trial], evaluator: Evaluator) -> None:

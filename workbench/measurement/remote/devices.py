@@ -56,20 +56,10 @@ class Part:
 def measured_with(
     parts: Sequence[Part], how: MeasureOptions, executor: Executor | None, keep: Callable[[int, Row], None]
 ) -> None:
-    """Fill each row.
+    """Fill each row, and call `keep` with its place when it is finished.
 
     The executor gets all builds at once. Without a tracker, runs begin when all builds are done: a compiler that runs at the
     same time would distort the times.
-
-    Parameters
-    ----------
-    keep
-        Called with the index of each row in `parts` and the row, when it is finished.
-
-    Raises
-    ------
-    MeasureError
-        The tracker does not answer, or no server offers the key.
     """
     parts = [part if how.tracker is None else _remote(part, how.tracker) for part in parts]
     if how.tracker is not None:

@@ -34,16 +34,10 @@ def submitted(
     folder: Path,
     timeout: float,
 ) -> Future[Path]:
-    """Submit a build; the Future gives the folder that workbench.jobs.build reads.
+    """Submit a build of the workload that is `written`; the Future gives the folder that workbench.jobs.build reads.
 
-    Parameters
-    ----------
-    written
-        The folder of the dumped workload.
-    target
-        In full: plain `llvm` means the CPU that runs the code, not the CPU that compiles it.
-    folder
-        An empty folder on this machine.
+    The target is in full: plain `llvm` means the CPU that runs the code, not the CPU that compiles it. `folder` is empty,
+    on this machine.
     """
     # The processes of a pool see this machine's files; those of another executor may not.
     near = isinstance(executor, ProcessPoolExecutor)
@@ -74,10 +68,7 @@ def counts_in(built: Path) -> dict[str, Any]:
 def build(order: Mapping[str, Any]) -> dict[str, Any]:
     """Build in this process's child; an executor runs this.
 
-    Returns
-    -------
-    dict
-        `files`, none if they are in `order["built"]` already; or `failed`, the reason, and its `status`.
+    The answer has `files`, none if they are in `order["built"]` already; or `failed`, the reason, and its `status`.
     """
     with temporary_folder() as scratch:
         here, built = Path(scratch), Path(order["built"] or scratch) / "built"

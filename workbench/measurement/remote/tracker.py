@@ -55,13 +55,7 @@ class Tracker:
         return visible(f"{self.host}:{self.port} {self.key}")
 
     def servers(self) -> list[str]:
-        """Return the addresses of the servers that offer the key, including busy ones, as `host:port`.
-
-        Raises
-        ------
-        NoServer
-            No tracker answers at that address.
-        """
+        """Return the addresses of the servers that offer the key, including busy ones, as `host:port`."""
         return sorted(place for key, place in self._offers() if key == self.key)
 
     def keys(self) -> list[str]:
@@ -87,18 +81,7 @@ class Tracker:
         return timeout + SERVERS * (self.session_timeout + 30)
 
     def lent(self, wait: float) -> Lent:
-        """Return a device, once one is free.
-
-        Parameters
-        ----------
-        wait
-            Seconds to wait for it.
-
-        Raises
-        ------
-        NoServer
-            No server offers the key, or none became free in time.
-        """
+        """Return a device, once one is free; NoServer if none offers the key, or none became free in `wait` seconds."""
         deadline = time.monotonic() + wait
         with _line(self) as line:
             _send(line, [REQUEST, self.key, "", self.priority])
@@ -208,13 +191,7 @@ def _readable(line: socket.socket, seconds: float) -> bool:
 
 
 def target_there(target: str) -> str:
-    """Return a target that gets nothing from this machine's CPU or GPU: plain `llvm` is any CPU.
-
-    Raises
-    ------
-    MeasureError
-        It is plain `cuda`, without the device's architecture.
-    """
+    """Return a target that gets nothing from this machine's CPU or GPU: plain `llvm` is any CPU, plain `cuda` is refused."""
     fields = target_fields(target)
     if fields["kind"] == "llvm" and not {"mcpu", "mtriple"} & set(fields):
         return with_option(target, "mcpu", "generic")
