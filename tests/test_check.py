@@ -14,7 +14,9 @@ import workbench as wb
 from workbench.dialects.registry import dialect as door
 
 
-@pytest.mark.parametrize("name", breadth(["parallel_cast", "conv_bias_batch_norm", "branches"], "parallel_cast"))
+@pytest.mark.parametrize(
+    "name", breadth(["parallel_cast", "conv_bias_batch_norm", "branches", "attention", "mlp"], "parallel_cast")
+)
 def test_what_the_compiler_does_keeps_the_answer(name: str, dialect: str) -> None:
     w = wb.samples.load(name, dialect=dialect)
     checks = wb.trace(w, door(dialect).passes.presets()[0].pipeline).check()
@@ -72,3 +74,9 @@ def test_a_module_that_does_not_run_is_unknown_and_says_why(dialect: str) -> Non
     (row,) = wb.trace(w, [marked]).check()
     assert row.status == "unknown"
     assert "does not run" in row.message
+
+
+@pytest.mark.one_dialect
+def test_outputs_of_another_kind_are_refused_in_words(dialect: str) -> None:
+    with pytest.raises(wb.WorkbenchError, match="not of one kind"):
+        wb.compare_outputs(wb.samples.load("mlp"), wb.samples.load("mlp", width=16))

@@ -103,10 +103,3 @@ def test_dead_code_is_what_no_output_depends_on(module: tvm.IRModule) -> None:
     assert len(after.nodes) == len(reachable(before) | params)
     assert not trace.diff.added
     assert not trace.diff.changed
-
-
-@given(modules())
-@settings(deadline=None)
-def test_a_graph_survives_json(module: tvm.IRModule) -> None:
-    graph = wb.load(module).graph
-    assert Graph.from_json(graph.to_json()) == graph
