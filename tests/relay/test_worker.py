@@ -11,11 +11,10 @@ import time
 import pytest
 
 import workbench as wb
-from workbench.errors import MeasureError, WorkerLost
-from workbench.worker.parent import Worker, worker
+from workbench.errors import WorkerLost
+from workbench.worker.parent import Worker
 
 KERNELS = "kernels"
-CRASHES = "llvm -mtriple=foo-bar"
 
 
 @pytest.fixture(scope="module")
@@ -51,47 +50,10 @@ def test_one_process_does_many_jobs(child, small):
     assert child._child.pid == first
 
 
-def test_a_crash_is_worker_lost_and_the_next_job_works(child, small):
-    with pytest.raises(WorkerLost, match="SIGSEGV"):
-        child.run(KERNELS, small, job(CRASHES))
-    assert works(child, small)
-
-
-def test_a_crash_while_measuring_is_a_row_and_the_next_row_is_measured():
-    rows = wb.measure(wb.samples.load("mlp", layers=1, width=4), [0], [CRASHES, "llvm"], budget=0.05)
-    assert list(rows["status"]) == ["crashed", "ok"]
-    assert "SIGSEGV" in rows["message"].iloc[0]
-
-
 def test_a_process_that_is_killed_between_jobs_is_replaced(child, small):
     works(child, small)
     os.kill(child._child.pid, signal.SIGKILL)
     time.sleep(0.2)
-    assert works(child, small)
-
-
-def test_an_error_in_the_job_leaves_the_process_alive(child, small):
-    works(child, small)
-    before = child._child.pid
-    with pytest.raises(MeasureError):
-        child.run(KERNELS, small, job("nosuchtarget"))
-    assert works(child, small)
-    assert child._child.pid == before
-
-
-def test_a_timeout_ends_the_job_and_the_next_one_works(child):
-    slow = wb.samples.load("resnet18")
-    with pytest.raises(WorkerLost, match="no result within"):
-        child.run(KERNELS, slow, job(opt_level=3), timeout=0.5)
-    assert works(child, wb.samples.load("mlp", layers=1, width=4))
-
-
-def test_a_cancel_ends_the_job_and_the_next_one_works(child, small):
-    started = time.monotonic()
-    with pytest.raises(WorkerLost, match="cancelled"):
-        child.run(
-            KERNELS, wb.samples.load("resnet18"), job(opt_level=3), cancelled=lambda: time.monotonic() > started + 0.3
-        )
     assert works(child, small)
 
 
@@ -153,7 +115,3 @@ def test_the_end_of_the_notebook_cancels_the_job_under_way_and_begins_no_other(s
         # not `crashed`: a tuning log must not hold it against the candidate
         assert lost.value.status == "cancelled"
     assert not mine._root.exists()
-
-
-def test_there_is_one_worker_a_notebook():
-    assert worker() is worker()
