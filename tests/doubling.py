@@ -13,7 +13,7 @@ TYPE = 'R.Tensor((1,), "float32")'
 def relay_literals(count: int) -> str:
     """Local functions, each of which calls the one before twice."""
     bodies = ["exp(%p0)", *(f"add(%{i - 1}(%p{i}), %{i - 1}(%p{i}))" for i in range(1, count))]
-    lines = [f"%{i} = fn(%p{i}: Tensor[(1), float32]) {{ {body} }};" for i, body in enumerate(bodies)]
+    lines = [f"%{i} = fn(%p{i}: Tensor[(1), float32], note=1) {{ {body} }};" for i, body in enumerate(bodies)]
     return "\n".join(["def @main(%x: Tensor[(1), float32]) {", *lines, f"%{count - 1}(%x)", "}"])
 
 
