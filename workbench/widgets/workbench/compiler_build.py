@@ -18,6 +18,9 @@ from workbench.widgets.background import Background, Task
 from workbench.widgets.page_types import BuildState
 from workbench.worker.parent import unasked
 
+OWN_NAMES = ("bind_params_by_name", "PlanDevices", "LabelOps")
+"the name of binding in a build's trace, and passes that annotate the module and change no operator"
+
 
 class CompilerBuild:
     """The counts of the build at each opt level, and its explanation on request, made in a background thread.
@@ -29,23 +32,14 @@ class CompilerBuild:
         are being made.
     """
 
-    def __init__(
-        self,
-        workload: Workload,
-        target: str,
-        tell: Callable[[BuildState], None],
-        work: Background,
-    ) -> None:
-        self._workload = workload
-        self._target = target
+    def __init__(self, workload: Workload, target: str, tell: Callable[[BuildState], None], work: Background) -> None:
+        self._workload, self._target, self._tell, self._work = workload, target, tell, work
         self._makes_constants = binds(default_pipeline(workload))
-        self._tell = tell
         self._lock = threading.Lock()
         self._counts: dict[int, BuildState] = {}
         self._listing: BuildState | None = None
         "the count of the build that is being explained"
         self._steps: dict[int, tuple[Step, ...]] = {}
-        self._work = work
 
     def count(self, opt_level: int) -> None:
         """Show the kernels of the build at that opt level, without the passes that explain them."""
@@ -129,23 +123,11 @@ class CompilerBuild:
             yield f"Here {BIND} makes the parameters constants; the build has them as inputs."
         beyond = [step for step in steps if step.changed and step.depth == 0 and step.name not in {*here, *OWN_NAMES}]
         for step in beyond:
-            yield f"The build runs {step.name}: {_effect(step)}."
+            counts = ", ".join(f"{mark} {n}" for mark, n in step.diff.counts.items() if n and mark != "kept")
+            yield f"The build runs {step.name}: {f'nodes {counts}' if counts else 'the same nodes, grouped otherwise'}."
         names = {step.name for step in steps}
         for name in dict.fromkeys(step.name for step in pipeline if step.enabled):
             if name not in names and name != BIND:
                 yield f"The build does not run {name}."
         if not beyond:
             yield "No other pass of the build changes anything. Its kernels are counted after lowering, which may drop or add some."
-
-
-OWN_NAMES = ("bind_params_by_name", "PlanDevices", "LabelOps")
-"the name of binding in a build's trace, and passes that annotate the module and change no operator"
-
-
-def _effect(step: Step) -> str:
-    counts = {mark: n for mark, n in step.diff.counts.items() if n and mark != "kept"}
-    return (
-        f"nodes {', '.join(f'{mark} {n}' for mark, n in counts.items())}"
-        if counts
-        else "the same nodes, grouped otherwise"
-    )

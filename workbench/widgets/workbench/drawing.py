@@ -120,20 +120,34 @@ class Drawing:
 
     def preview(self, after: Pipeline, name: str, opt_level: int) -> None:
         """Show the module after a pipeline with one more pass; the choice stays as it is."""
-        self._work.submit(lambda _task: self._preview(after, Pipeline.parse(name), opt_level))
+        step = Pipeline.parse(name)
+
+        def show(_: Task) -> None:
+            here = self._runner.run(after, opt_level).end
+            tried = Runner(self._runner.workload_of(here), start=here).run(step, max(opt_level, ALL_LEVELS))
+            if tried.failed is not None:
+                raise WorkbenchError(tried.failed.error)
+            self._show(tried.start, tried.end, (f"before {step}", f"after {step} (preview)"), preview=str(step))
+
+        self._work.submit(show)
 
     def show_checks(self, checks: Checked) -> None:
         """Show the steps that changed the outputs, and the first node that differs in the step on the page."""
         self.checks = checks
         self._page.show(checks=checks)
-        self._point()
+        if first := self._first():
+            self._page.show(selection=first)
 
     # -- work
 
     def _draw(self, choice: Choice, task: Task) -> None:
         """Make the trace of a choice and show it; without a trace the last picture stays."""
         try:
-            self._show_input(choice)
+            if self.picture is None and choice.mode == "pipeline" and binds(choice.pipeline):
+                # nothing is shown yet, and TVM folds the constants of a large model for a minute
+                start = self._runner.run(Pipeline(), choice.opt_level).start
+                self._show(start, start, ("before", RUNNING), finished=False)
+            self._page.retitle(NOT_RUN, RUNNING)
             trace = self._trace(choice, task)
         except WorkbenchError as error:
             self._traced = None
@@ -185,13 +199,6 @@ class Drawing:
             progress=lambda done: task.report(f"Running passes ({done} of {total})", done / max(total, 1)),
         )
 
-    def _show_input(self, choice: Choice) -> None:
-        """Show the input alone if nothing is shown yet: TVM folds the constants of a large model for a minute."""
-        if self.picture is None and choice.mode == "pipeline" and binds(choice.pipeline):
-            start = self._runner.run(Pipeline(), choice.opt_level).start
-            self._show(start, start, ("before", RUNNING), finished=False)
-        self._page.retitle(NOT_RUN, RUNNING)
-
     def _draw_step(self, trace: Trace) -> None:
         if self.step == WHOLE:
             self._show(trace.start, trace.end, ("before", "after"))
@@ -200,30 +207,11 @@ class Drawing:
             titles = (f"before {step.name}", f"after {step.name}")
             self._show(step.state_before, step.state_after, titles)
 
-    def _preview(self, after: Pipeline, step: Pipeline, opt_level: int) -> None:
-        here = self._runner.run(after, opt_level).end
-        tried = Runner(self._runner.workload_of(here), start=here).run(step, max(opt_level, ALL_LEVELS))
-        if tried.failed is not None:
-            raise WorkbenchError(tried.failed.error)
-        titles = (f"before {step}", f"after {step} (preview)")
-        self._show(tried.start, tried.end, titles, preview=str(step))
-
     def _show(
-        self,
-        first: State,
-        last: State,
-        titles: tuple[str, str],
-        *,
-        preview: str | None = None,
-        finished: bool = True,
+        self, first: State, last: State, titles: tuple[str, str], *, preview: str | None = None, finished: bool = True
     ) -> None:
         self.picture = Picture(first, last, titles, diff(first.graph, last.graph), self.step, preview, finished)
         self._page.draw(self.picture, self._first())
-
-    def _point(self) -> None:
-        """Select the first node that differs, if there is one."""
-        if first := self._first():
-            self._page.show(selection=first)
 
     def _first(self) -> dict[str, list[int]] | None:
         """Return the first node that differs, if the shown step changed the outputs."""

@@ -6,8 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Workload
-from workbench.experiments.explore import Effect, Exploration, explore
-from workbench.graph.changes import Mark
+from workbench.experiments.explore import Exploration, explore
 from workbench.pipeline.spec import Pipeline
 from workbench.widgets import page_types
 from workbench.widgets.background import Task, sentence
@@ -65,8 +64,22 @@ class Explorer:
         self._show(found, running=False)
 
     def _show(self, found: Exploration, *, running: bool) -> None:
+        rows: list[page_types.Effect] = [
+            {
+                "name": effect.name,
+                "status": effect.status,
+                "message": effect.message,
+                "seconds": effect.seconds,
+                "level": effect.opt_level,
+                "nodes": effect.delta("nodes"),
+                "ops": effect.delta("ops"),
+                "kernels": effect.delta("kernels"),
+                "counts": {mark: n for mark, n in effect.diff.items() if mark != "kept"},
+            }
+            for effect in list(found.rows)
+        ]
         if found is self.now:
-            self._push(rows=[_row(effect) for effect in list(found.rows)], total=found.total, running=running)
+            self._push(rows=rows, total=found.total, running=running)
 
     def _push(self, **changes: Unpack[page_types.Exploration]) -> None:
         shown: page_types.Exploration = {
@@ -78,18 +91,3 @@ class Explorer:
             **changes,
         }
         self._page.show(exploration=shown)
-
-
-def _row(effect: Effect) -> page_types.Effect:
-    counts: dict[Mark, int] = {mark: n for mark, n in effect.diff.items() if mark != "kept"}
-    return {
-        "name": effect.name,
-        "status": effect.status,
-        "message": effect.message,
-        "seconds": effect.seconds,
-        "level": effect.opt_level,
-        "nodes": effect.delta("nodes"),
-        "ops": effect.delta("ops"),
-        "kernels": effect.delta("kernels"),
-        "counts": counts,
-    }

@@ -31,18 +31,8 @@ class Measurements:
         Called when a row has changed.
     """
 
-    def __init__(
-        self,
-        origin: Workload,
-        target: str,
-        budget: float,
-        changed: Callable[[], None],
-        work: Work,
-    ) -> None:
-        self.origin = origin
-        self.target = target
-        self.budget = budget
-        self._changed = changed
+    def __init__(self, origin: Workload, target: str, budget: float, changed: Callable[[], None], work: Work) -> None:
+        self.origin, self.target, self.budget, self._changed = origin, target, budget, changed
         self._lock = threading.RLock()
         self._rows: dict[Config, Row] = {}
         self._before: dict[Config, Row] = {}
@@ -68,7 +58,12 @@ class Measurements:
                 self._rows[config] = replace(known or self._empty(config), status=PENDING, message="")
         self._changed()
         if wanted:
-            self._work.submit(lambda task: self._ask(config, module, again, task))
+
+            def measure(task: Task) -> None:
+                with unasked(not again):
+                    self._measure(config, module, task)
+
+            self._work.submit(measure)
 
     def forget_pending(self) -> None:
         """Put back the row of a request that a newer one replaces, or that is cancelled."""
@@ -129,10 +124,6 @@ class Measurements:
         with self._lock:
             return dict(self._rows)
 
-    def _ask(self, config: Config, module: Callable[[], Workload | None], asked: bool, task: Task) -> None:
-        with unasked(not asked):
-            self._measure(config, module, task)
-
     def _measure(self, config: Config, module: Callable[[], Workload | None], task: Task) -> None:
         workload = module()
         if workload is None or task.cancelled():
@@ -142,18 +133,12 @@ class Measurements:
         running = replace(self.all().get(config) or self._empty(config), status=RUNNING, message="")
         self._set(config, running)
         self._set(config, self._counted(running, workload, config, task))
-        row = measure_one(
-            workload,
-            config,
-            self.target,
-            MeasureOptions(
-                budget=self.budget,
-                progress=lambda what, fraction: task.report(f"{what}: {config.label}", fraction),
-                cancelled=task.cancelled,
-            ),
-            origin=self.origin,
+        options = MeasureOptions(
+            budget=self.budget,
+            progress=lambda what, fraction: task.report(f"{what}: {config.label}", fraction),
+            cancelled=task.cancelled,
         )
-        self._set(config, row)
+        self._set(config, measure_one(workload, config, self.target, options, origin=self.origin))
 
     def _race(self, a: Config, b: Config, done: Callable[[], None], fail: Callable[[str], None], task: Task) -> None:
         try:
@@ -179,15 +164,9 @@ class Measurements:
             found = count_config(workload, config, self.target, cancelled=task.cancelled)
         except WorkbenchError:
             return row
-        if found.status == FAILED:
-            return row
-        return replace(
-            row,
-            kernels=found.calls,
-            functions=found.functions,
-            traffic_bytes=found.traffic_bytes,
-            peak_bytes=found.peak_bytes,
-        )
+        counts = {"kernels": found.calls, "functions": found.functions}
+        sizes = {"traffic_bytes": found.traffic_bytes, "peak_bytes": found.peak_bytes}
+        return row if found.status == FAILED else replace(row, **counts, **sizes)
 
     def _empty(self, config: Config) -> Row:
         return Row(config.label, self.target, self.target, config.pipeline)

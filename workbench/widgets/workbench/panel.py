@@ -71,14 +71,12 @@ class Panel:
         said = [words(self.trouble, "bad", f"{self.name}-trouble")] if self.trouble else []
         content = self.blocks()
         self._empty = not content
-        self.page.show(**{self.trait: sendable([*said, *(content or self._waiting())])})
-
-    def _waiting(self) -> list[Block]:
-        """Return the content of a tab that is empty yet."""
-        if self.trouble or self._cancelled:
-            said = [] if self.trouble else [words(f"{self.doing} was cancelled.", "small")]
-            return [*said, action("Try again", f"{self.name}-again")]
-        return [words(f"{self.doing} …", "small", f"{self.name}-waits")]
+        if self._empty and (self.trouble or self._cancelled):
+            said += [] if self.trouble else [words(f"{self.doing} was cancelled.", "small")]
+            content = [action("Try again", f"{self.name}-again")]
+        elif self._empty:
+            content = [words(f"{self.doing} …", "small", f"{self.name}-waits")]
+        self.page.show(**{self.trait: sendable([*said, *content])})
 
     def _run(self, task: Task, work: Callable[[Task], None]) -> None:
         if not task.wanted:

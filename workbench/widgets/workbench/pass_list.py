@@ -23,7 +23,7 @@ OPT_LEVELS = range(5)
 
 @dataclass(frozen=True)
 class Choice:
-    """The user's settings that change the result."""
+    """The user's settings that change the result. Its edits return another choice; a place that there is not is refused."""
 
     mode: Mode
     "`pipeline`: our own list of passes; `context`: the compiler's pipeline under a PassContext"
@@ -65,44 +65,36 @@ class Choice:
         return self.pipeline[index]
 
     def toggled(self, index: int, enabled: bool) -> Choice:
-        """Return the choice with the pass at that place switched on or off."""
         self.pass_at(index)
         return replace(self, pipeline=self.pipeline.toggled(index, enabled))
 
     def moved(self, index: int, to: int) -> Choice:
-        """Return the choice with the pass at one place moved to another."""
         self.pass_at(index)
         self.pass_at(to)
         return replace(self, pipeline=self.pipeline.moved(index, to))
 
     def duplicated(self, index: int) -> Choice:
-        """Return the choice with the pass at that place twice."""
         return self.inserted(index + 1, self.pass_at(index))
 
     def inserted(self, index: int, step: PassStep) -> Choice:
-        """Return the choice with one more pass, at that place."""
         steps = self.pipeline.steps
         return replace(self, mode="pipeline", pipeline=Pipeline([*steps[:index], step, *steps[index:]]))
 
     def removed(self, index: int) -> Choice:
-        """Return the choice without the pass at that place."""
         self.pass_at(index)
         steps = self.pipeline.steps
         return replace(self, pipeline=Pipeline([*steps[:index], *steps[index + 1 :]]))
 
     def replaced(self, index: int, step: PassStep) -> Choice:
-        """Return the choice with another pass, or the same with other options, at that place."""
         steps = self.pipeline.steps
         return replace(self, pipeline=Pipeline([*steps[:index], step, *steps[index + 1 :]]))
 
     def with_mode(self, mode: str) -> Choice:
-        """Return the choice in the mode of the pipeline, or of the PassContext."""
         if mode not in MODES:
             raise UnknownName("mode", mode, MODES)
         return replace(self, mode=mode)
 
     def with_opt_level(self, level: int) -> Choice:
-        """Return the choice at another opt level."""
         if level not in OPT_LEVELS:
             raise WorkbenchError(f"there is no opt level {level}; TVM's run from {OPT_LEVELS[0]} to {OPT_LEVELS[-1]}")
         return replace(self, opt_level=level)
