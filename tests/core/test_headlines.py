@@ -40,7 +40,7 @@ from workbench.plots.style import to_svg
 from workbench.widgets.background import Work
 from workbench.widgets.fusion.program import Measured
 from workbench.widgets.fusion.tabs import _measured
-from workbench.widgets.tuning.blocks import best_line
+from workbench.widgets.tuning.blocks import best
 from workbench.widgets.workbench.passes_panels import AblationPanel, WaterfallPanel
 
 A, B = "opt 0", "opt 3"
@@ -162,7 +162,7 @@ def raced(pair: Pair) -> Iterator[tuple[str, str]]:
     yield "ablation", _drawn(ablation, pair.ablated)
     yield "ablation panel", _panel(AblationPanel, pair.ablated)
     yield "tune", str(pair.found)
-    yield "tune panel", best_line(pair.found, "llvm", Space(toggles=("P",)))["text"]
+    yield "tune panel", best(pair.found, "llvm", Space(toggles=("P",)))
     if pair.raced is not None:
         yield "race", str(pair.raced)
         schedules = TunedSchedules(WORKLOAD, Config(name=A), "llvm", Path("there"), (), (), {}, race=pair.raced)

@@ -19,17 +19,11 @@ from workbench.quoting import comment
 from workbench.widgets.background import Task
 from workbench.widgets.page_types import (
     CheckState,
-    CodeMessage,
-    CountsMessage,
-    DiffMessage,
     Facts,
-    FactsMessage,
     LineageMessage,
     MarkCounts,
     Place,
     Printed,
-    StateMessage,
-    TextMessage,
     ToPage,
 )
 from workbench.widgets.payload import encode_diff, encode_graph
@@ -40,6 +34,7 @@ Wish = tuple[str | int, ...]
 "an item of a Want message"
 WHOLE = -1
 "the step number of the whole trace: its start against its end"
+_STEPPER = "stepper = wb.PassStepper(t)"
 _BINDING = re.compile(r"\s*([A-Za-z_]\w*)(?:: .+?)? = ")
 "a line of TVMScript that gives a value its name"
 _FUNCTION = re.compile(r"\s*def (\w+)\(")
@@ -96,66 +91,46 @@ class States:
         A request is ("state", n), ("facts", n), ("text", n), ("diff", a, b), ("counts", a, b), ("lineage", n, node),
         ("code", step) or ("code", step, step).
         """
-        kind, *given = wish
-        numbers = [number for number in given if type(number) is int]
-        if kind == "lineage" and len(numbers) == len(given) == 2:
-            return self.lineage(*numbers)
-        if (
-            kind == "code"
-            and len(numbers) == len(given) in (1, 2)
-            and set(numbers) <= {*range(WHOLE, len(self.of_step))}
-        ):
-            return self._code(*numbers)
-        answers: dict[object, tuple[int, Callable[..., ToPage]]] = {
-            "state": (1, self._state),
-            "facts": (1, self._facts),
-            "text": (1, self._text),
-            "diff": (2, self._diff),
-            "counts": (2, self._counts),
-        }
-        count, answer = answers.get(kind, (-1, self._facts))
-        if not (len(numbers) == len(given) == count and all(0 <= n < len(self) for n in numbers)):
-            raise WorkbenchError(f"the page asked for {list(wish)!r}; this trace has the states 0 to {len(self) - 1}")
-        return answer(*numbers)
-
-    def _facts(self, state: int) -> FactsMessage:
-        return {"type": "facts", **self._sizes(state)}
+        known, steps = range(len(self)), range(WHOLE, len(self.of_step))
+        match wish:
+            case ("facts", int(n)) if n in known:
+                return {"type": "facts", **self._sizes(n)}
+            case ("state", int(n)) if n in known:
+                return {"type": "state", **self._sizes(n), "graph": encode_graph(layered(self.graph(n)))}
+            case ("text", int(n)) if n in known:
+                return {"type": "text", "state": n, **printed(self._states[n])}
+            case ("counts", int(a), int(b)) if a in known and b in known:
+                return {"type": "counts", "before": a, "after": b, "counts": self._marks(a, b)}
+            case ("diff", int(a), int(b)) if a in known and b in known:
+                encoded = encode_diff(self.diff(a, b), self.graph(a), self.graph(b))
+                return {"type": "diff", "before": a, "after": b, "counts": self._marks(a, b), "diff": encoded}
+            case ("lineage", int(n), int(node)):
+                return self.lineage(n, node)
+            case ("code", int(a)) if a in steps:
+                return {"type": "code", "steps": [a], "text": self._code(a)}
+            case ("code", int(a), int(b)) if a in steps and b in steps:
+                graphs = ["t.start.graph" if step == WHOLE else f"t.steps[{step}].after" for step in (a, b)]
+                lines = [_STEPPER, f"stepper.compare({a}, {b})", f"wb.diff({', '.join(graphs)})"]
+                return {"type": "code", "steps": [a, b], "text": "\n".join(lines)}
+            case _:
+                raise WorkbenchError(
+                    f"the page asked for {list(wish)!r}; this trace has the states 0 to {len(self) - 1}"
+                )
 
     def _sizes(self, state: int) -> Facts:
         graph = self.graph(state)
         return {"state": state, "nodes": len(graph.nodes), "ops": len(graph.ops), "kernels": graph.kernel_count}
 
-    def _state(self, state: int) -> StateMessage:
-        return {"type": "state", **self._sizes(state), "graph": encode_graph(layered(self.graph(state)))}
-
-    def _text(self, state: int) -> TextMessage:
-        return {"type": "text", "state": state, **printed(self._states[state])}
-
-    def _counts(self, before: int, after: int) -> CountsMessage:
-        return {"type": "counts", "before": before, "after": after, "counts": self._marks(before, after)}
-
     def _marks(self, before: int, after: int) -> MarkCounts:
         return MarkCounts(**quiet_counts(self.diff(before, after), self.graph(before), self.graph(after)))
 
-    def _diff(self, before: int, after: int) -> DiffMessage:
-        encoded = encode_diff(self.diff(before, after), self.graph(before), self.graph(after))
-        return {"type": "diff", "before": before, "after": after, "counts": self._marks(before, after), "diff": encoded}
-
-    def _code(self, *steps: int) -> CodeMessage:
-        lines = ["stepper = wb.PassStepper(t)"]
-        if len(steps) == 2:
-            graphs = ["t.start.graph" if step == WHOLE else f"t.steps[{step}].after" for step in steps]
-            lines += [f"stepper.compare({steps[0]}, {steps[1]})", f"wb.diff({', '.join(graphs)})"]
-        elif steps[0] == WHOLE:
-            lines += ["stepper.step = -1", "t.diff"]
-        else:
-            at = f"t.steps[{steps[0]}]"
-            lines += [
-                f"stepper.step = {steps[0]}",
-                f"{at}.diff    # {comment(self.trace.steps[steps[0]].name)}",
-                f"{at}.text_after",
-            ]
-        return {"type": "code", "steps": list(steps), "text": "\n".join(lines)}
+    def _code(self, step: int) -> str:
+        if step == WHOLE:
+            return f"{_STEPPER}\nstepper.step = -1\nt.diff"
+        at = f"t.steps[{step}]"
+        return (
+            f"{_STEPPER}\nstepper.step = {step}\n{at}.diff    # {comment(self.trace.steps[step].name)}\n{at}.text_after"
+        )
 
     def lineage(self, state: int, node: int) -> LineageMessage:
         """Return one node's path through the trace: the states in order, its nodes in each, and the certainty of the link."""

@@ -14,7 +14,7 @@ from workbench.experiments.tuning.run import Run
 from workbench.experiments.tuning.space import Space
 from workbench.experiments.tuning.trial import OBJECTIVES, PRUNED, Trial
 from workbench.measurement.columns import duration, size
-from workbench.pipeline.spec import PassStep, Pipeline
+from workbench.pipeline.spec import Pipeline
 from workbench.plots import tuning_progress
 from workbench.plots.tuning import ROWS
 from workbench.widgets.blocks import Block, action, code, entry, heading, picture, row, rows, table, words
@@ -44,38 +44,40 @@ def choice(trial: Trial, space: Space) -> str:
     """
     if not trial.chosen:
         return "the compiler's default"
-    usual = space.default
-    parts = [_knob(name, value) for name, value in trial.chosen.items() if name not in usual or value != usual[name]]
+    usual, parts = space.default, []
+    for name, value in trial.chosen.items():
+        if name in usual and value == usual[name]:
+            continue
+        if isinstance(value, bool):
+            parts.append(f"{'+' if value else '-'}{name}")
+        elif name == "edit":
+            parts.append(edit_words(value if isinstance(value, str) else ""))
+        else:
+            parts.append(f"{name.removeprefix('relay.').removeprefix('relax.')}={value}")
     return " ".join(parts) or ("the pipeline as it is" if space.pipeline else "nothing changed")
 
 
-def _knob(name: str, value: object) -> str:
-    if isinstance(value, bool):
-        return f"{'+' if value else '-'}{name}"
-    if name == "edit":
-        return _edit(value if isinstance(value, str) else "")
-    return f"{name.removeprefix('relay.').removeprefix('relax.')}={value}"
-
-
-def _edit(text: str) -> str:
+def edit_words(text: str) -> str:
     """Return a cut or a force in words; any other edit as it is.
 
-    >>> _edit("CutFusion{edges=[(5, 8, 0)],ops=['nn.dense', 'add']}")
+    >>> edit_words("CutFusion{edges=[(5, 8, 0)],ops=['nn.dense', 'add']}")
     'cut nn.dense 5 → add 8'
-    >>> _edit("ForceFusion{nodes=[3, 4, 7],ops=['cast', 'add', 'nn.relu']}")
+    >>> edit_words("ForceFusion{nodes=[3, 4, 7],ops=['cast', 'add', 'nn.relu']}")
     'one kernel of cast 3 … nn.relu 7 (3 operators)'
     """
-    return " + ".join(_step(step) for step in Pipeline.parse(text)) or "no edit"
-
-
-def _step(step: PassStep) -> str:
-    ops, nodes, edges = (list(step.options.get(name, ())) for name in ("ops", "nodes", "edges"))
-    if step.name == "ForceFusion" and len(ops) == len(nodes) > 0:
-        return f"one kernel of {ops[0]} {nodes[0]} … {ops[-1]} {nodes[-1]} ({counted(len(nodes), 'operator')})"
-    if step.name == "CutFusion" and len(ops) == 2 * len(edges) > 0:
-        cuts = [f"{ops[2 * i]} {edge[0]} → {ops[2 * i + 1]} {edge[1]}" for i, edge in enumerate(edges)]
-        return f"cut {', '.join(cuts)}"
-    return str(step)
+    said = []
+    for step in Pipeline.parse(text):
+        ops, nodes, edges = (list(step.options.get(name, ())) for name in ("ops", "nodes", "edges"))
+        if step.name == "ForceFusion" and len(ops) == len(nodes) > 0:
+            said.append(
+                f"one kernel of {ops[0]} {nodes[0]} … {ops[-1]} {nodes[-1]} ({counted(len(nodes), 'operator')})"
+            )
+        elif step.name == "CutFusion" and len(ops) == 2 * len(edges) > 0:
+            cuts = [f"{ops[2 * i]} {edge[0]} → {ops[2 * i + 1]} {edge[1]}" for i, edge in enumerate(edges)]
+            said.append(f"cut {', '.join(cuts)}")
+        else:
+            said.append(str(step))
+    return " + ".join(said) or "no edit"
 
 
 def value_of(trial: Trial, objective: str) -> str:
@@ -98,32 +100,26 @@ def remark(trial: Trial) -> str:
     return "; ".join(part for part in (out, like or checked) if part)
 
 
-def progress(run: Run) -> str:
-    """Return the progress of a search, in words."""
+def counts(run: Run, target: str) -> str:
+    """Return the number of tried candidates by their end, and the total."""
     trials = run.trials
-    said = [f"{counted(len(trials), 'candidate')} tried"]
     likes = sum(trial.like is not None for trial in trials)
     pruned = sum(trial.status == PRUNED for trial in trials)
     failed = sum(not trial.ok for trial in trials) - pruned
-    built = len(trials) - likes - pruned - failed
     parts = [
-        (built, "built" if "time" not in run.objectives else "measured"),
+        (len(trials) - likes - pruned - failed, "built" if "time" not in run.objectives else "measured"),
         (likes, "the same program as another"),
         (pruned, "not built, because their counts are far worse"),
         (failed, "failed or refused"),
     ]
+    said = f"{counted(len(trials), 'candidate')} tried"
     if likes or pruned or failed:
-        said.append(": " + ", ".join(f"{count:,} {what}" for count, what in parts if count))
+        said += ": " + ", ".join(f"{count:,} {what}" for count, what in parts if count)
     if run.resumed:
-        said.append(f"; {run.resumed:,} of them from the log")
+        said += f"; {run.resumed:,} of them from the log"
     if run.status == "running" and run.left is not None:
-        said.append(f"; {seconds(run.left)} left or less")
-    return "".join(said)
-
-
-def counts(run: Run, target: str) -> str:
-    """Return the number of tried candidates, and the total."""
-    return f"{progress(run)} · {run.space.size:,} in the space · {target}"
+        said += f"; {seconds(run.left)} left or less"
+    return f"{said} · {run.space.size:,} in the space · {target}"
 
 
 def more(tried: int, everything: bool) -> list[Block]:
@@ -155,33 +151,23 @@ def failures(run: Run) -> list[Block]:
     return [rows(listed[:4], "tune-failures"), *hidden]
 
 
-def best_line(found: Result, target: str, space: Space) -> Block:
-    """Return the best candidate so far, and the default."""
-    return words(_best(found, target, space), "strong", "tune-best")
-
-
-def _best(found: Result, target: str, space: Space) -> str:
+def best(found: Result, target: str, space: Space) -> str:
+    """Return the best candidate so far beside the default, and the race's conclusion, or that there was no race."""
     won = found.pareto_for(target)
     if not won:
         return "No candidate can win so far: each failed, was refused or was not built."
     default = next((trial for trial in found.trials if trial.target == target and not trial.chosen), None)
-    told = [_beside(name, won[0], default) for name in found.objectives]
+    told = []
+    for name in found.objectives:
+        usual = "" if default is None or won[0] is default else value_of(default, name)
+        told.append(f"{TITLES[name].lower()} {value_of(won[0], name)}{f' (default {usual})' if usual else ''}")
     others = f" {counted(len(won) - 1, 'candidate')} better in another objective." if len(won) > 1 else ""
-    return f"The best is {choice(won[0], space)}: {', '.join(told)}.{others}{_raced(found, target, won[0], default)}"
-
-
-def _raced(found: Result, target: str, best: Trial, default: Trial | None) -> str:
-    """Return the race's conclusion about the best candidate's time, or that there was no race."""
+    raced = ""
     if target in found.races:
-        return f" {found.races[target]}."
-    timed = "time" in found.objectives and default is not None and best is not default
-    return " Not raced against the default, so no difference in time is claimed." if timed else ""
-
-
-def _beside(objective: str, best: Trial, default: Trial | None) -> str:
-    said = f"{TITLES[objective].lower()} {value_of(best, objective)}"
-    usual = "" if default is None or best is default else value_of(default, objective)
-    return f"{said} (default {usual})" if usual else said
+        raced = f" {found.races[target]}."
+    elif "time" in found.objectives and default is not None and won[0] is not default:
+        raced = " Not raced against the default, so no difference in time is claimed."
+    return f"The best is {choice(won[0], space)}: {', '.join(told)}.{others}{raced}"
 
 
 def columns(objectives: Sequence[str]) -> list[str]:
@@ -218,12 +204,16 @@ def candidates(
     order: tuple[int, bool],
 ) -> Block:
     """Return the table; the best are marked."""
-    lines = _lines(listed, objectives, space)
     best = {trial.number for trial in marked}
-    places = [place for place, trial in enumerate(listed) if trial.number in best]
-    numbers = [str(trial.number) for trial in listed]
-    sort = ("tune-sort", *order)
-    return table(columns(objectives), lines, "tune-table", act="tune-pick", sort=sort, marked=places, args=numbers)
+    return table(
+        columns(objectives),
+        _lines(listed, objectives, space),
+        "tune-table",
+        act="tune-pick",
+        sort=("tune-sort", *order),
+        marked=[place for place, trial in enumerate(listed) if trial.number in best],
+        args=[str(trial.number) for trial in listed],
+    )
 
 
 def _lines(listed: Sequence[Trial], objectives: Sequence[str], space: Space) -> list[list[str]]:
@@ -269,44 +259,24 @@ def together(objective: Objective) -> str:
 def controls(run: Run | None, wish: Wish, busy: str, *, applies: bool) -> list[Block]:
     """Return the available buttons, and the fields. `applies`: there is a candidate to apply."""
     status = "none" if run is None else run.status
+    label = {"none": "Start", "paused": "Resume", **dict.fromkeys(OVER, "Go on")}.get(status, "Start")
+    if run is not None and status == "ready" and run.resumed:
+        label = "Resume from the log"
+    off, hint = busy if run is not None else "", "In a background thread; the notebook stays free"
+    begin = action(label, "tune-start", off=off, title=hint)
     if status in AT_WORK:
-        return [
-            *_begin_or_pause(run, busy),
-            action("Stop", "tune-stop", title="Cancel the candidate that is running, and end the search"),
-        ]
+        pause = action("Pause", "tune-pause", title="Finish the candidate that is running, and begin no other")
+        stop = action("Stop", "tune-stop", title="Cancel the candidate that is running, and end the search")
+        return [pause if status == "running" else begin, stop]
     hint = "Make the workload with the winner's passes: panel.applied"
     return [
-        *_begin_or_pause(run, busy),
+        begin,
         *([action("Apply", "tune-apply", title=hint)] if applies else []),
         entry(
             "select", "tune-objective", "for", together(wish.objective), options=[[name] * 2 for name in wish.choices]
         ),
         entry("number", "tune-budget", "seconds", f"{wish.budget:g}", min=1),
     ]
-
-
-def _begin_or_pause(run: Run | None, busy: str) -> list[Block]:
-    if run is not None and run.status == "running":
-        return [action("Pause", "tune-pause", title="Finish the candidate that is running, and begin no other")]
-    return [
-        action(
-            _begin(run),
-            "tune-start",
-            off=busy if run is not None else "",
-            title="In a background thread; the notebook stays free",
-        )
-    ]
-
-
-def _begin(run: Run | None) -> str:
-    """Return the label of the button that begins or continues the search."""
-    if run is None:
-        return "Start"
-    if run.status == "paused":
-        return "Resume"
-    if run.status in OVER:
-        return "Go on"
-    return "Resume from the log" if run.resumed else "Start"
 
 
 MOST_ROWS = 50
@@ -318,11 +288,10 @@ def still(run: Run | None, target: str, listed: Sequence[Trial]) -> str:
     """Return markup in which all texts of the search are escaped."""
     if run is None or not listed:
         return f"<p>{NOT_BEGUN}</p>"
-    best = _best(run.known, target, run.space)
     head, lines = columns(run.objectives), _lines(listed, run.objectives, run.space)
     more = f"<p>And {len(lines) - MOST_ROWS:,} more.</p>" if len(lines) > MOST_ROWS else ""
     return (
-        f"<p>{html.escape(f'{counts(run, target)}. {best} Run the cell to go on.')}</p>"
+        f"<p>{html.escape(f'{counts(run, target)}. {best(run.known, target, run.space)} Run the cell to go on.')}</p>"
         f"<table><thead>{_line(head, 'th')}</thead><tbody>{''.join(_line(line, 'td') for line in lines[:MOST_ROWS])}</tbody></table>{more}"
     )
 
@@ -341,8 +310,13 @@ def details(run: Run, trial: Trial, *, picked: bool, applied: Workload | None) -
     said = [heading(f"{title}: {choice(trial, run.space)}")]
     if trial.reason:
         said.append(words(f"{trial.status}: {trial.reason}", "small", "tune-reason"))
-    if not picked:
-        said += _of_the_winner(run, trial.target, applied)
+    raced = run.result().races.get(trial.target) if run.status == "done" and not picked else None
+    if raced is not None:
+        said.append(words(f"Default against winner, run in turn: {raced}", name="tune-race"))
+    if applied is not None and not picked:
+        kernels = counted(applied.graph.kernel_count, "kernel")
+        told = f"Applied: panel.applied has {kernels}; panel.compare() shows both graphs."
+        said.append(words(told, name="tune-applied"))
     return [*said, code(rerun(trial), "tune-config")]
 
 
@@ -350,18 +324,6 @@ def rerun(trial: Trial) -> str:
     """Return the Python for a candidate: its pipeline, or its Config with the fields that are not defaults."""
     config = {name: value for name, value in trial.config.to_data().items() if value not in ("", (), {}, [])}
     return trial.config.pipeline or f"wb.Config(**{config!r})"
-
-
-def _of_the_winner(run: Run, target: str, applied: Workload | None) -> list[Block]:
-    said = []
-    raced = run.result().races.get(target) if run.status == "done" else None
-    if raced is not None:
-        said.append(words(f"Default against winner, run in turn: {raced}", name="tune-race"))
-    if applied is not None:
-        kernels = applied.graph.kernel_count
-        told = f"Applied: panel.applied has {kernels} kernel{'s' * (kernels != 1)}; panel.compare() shows both graphs."
-        said.append(words(told, name="tune-applied"))
-    return said
 
 
 def python(text: str, *, wanted: bool) -> list[Block]:

@@ -318,7 +318,7 @@ class TunePanel(TextView):
         known, (trial, picked) = run.known, self._chosen()
         return [
             *head,
-            blocks.best_line(known, target, run.space),
+            words(blocks.best(known, target, run.space), "strong", "tune-best"),
             *blocks.failures(run),
             *blocks.more(len(tried), self._all),
             blocks.candidates(self._listed(run), run.objectives, known.pareto_for(target), run.space, self._order),
