@@ -6,11 +6,11 @@ Plain words come first, then TVM's terms in small type.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from workbench.analysis import legality
 from workbench.analysis.fusion.assertions import as_test
 from workbench.analysis.fusion.kernel_graph import boundaries
-from workbench.analysis.fusion.reasons import Decision
 from workbench.analysis.fusion.what_if import Change
 from workbench.analysis.regions import Region
 from workbench.dialects.kinds import explain_kind
@@ -38,7 +38,10 @@ def card(page: PageState, changes: Sequence[Change] | None = ()) -> list[Block]:
 
 def _selected(fused: Fused, chosen: Sequence[int], changes: Sequence[Change] | None) -> list[Block]:
     if fused.report.failure:
-        return _failed(fused)
+        made = [words("The pass fails on this graph.", "strong"), words(fused.report.failure, name="failure")]
+        if "SimplifyInference" in fused.report.failure and fused.program.workload is not None:
+            made.append(action("Run SimplifyInference first", "before", arg="SimplifyInference"))
+        return made
     chosen = [n for n in chosen if fused.graph.nodes[n].kind not in ("function", "global", "shape")]
     if not chosen:
         return _nothing(fused)
@@ -49,13 +52,6 @@ def _selected(fused: Fused, chosen: Sequence[int], changes: Sequence[Change] | N
     if len(chosen) == 2:
         return _two(fused, chosen[0], chosen[1], changes)
     return [*_several(fused, chosen, roots), *actions(fused, chosen)]
-
-
-def _failed(fused: Fused) -> list[Block]:
-    made = [words("The pass fails on this graph.", "strong"), words(fused.report.failure, name="failure")]
-    if "SimplifyInference" in fused.report.failure and fused.program.workload is not None:
-        made.append(action("Run SimplifyInference first", "before", arg="SimplifyInference"))
-    return made
 
 
 def _nothing(fused: Fused) -> list[Block]:
@@ -75,7 +71,8 @@ def _nothing(fused: Fused) -> list[Block]:
 
 def _two(fused: Fused, a: int, b: int, changes: Sequence[Change] | None) -> list[Block]:
     a, b = sorted((a, b))
-    if _is_cut_between(fused, a, b):
+    inputs, nodes = fused.graph.inputs, fused.graph.nodes
+    if any(nodes[s].op == legality.CUT and inputs[s][:1] == (a,) for s in inputs[b]):
         said = f"A cut keeps {legality.describe(fused.graph, a)} and {legality.describe(fused.graph, b)} apart."
         beneath = "It is an annotation.stop_fusion, which FuseOps takes for an opaque operator and then takes out."
         return [words(said, "strong", "why"), words(beneath, "small"), action("Undo", "undo", title="Undo (u)")]
@@ -90,12 +87,6 @@ def _two(fused: Fused, a: int, b: int, changes: Sequence[Change] | None) -> list
         made += [*path(fused, first), words(tested(first), "small", "test")]
     made += _would(fused, changes)
     return [*made, *actions(fused, [a, b])]
-
-
-def _is_cut_between(fused: Fused, a: int, b: int) -> bool:
-    """Return whether a cut is on an edge between the two."""
-    inputs, nodes = fused.graph.inputs, fused.graph.nodes
-    return any(nodes[s].op == legality.CUT and inputs[s][:1] == (a,) for s in inputs[b])
 
 
 def _would(fused: Fused, changes: Sequence[Change] | None) -> list[Block]:
@@ -152,25 +143,17 @@ def _kernel(fused: Fused, node: int) -> list[Block]:
         made += [words(plainly(ends[-1].sentence), name="end"), words(tested(ends[-1]), "small", "test")]
     if joined:
         made.append(heading("What joined"))
-        made += shortened([_merge(fused, d) for d in joined], "joined", MOST_CARD_ROWS)
-    return [*made, *_kind(fused, node), heading("As a test"), test_code(fused, as_test(fused.report, node))]
-
-
-def _kind(fused: Fused, node: int) -> list[Block]:
-    """Return the access in a kernel's body that decides its kind in Relax."""
+        lines = []
+        for d in joined:
+            ops = [fused.graph.nodes[n].op for n in (d.node, d.dominator) if n is not None]
+            lines.append(row(" → ".join(ops), [n for n, _ in d.path], small=f"phase {d.phase}"))
+        made += shortened(lines, "joined", MOST_CARD_ROWS)
     workload = fused.program.workload
-    if workload is None or workload.dialect != "relax" or fused.graph.nodes[node].kind != "op":
-        return []
-    try:
-        told = explain_kind(workload, node)
-    except WorkbenchError:
-        return []
-    return [heading("Its kind"), words(told.sentence, "small", "kind")]
-
-
-def _merge(fused: Fused, decision: Decision) -> Line:
-    ops = [fused.graph.nodes[n].op for n in (decision.node, decision.dominator) if n is not None]
-    return row(" → ".join(ops), [n for n, _ in decision.path], small=f"phase {decision.phase}")
+    if workload is not None and workload.dialect == "relax" and fused.graph.nodes[node].kind == "op":
+        # the access in the kernel's body that decides its kind
+        with suppress(WorkbenchError):
+            made += [heading("Its kind"), words(explain_kind(workload, node).sentence, "small", "kind")]
+    return [*made, heading("As a test"), test_code(fused, as_test(fused.report, node))]
 
 
 def _several(fused: Fused, chosen: Sequence[int], roots: set[int]) -> list[Block]:

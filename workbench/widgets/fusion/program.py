@@ -130,36 +130,22 @@ class Fused:
             nest.append(outer)
         return nest
 
-    def edge(self, source: int, target: int) -> Edge | None:
-        """Return the edge by which a value goes from one node to another, directly or through tuples; None without one."""
-        for index, at in enumerate(self.graph.inputs[known_node(self.graph, target)]):
-            if self._carries(at, source):
-                return Edge(at, target, index, self.graph.nodes[at].type)
-        return None
-
-    def _carries(self, node: int, source: int) -> bool:
-        """Return whether a node is the source, or a tuple with its value, or a field of such a tuple."""
-        waiting, seen = [node], {node}
-        while waiting:
-            at = waiting.pop()
-            if at == source:
-                return True
-            if self.graph.nodes[at].kind in ("tuple", "get_item"):
-                waiting += [s for s in self.graph.inputs[at] if s not in seen]
-                seen.update(self.graph.inputs[at])
-        return False
-
     def cut_step(self, chosen: Sequence[int]) -> PassStep:
-        """Return the cut between two chosen nodes."""
+        """Return the cut of the edge by which a value goes between two chosen nodes, directly or through tuples."""
         if len(chosen) != 2:
             raise legality.IllegalEdit("a cut takes the two ends of one edge; click an edge, or select two nodes")
-        a, b = sorted(chosen)
-        edge = self.edge(a, b)
-        if edge is None:
-            raise legality.IllegalEdit(
-                f"no edge goes from {legality.describe(self.graph, a)} to {legality.describe(self.graph, b)}; click an edge"
-            )
-        return cut_step(self.graph, edge)
+        graph, (a, b) = self.graph, sorted(chosen)
+        for index, source in enumerate(graph.inputs[known_node(graph, b)]):
+            waiting, seen = [source], set[int]()
+            while waiting:
+                at = waiting.pop()
+                if at == a:
+                    return cut_step(graph, Edge(source, b, index, graph.nodes[source].type))
+                if graph.nodes[at].kind in ("tuple", "get_item") and at not in seen:
+                    seen.add(at)
+                    waiting += graph.inputs[at]
+        ends = f"{legality.describe(graph, a)} to {legality.describe(graph, b)}"
+        raise legality.IllegalEdit(f"no edge goes from {ends}; click an edge")
 
 
 @dataclass(frozen=True)
@@ -272,18 +258,14 @@ def measure(fused: Fused, base: Fused, budget: float, progress: Progress, cancel
     target, found = fused.settings.target or "llvm", []
     for place, (each, name) in enumerate(pairs):
         progress(f"Building and timing: {name}", place / (len(pairs) + 1))
-        found.append(_row(each, name, target, budget, cancelled))
+        assert each.program.workload is not None
+        # the two are compared with each other: the edits must not change the outputs, even if the given ones are wrong
+        limits = MeasureOptions(budget=budget, check=False, cancelled=cancelled)
+        found.append(measure_one(each.program.workload, config(each, name), target, limits).to_data())
     if len(pairs) < 2 or any(row["status"] != "ok" for row in found):
         return Measured(tuple(found))
     progress("Comparing outputs", 2 / 3)
     return Measured(tuple(found), compared(fused, base, cancelled))
-
-
-def _row(fused: Fused, name: str, target: str, budget: float, cancelled: Callable[[], bool]) -> Row:
-    assert fused.program.workload is not None
-    # the two are compared with each other: the edits must not change the outputs, even if the given ones are wrong
-    limits = MeasureOptions(budget=budget, check=False, cancelled=cancelled)
-    return measure_one(fused.program.workload, config(fused, name), target, limits).to_data()
 
 
 def compared(fused: Fused, base: Fused, cancelled: Callable[[], bool]) -> str:

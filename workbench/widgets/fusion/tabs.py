@@ -14,10 +14,9 @@ from workbench.analysis.regions import Region
 from workbench.measurement.boundaries.costs import BoundaryCosts
 from workbench.measurement.columns import duration, size
 from workbench.plots.configurations import headline
-from workbench.plots.rows import Row, failed, failures
+from workbench.plots.rows import failed, failures
 from workbench.widgets.blocks import (
     Block,
-    Line,
     action,
     code,
     entry,
@@ -30,7 +29,7 @@ from workbench.widgets.blocks import (
     words,
 )
 from workbench.widgets.fusion import costs
-from workbench.widgets.fusion.program import Edit, Fused, Measured
+from workbench.widgets.fusion.program import Fused, Measured
 from workbench.widgets.fusion.wording import plainly, tested
 from workbench.widgets.page_types import Marks, Sign
 
@@ -175,7 +174,12 @@ def what_if(fused: Fused, base: Fused, measured: Measured) -> list[Block]:
         hint = "No edits. Click an edge between two nodes of one box and press x, or select nodes and make them one kernel."
         return [*made, words(hint, name="edits"), *_measured(measured)]
     made.append(action("Undo all", "clear"))
-    made.append(rows((_edit(place, edit) for place, edit in enumerate(edits)), "edits"))
+    listed = []
+    for place, edit in enumerate(edits):
+        status = "applied" if edit.applied else f"rejected because {edit.reason}"
+        sign, look = ("✓", "added") if edit.applied else ("!", "removed")
+        listed.append(row(edit.text, small=status, sign=sign, look=look, drop=str(place)))
+    made.append(rows(listed, "edits"))
     line = ("as given", base), ("with the edits", fused)
     facts = [[name, "fails" if f.report.failure else f"{f.kernels}", size(f.handed)] for name, f in line]
     return [*made, table(["", "kernels", "between kernels"], facts, "compared"), *_measured(measured)]
@@ -188,29 +192,22 @@ def unmeasurable(fused: Fused) -> str:
     return ""
 
 
-def _edit(place: int, edit: Edit) -> Line:
-    status = "applied" if edit.applied else f"rejected because {edit.reason}"
-    sign, look = ("✓", "added") if edit.applied else ("!", "removed")
-    return row(edit.text, small=status, sign=sign, look=look, drop=str(place))
-
-
 def _measured(measured: Measured) -> list[Block]:
     if not measured.rows:
         return []
-    lines = [[found["config"], *_times(found)] for found in measured.rows]
+    lines = []
+    for found in measured.rows:
+        if failed(found):
+            lines.append([found["config"], f"! {failed(found)}", "", ""])
+        else:
+            middle, low, high = (duration(found[name]) for name in ("median_us", "q1_us", "q3_us"))
+            lines.append([found["config"], f"{found['kernels']}", middle, f"{low} to {high}"])
     return [
         words(headline(measured.rows), "strong", "measured-headline"),
         *(words(each, "bad", "measured-failed") for each in failures(measured.rows)),
         table(["", "kernels built", "median", "quartiles"], lines, "measured"),
         words(measured.outputs, name="outputs"),
     ]
-
-
-def _times(found: Row) -> tuple[str, str, str]:
-    if failed(found):
-        return f"! {failed(found)}", "", ""
-    middle, low, high = (duration(found[name]) for name in ("median_us", "q1_us", "q3_us"))
-    return f"{found['kernels']}", middle, f"{low} to {high}"
 
 
 def branches(groups: Sequence[BranchGroup], least: int, *, lowered: bool = False) -> list[Block]:
@@ -220,10 +217,20 @@ def branches(groups: Sequence[BranchGroup], least: int, *, lowered: bool = False
         made.append(words("Products and convolutions are combined before LegalizeOps: look at the program without it."))
     if not groups:
         return [*made, words("No sibling branches that are equal, can be combined, or nearly can.", name="branches")]
-    lines = [
-        _branch(group, sign, place)
-        for place, (group, sign) in enumerate(zip(groups, branch_signs(groups), strict=True))
-    ]
+    lines = []
+    for place, (group, sign) in enumerate(zip(groups, branch_signs(groups), strict=True)):
+        ops = " → ".join(dict.fromkeys(group.graph.nodes[n].op for n in group.branches[0]))
+        why = _first([reason.sentence for reason in (*group.hazards, *group.reasons)])
+        results = group.results if group.asked else ["click to ask TVM for the outcome"]
+        line = row(
+            f"{group.headline}: {len(group.branches)} x {ops}",
+            [n for branch in group.branches for n in branch],
+            small=" · ".join([*filter(None, [*why, *results]), group.passes]),
+            sign=sign,
+            look={"hazard": "removed", "near": "near"}.get(group.kind, "branch"),
+            click=("branch", str(place)),
+        )
+        lines.append(line)
     near = [
         (g.reasons[0].sentence, line) for g, line in zip(groups, lines, strict=True) if g.kind == "near" and g.reasons
     ]
@@ -231,34 +238,15 @@ def branches(groups: Sequence[BranchGroup], least: int, *, lowered: bool = False
     return [*made, *shortened([*others, *near_misses(near)], "branches")]
 
 
-def _branch(group: BranchGroup, sign: str, place: int) -> Line:
-    ops = " → ".join(dict.fromkeys(group.graph.nodes[n].op for n in group.branches[0]))
-    why = _first([reason.sentence for reason in (*group.hazards, *group.reasons)])
-    results = group.results if group.asked else ["click to ask TVM for the outcome"]
-    return row(
-        f"{group.headline}: {len(group.branches)} x {ops}",
-        [n for branch in group.branches for n in branch],
-        small=" · ".join([*filter(None, [*why, *results]), group.passes]),
-        sign=sign,
-        look={"hazard": "removed", "near": "near"}.get(group.kind, "branch"),
-        click=("branch", str(place)),
-    )
-
-
-def _first(sentences: Sequence[str], most: int = 2) -> list[str]:
-    """Return the first sentences, and the number of those that are left out."""
-    left_out = len(sentences) - most
-    return [*sentences[:most], *([f"and {left_out} more"] if left_out > 0 else [])]
+def _first(sentences: Sequence[str]) -> list[str]:
+    """Return the first two sentences, and the number of those that are left out."""
+    return [*sentences[:2], *([f"and {len(sentences) - 2} more"] if len(sentences) > 2 else [])]
 
 
 def branch_signs(groups: Sequence[BranchGroup]) -> list[str]:
     """Return the sign of each group: a letter of its own, ? for a near miss, ! for a hazard."""
-    letters = count()
-    return [SIGNS.get(group.kind) or _letter(next(letters)) for group in groups]
-
-
-def _letter(place: int) -> str:
-    return chr(ord("a") + place % 26) + (str(place // 26) if place >= 26 else "")
+    letters = (f"{chr(ord('a') + place % 26)}{place // 26 or ''}" for place in count())
+    return [SIGNS.get(group.kind) or next(letters) for group in groups]
 
 
 def chains(found: Sequence[ConstantChain]) -> list[Block]:

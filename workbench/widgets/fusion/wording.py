@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from workbench.analysis.fusion.forward import OUT_ELEMWISE
 from workbench.analysis.fusion.reasons import Decision
 from workbench.graph.nodes import PATTERNS
-from workbench.widgets.blocks import Block, Line, row, rows, words
+from workbench.widgets.blocks import Block, row, rows, words
 from workbench.widgets.fusion.program import Fused
 
 KIND_WORDS = {
@@ -32,13 +32,12 @@ def path(fused: Fused, decision: Decision) -> list[Block]:
         culprit = decision.strongest_use[1]
     path = decision.path
     shown = [pair for at, pair in enumerate(path) if at < 5 or at >= len(path) - 3 or pair[0] == culprit]
-    made = [rows((_step(fused, n, kind, n == culprit) for n, kind in shown), "path")]
+    lines = []
+    for n, kind in shown:
+        small = f"{KIND_WORDS.get(kind, '')} · {PATTERNS.get(kind, '')} · node {n}"
+        lines.append(row(fused.graph.nodes[n].op, [n], small=small, sign="!" if n == culprit else "", look="removed"))
+    made = [rows(lines, "path")]
     return [*made, words(f"and {len(path) - len(shown)} more on the way", "small")] if len(shown) < len(path) else made
-
-
-def _step(fused: Fused, node: int, kind: int, stops: bool) -> Line:
-    small = f"{KIND_WORDS.get(kind, '')} · {PATTERNS.get(kind, '')} · node {node}"
-    return row(fused.graph.nodes[node].op, [node], small=small, sign="!" if stops else "", look="removed")
 
 
 _CODES = re.compile(rf" \((?:{'|'.join(PATTERNS.values())})\)")
@@ -52,11 +51,9 @@ def plainly(sentence: str) -> str:
 def tested(decision: Decision) -> str:
     """Return the test that decided, in TVM's terms."""
     where = "before the phases" if decision.phase is None else f"phase {decision.phase}"
-    return f"{where} · {decision.code}: {_TESTS.get(decision.code, _plain)(decision)}"
-
-
-def _plain(decision: Decision) -> str:
-    return decision.reason
+    return (
+        f"{where} · {decision.code}: {_TESTS[decision.code](decision) if decision.code in _TESTS else decision.reason}"
+    )
 
 
 def _dominator_kind(d: Decision) -> str:

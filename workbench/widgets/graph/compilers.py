@@ -84,10 +84,20 @@ class CompilerView(View):
         self.kernels = kernel_graphs(alignment)
         "the graphs of kernels"
         _, encoded = encode_pair(self.kernels.left, self.kernels.right, self.kernels.changes)
-        lines = [self._line(each) for each in self.pair.rows if not _alike(each)]
+        # one kernel on each side, or none, is no difference to list
+        alone = [each.relation == ONE and len(each.left) == len(each.right) == 1 for each in self.pair.rows]
+        listed = [
+            each for each, alike in zip(self.pair.rows, alone, strict=True) if not alike and (each.left or each.right)
+        ]
+        lines = [self._line(each) for each in listed]
+        wrong = [str(check) for check in self.pair.checks if not check.same]
+        race = f"not raced: {self.pair.unraced}" if self.pair.race is None else str(self.pair.race)
+        said = [*wrong, *([self.pair.part] if self.pair.part else []), race]
+        head = [words(text, "strong") for text in said]
+        head += [words(f"{side}. Pipeline: {side.pipeline}.", "small") for side in self.pair.sides]
         super().__init__(
             titles=[side.title for side in self.pair.sides],
-            blocks=sendable([*_headline(self.pair), *shortened(lines, "differences")]),
+            blocks=sendable([*head, *shortened(lines, "differences")]),
             overlay_state=_times(self.pair, alignment, self.kernels),
             **{**encoded, **traits},
         )
@@ -125,20 +135,6 @@ def _pair(comparison: CompilerComparison | CompilerPair, target: str | None) -> 
     return comparison.pairs[0] if target is None else comparison[target]
 
 
-def _alike(found: Difference) -> bool:
-    """Return whether a difference is none to list: one kernel on each side that runs code, or none."""
-    return (found.relation == ONE and len(found.left) == len(found.right) == 1) or (not found.left and not found.right)
-
-
-def _headline(pair: CompilerPair) -> list[Block]:
-    """Return the outputs and the race in words, then the figures of each side."""
-    wrong = [str(check) for check in pair.checks if not check.same]
-    race = f"not raced: {pair.unraced}" if pair.race is None else str(pair.race)
-    said = [*wrong, *([pair.part] if pair.part else []), race]
-    sides = [f"{side}. Pipeline: {side.pipeline}." for side in pair.sides]
-    return [*(words(text, "strong") for text in said), *(words(text, "small") for text in sides)]
-
-
 def _times(pair: CompilerPair, alignment: Alignment, shown: KernelGraphs) -> OverlayState:
     """Return the kernels' own times as colours."""
     sides = []
@@ -154,14 +150,10 @@ def _times(pair: CompilerPair, alignment: Alignment, shown: KernelGraphs) -> Ove
 
 def _more(found: Difference, titles: Sequence[str]) -> str:
     """Return the difference in time, or else in bytes, in words; empty if there is none."""
-    if found.us_lost is not None:
-        return _by(found.us_lost, duration(abs(found.us_lost)), "more, each kernel by itself", titles)
-    bytes = found.bytes_right - found.bytes_left
-    return _by(bytes, size(abs(bytes)), "more read and written", titles)
-
-
-def _by(difference: float, amount: str, what: str, titles: Sequence[str]) -> str:
-    return f"{titles[difference > 0]} {amount} {what}" if difference else ""
+    lost, read = found.us_lost, found.bytes_right - found.bytes_left
+    if lost is not None:
+        return f"{titles[lost > 0]} {duration(abs(lost))} more, each kernel by itself" if lost else ""
+    return f"{titles[read > 0]} {size(abs(read))} more read and written" if read else ""
 
 
 def _shared_path(names: Sequence[str]) -> str:

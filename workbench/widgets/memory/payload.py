@@ -100,7 +100,9 @@ def _tensor_columns(
     nodes = [moved(tensor.nodes, onto) for tensor in tensors]
     return {
         "name_s": column("I", (strings(t.name) for t in tensors)),
-        "type_s": column("I", (strings(_type(t)) for t in tensors)),
+        "type_s": column(
+            "I", (strings(f"{t.shape} {t.dtype}{f', {t.expression} bytes' if t.expression else ''}") for t in tensors)
+        ),
         "role": column("I", (ROLES.index(t.role) if t.role in ROLES else 0 for t in tensors)),
         "bytes": _sizes(t.bytes for t in tensors),
         "born": column("i", (t.born for t in tensors)),
@@ -117,11 +119,6 @@ def _tensor_columns(
 def moved(nodes: Sequence[int], onto: Mapping[int, Sequence[int]] | None) -> list[int]:
     """Return nodes of a plan's graph in another graph."""
     return list(nodes) if onto is None else sorted({there for node in nodes for there in onto.get(node, ())})
-
-
-def _type(tensor: PlannedTensor) -> str:
-    text = f"{tensor.shape} {tensor.dtype}"
-    return f"{text}, {tensor.expression} bytes" if tensor.expression else text
 
 
 def _sizes(values: Iterable[int]) -> bytes:

@@ -11,16 +11,20 @@ from pathlib import Path
 import traitlets
 
 from workbench.errors import UnknownKeyword, WorkbenchError
-from workbench.measurement.memory.picture import compared, finding
+from workbench.measurement.columns import size
+from workbench.measurement.memory.picture import compared, finding, rows_of
 from workbench.measurement.memory.plan import MemoryPlan
 from workbench.widgets import page_types
 from workbench.widgets.base import SAVED, TextView, json_trait, page, save_as, saved_traits
-from workbench.widgets.blocks import Block, sendable
+from workbench.widgets.blocks import Block, row, rows, sendable
 from workbench.widgets.graph.ids import Sides, known, sides_of
 from workbench.widgets.memory.payload import PlanPayload, encode_plan
-from workbench.widgets.memory.tensors import tensor_list
 from workbench.widgets.page_types import SIDES, StepWindow
 from workbench.widgets.still import AGAIN, LIVE
+from workbench.wording import counted
+
+MOST = 200
+"tensors of a list; the smaller ones are counted"
 
 
 class PlanNodes(traitlets.TraitType["list[int] | Sides", "list[int] | Sides"]):
@@ -105,7 +109,7 @@ class MemoryView(TextView):
         sizes = finding(plan) if after is None else compared(self.shown, named)
         super().__init__(
             plans=[encode_plan(each, title) for each, title in zip(self.shown, named, strict=True)],
-            blocks=sendable([tensor_list(each) for each in self.shown]),
+            blocks=sendable([_tensor_list(each) for each in self.shown]),
             headline=" ".join(dict.fromkeys([sizes, *(note for each in self.shown for note in each.notes)])),
             **{"selection": [] if after is None else {}, **traits},
         )
@@ -129,11 +133,10 @@ class MemoryView(TextView):
         WorkbenchError
             Another suffix, a path that cannot be written, or no matplotlib.
         """
-        return save_as(path, lambda suffix: self._page() if suffix == ".html" else self._plot(suffix[1:]))
-
-    def _page(self) -> bytes:
-        name = self.shown[-1].graph.name[:80] or "graph"
-        return page(saved_traits(self), f"Memory of {name} - tvm-workbench")
+        title = f"Memory of {self.shown[-1].graph.name[:80] or 'graph'} - tvm-workbench"
+        return save_as(
+            path, lambda suffix: page(saved_traits(self), title) if suffix == ".html" else self._plot(suffix[1:])
+        )
 
     def _plot(self, kind: str) -> bytes:
         from workbench.plots.memory import memory_figure
@@ -147,3 +150,16 @@ class MemoryView(TextView):
 
     def _still_words(self, *, drawn: bool) -> str:
         return f"<p>{html.escape(self.headline)} {LIVE if drawn else AGAIN}</p>"
+
+
+def _tensor_list(plan: MemoryPlan) -> Block:
+    """Return the largest tensors of a plan, each with its storage and its life; a click selects its nodes."""
+    placed = [(plan.tensors[place], each.label) for each in rows_of(plan) for place in each.tensors]
+    placed.sort(key=lambda item: -item[0].bytes)
+    lines = []
+    for tensor, label in placed[:MOST]:
+        life = f"kernels {max(tensor.born, 0)} to {tensor.dies}"
+        said = f"{tensor.role}, {size(tensor.bytes)}, {tensor.shape} {tensor.dtype}; {life}; {label}"
+        lines.append(row(f"{tensor.name}: {said}", tensor.nodes))
+    left_out = len(placed) - MOST
+    return rows([*lines, *([row(f"and {counted(left_out, 'smaller tensor')}")] if left_out > 0 else [])], "tensors")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from workbench.analysis.patterns.report import Match, NearMiss, PatternReport, takers
 from workbench.analysis.patterns.suggest import SuggestedPattern
 from workbench.graph.model import Graph
-from workbench.widgets.blocks import Block, Line, action, code, heading, near_misses, row, rows, shortened, words
+from workbench.widgets.blocks import Block, action, code, heading, near_misses, row, rows, shortened, words
 from workbench.widgets.page_types import Marks, Sign
 from workbench.wording import counted
 
@@ -21,22 +21,17 @@ def findings(report: PatternReport) -> tuple[Finding, ...]:
     return (*report.matches, *report.near_misses)
 
 
-def headline(report: PatternReport) -> str:
-    """Return the number of matches in words."""
-    matches, misses = len(report.matches), len(report.near_misses)
-    said = "no match" if not matches else counted(matches, "match")
-    if matches:
-        taken = len(report.taken)
-        said += f", {'all' if taken == matches else taken or 'none'} taken by partition"
-    return f"{said}, {misses} near miss{'' if misses == 1 else 'es'}" if misses else said
-
-
 def head(name: str, report: PatternReport | None, place: int) -> list[Block]:
     """Return the line above the graph."""
     if report is None:
         return [words(name[:80], "strong"), words("Type a pattern at the right, or select nodes and ask for one.")]
-    found = findings(report)
-    made = [words(name[:80], "strong"), words(headline(report), "number", "headline")]
+    found, matches, misses = findings(report), len(report.matches), len(report.near_misses)
+    said = "no match" if not matches else counted(matches, "match")
+    if matches:
+        taken = len(report.taken)
+        said += f", {'all' if taken == matches else taken or 'none'} taken by partition"
+    said += f", {misses} near miss{'' if misses == 1 else 'es'}" if misses else ""
+    made = [words(name[:80], "strong"), words(said, "number", "headline")]
     if found:
         made.append(words(f"{place + 1} of {len(found)}" if place >= 0 else f"{len(found)}", "small", "place"))
         made += [action("<", "back", title="The one before (k)"), action(">", "on", title="The next one (j)")]
@@ -71,7 +66,7 @@ def said(graph: Graph, report: PatternReport, finding: Finding, legal: str) -> l
     if isinstance(finding, Match):
         return [
             heading(f"It matches at {named(graph, finding.root)}"),
-            words(f"{_count(finding)}."),
+            words(f"{counted(len(finding.nodes), 'node')}."),
             words(taken(report, finding), name="taken"),
             action(
                 "Outline as", "outline", field="matched", off=legal, title="Make these nodes one composite function"
@@ -79,21 +74,17 @@ def said(graph: Graph, report: PatternReport, finding: Finding, legal: str) -> l
         ]
     of = len(report.pattern.nodes)
     wanted = report.pattern.nodes[finding.pattern].label
+    # a constant stops only older versions of TVM, so a cause for all versions comes first
+    escapes = finding.domination.escapes if finding.domination else ()
+    is_constant = finding.node is not None and graph.nodes[finding.node].kind == "constant"
+    first = next((each.words for each in escapes if each.kind != "constant"), "") if is_constant else ""
     made = [
         heading(f"Why not at {named(graph, finding.root)}?"),
-        *_stopped(graph, finding),
+        *([words(first, "strong", "escape")] if first else []),
+        words(finding.sentence, "" if first else "strong", "sentence"),
         words(f"{finding.matched} of {of} parts match; wanted here: {wanted} [{finding.reason}]", "small"),
     ]
     return [*made, *_domination(graph, finding, legal)]
-
-
-def _stopped(graph: Graph, miss: NearMiss) -> list[Block]:
-    """Return the sentence; a constant stops only older versions of TVM, so a cause for all versions comes first."""
-    ways = miss.domination.escapes if miss.domination else ()
-    is_constant = miss.node is not None and graph.nodes[miss.node].kind == "constant"
-    first = next((each.words for each in ways if each.kind != "constant"), "") if is_constant else ""
-    said = words(miss.sentence, "" if first else "strong", "sentence")
-    return [words(first, "strong", "escape"), said] if first else [said]
 
 
 def _domination(graph: Graph, miss: NearMiss, legal: str) -> list[Block]:
@@ -102,7 +93,10 @@ def _domination(graph: Graph, miss: NearMiss, legal: str) -> list[Block]:
         return []
     escapes = [e for e in told.escapes if e.kind != "constant"]
     constants = [e.through for e in told.escapes if e.kind == "constant"]
-    listed = [row(e.words, e.path, sign="!", look="removed", small=_way(graph, e.path)) for e in escapes]
+    listed = []
+    for e in escapes:
+        way = " → ".join(graph.nodes[n].op for n in e.path) if len(e.path) > 2 else ""
+        listed.append(row(e.words, e.path, sign="!", look="removed", small=way))
     if constants:
         text = f"{len(constants)} constant{'s enter' if len(constants) > 1 else ' enters'}; TVM 0.17.0 and newer do not mind"
         listed.append(row(text, constants, sign="?", look="near"))
@@ -128,10 +122,6 @@ def _domination(graph: Graph, miss: NearMiss, legal: str) -> list[Block]:
     ]
 
 
-def _way(graph: Graph, path: Sequence[int]) -> str:
-    return " → ".join(graph.nodes[n].op for n in path) if len(path) > 2 else ""
-
-
 def found_list(graph: Graph, report: PatternReport | None, place: int) -> list[Block]:
     """Return the list of all matches and near misses; a click shows one."""
     if report is None:
@@ -140,29 +130,23 @@ def found_list(graph: Graph, report: PatternReport | None, place: int) -> list[B
     if not found:
         return [words("Not even a part of the pattern matches anywhere.", name="nothing")]
     count = len(report.matches)
-    matches = [_match_line(graph, report, each, i, place) for i, each in enumerate(report.matches)]
-    misses = [(m.sentence, _miss_line(graph, report, m, i, place)) for i, m in enumerate(report.near_misses, count)]
+    matches = [
+        row(
+            f"{named(graph, each.root)}: {counted(len(each.nodes), 'node')}",
+            each.nodes,
+            small="" if each.taken else taken(report, each),
+            sign="▸" if at == place else "✓" if each.taken else "-",
+            look="added",
+            click=("show", str(at)),
+        )
+        for at, each in enumerate(report.matches)
+    ]
+    misses = []
+    for at, miss in enumerate(report.near_misses, count):
+        text, sign = f"{named(graph, miss.root)}: {miss.sentence}", "▸" if at == place else "?"
+        line = row(text, place_of(report, miss), sign=sign, look="near", click=("show", str(at)))
+        misses.append((miss.sentence, line))
     return shortened([*matches, *near_misses(misses, place - count)], "findings")
-
-
-def _match_line(graph: Graph, report: PatternReport, match: Match, at: int, place: int) -> Line:
-    return row(
-        f"{named(graph, match.root)}: {_count(match)}",
-        match.nodes,
-        small="" if match.taken else taken(report, match),
-        sign="▸" if at == place else "✓" if match.taken else "-",
-        look="added",
-        click=("show", str(at)),
-    )
-
-
-def _miss_line(graph: Graph, report: PatternReport, miss: NearMiss, at: int, place: int) -> Line:
-    text = f"{named(graph, miss.root)}: {miss.sentence}"
-    return row(text, place_of(report, miss), sign="▸" if at == place else "?", look="near", click=("show", str(at)))
-
-
-def _count(match: Match) -> str:
-    return f"{len(match.nodes)} node{'' if len(match.nodes) == 1 else 's'}"
 
 
 def taken(found: PatternReport, match: Match) -> str:

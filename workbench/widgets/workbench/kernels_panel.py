@@ -69,7 +69,10 @@ class KernelsPanel(Panel):
         if program is None:
             raise WorkbenchError("the passes gave no module to compile")
         if config not in self._counts:
-            self._counts[config] = self._counted(program, config, task)
+            progress = task.report_as(self.doing)
+            self._counts[config] = kernels_config(
+                program, config, self.session.target, progress=progress, cancelled=task.cancelled
+            )
         if not task.wanted:
             return
         self._config = config
@@ -77,32 +80,13 @@ class KernelsPanel(Panel):
         self._places = nodes_on(found, graph) if graph is not None else {}
         self._lay(graph)
 
-    def _counted(self, program: Workload, config: Config, task: Task) -> Kernels:
-        return kernels_config(
-            program,
-            config,
-            self.session.target,
-            progress=task.report_as(self.doing),
-            cancelled=task.cancelled,
-        )
-
     def _time(self, task: Task) -> None:
         config, program = self.session.chosen()
         self._look(config, program, task)
         assert program is not None
-        row = measure_one(
-            program,
-            config,
-            self.session.target,
-            MeasureOptions(
-                budget=0.5,
-                check=False,
-                per_kernel=True,
-                progress=task.report_as("Timing kernels"),
-                cancelled=task.cancelled,
-            ),
-            store=False,
-        )
+        progress = task.report_as("Timing kernels")
+        options = MeasureOptions(budget=0.5, check=False, per_kernel=True, progress=progress, cancelled=task.cancelled)
+        row = measure_one(program, config, self.session.target, options, store=False)
         if not row.per_kernel:
             raise WorkbenchError(f"the kernels were not timed: {row.message or row.status}")
         self._times[config] = pd.DataFrame([row.to_data()])
@@ -169,11 +153,8 @@ class KernelsPanel(Panel):
         rows: pd.DataFrame = self._table()
         wanted = self.filter.strip().lower()
         if wanted:
-            rows = rows.loc[
-                (rows["function"].astype(str) + " " + rows["op"].astype(str))
-                .str.lower()
-                .str.contains(wanted, regex=False)
-            ]
+            texts = rows["function"].astype(str) + " " + rows["op"].astype(str)
+            rows = rows.loc[texts.str.lower().str.contains(wanted, regex=False)]
         if self.sort in rows:
             rows = rows.sort_values(by=self.sort, ascending=not self.down, kind="stable", na_position="last")
         return rows.head(MOST)
