@@ -188,14 +188,15 @@ class View(anywidget.AnyWidget):
         WorkbenchError
             Another suffix, a path that cannot be written, no program to draw it, or no picture within a minute.
         """
-        return save_as(path, self._saved)
 
-    def _saved(self, suffix: str) -> bytes:
-        if not self._wait_for_picture():
-            raise WorkbenchError(
-                f"there is no picture after {SAVE_SECONDS:.0f} s; wait for the first one, then save it"
-            )
-        return page(self._traits_to_save(), self._title()) if suffix == ".html" else self._picture(suffix)
+        def make(suffix: str) -> bytes:
+            if not self._wait_for_picture():
+                raise WorkbenchError(
+                    f"there is no picture after {SAVE_SECONDS:.0f} s; wait for the first one, then save it"
+                )
+            return page(self._traits_to_save(), self._title()) if suffix == ".html" else self._picture(suffix)
+
+        return save_as(path, make)
 
     def _wait_for_picture(self) -> bool:
         """Wait for the first picture; return False if it is still being made. A view that draws at once has it."""
@@ -245,7 +246,16 @@ class View(anywidget.AnyWidget):
 
     def _still_words(self, *, drawn: bool) -> str:
         """Return the graphs in words: markup with all names escaped; `drawn` if there is a picture."""
-        return f"<p>{html.escape(_words(self.shown_graphs()))} {LIVE if drawn else AGAIN}</p>"
+        match self.shown_graphs():
+            case None:
+                said = "A tvm-workbench widget."
+            case (graph,):
+                said = f"{graph.name[:80] or 'Graph'}: {counted(len(graph.nodes), 'node')}, {counted(graph.kernel_count, 'kernel')}."
+            case before, after, changes:
+                counts = ", ".join(f"{n:,} {kind}" for kind, n in changes.counts.items() if n)
+                nodes = f"{counted(len(before.nodes), 'node')} before, {len(after.nodes):,} after"
+                said = f"{after.name[:80] or 'Graph'}: {nodes} ({counts})."
+        return f"<p>{html.escape(said)} {LIVE if drawn else AGAIN}</p>"
 
 
 def _nodes(shown: Shown) -> int:
@@ -254,14 +264,3 @@ def _nodes(shown: Shown) -> int:
 
 def _dot(shown: Shown) -> Any:
     return to_graphviz(shown[0]) if len(shown) == 1 else compare_to_graphviz(*shown[:2], shown[2].marks)
-
-
-def _words(shown: Shown | None) -> str:
-    if shown is None:
-        return "A tvm-workbench widget."
-    if len(shown) == 1:
-        (graph,) = shown
-        return f"{graph.name[:80] or 'Graph'}: {counted(len(graph.nodes), 'node')}, {counted(graph.kernel_count, 'kernel')}."
-    before, after, changes = shown
-    counts = ", ".join(f"{n:,} {kind}" for kind, n in changes.counts.items() if n)
-    return f"{after.name[:80] or 'Graph'}: {counted(len(before.nodes), 'node')} before, {len(after.nodes):,} after ({counts})."

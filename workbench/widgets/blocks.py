@@ -189,18 +189,18 @@ def near_misses(lines: Iterable[tuple[str, Line]], shown: int = -1) -> list[Line
     groups: dict[str, list[tuple[int, Line]]] = {}
     for place, (reason, line) in enumerate(lines):
         groups.setdefault(reason, []).append((place, line))
-    return [_near_misses(reason, group, shown) for reason, group in groups.items()]
-
-
-def _near_misses(reason: str, group: Sequence[tuple[int, Line]], shown: int) -> Line:
-    lines = [line for _, line in group]
-    if len(lines) == 1:
-        return lines[0]
-    first, left_out = lines[:MOST_ROWS], len(lines) - MOST_ROWS
-    if left_out > 0:
-        first.append(row(f"and {left_out:,} more"))
-    head = row(f"{len(lines):,} near misses: {reason}", sign="?", look="near")
-    return {**head, "group": first, "opened": any(place == shown for place, _ in group)}
+    made: list[Line] = []
+    for reason, group in groups.items():
+        inside, left_out = [line for _, line in group[:MOST_ROWS]], len(group) - MOST_ROWS
+        if left_out > 0:
+            inside.append(row(f"and {left_out:,} more"))
+        if len(group) > 1:
+            opened = any(place == shown for place, _ in group)
+            head: Line = row(f"{len(group):,} near misses: {reason}", sign="?", look="near")
+            head["group"], head["opened"] = inside, opened
+            inside = [head]
+        made += inside
+    return made
 
 
 def action(label: str, act: str, *, title: str = "", off: str = "", arg: str = "", field: str = "") -> Block:

@@ -146,6 +146,10 @@ class PassStepper(View):
 
     def _listed(self) -> Listing:
         trace = self.trace
+        try:
+            code = f"# The same passes with TVM alone:\n{trace.code()}"
+        except WorkbenchError as error:
+            code = f"# {comment(error)}"
         steps: list[StepState] = [
             {
                 "name": step.name,
@@ -166,14 +170,8 @@ class PassStepper(View):
             "steps": steps,
             "titles": [self._titles_of(place) for place in range(WHOLE, len(steps))],
             "checkable": trace.workload is not None,
-            "code": self._code(),
+            "code": code,
         }
-
-    def _code(self) -> str:
-        try:
-            return f"# The same passes with TVM alone:\n{self.trace.code()}"
-        except WorkbenchError as error:
-            return f"# {comment(error)}"
 
     @verb("want")
     def _want(self, items: list[list[str | int]]) -> None:

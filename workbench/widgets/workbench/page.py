@@ -205,6 +205,7 @@ def pass_states(choice: Choice, trace: Trace | None, infos: Mapping[str, PassInf
 
 def _pass_state(chosen: PassStep, step: Step | None, infos: Mapping[str, PassInfo]) -> page_types.PassState:
     info = infos.get(chosen.name)
+    types = {option.name: option.type for option in info.options} if info else {}
     state: page_types.PassState = {
         "name": chosen.name,
         "text": chosen.text,
@@ -212,7 +213,7 @@ def _pass_state(chosen: PassStep, step: Step | None, infos: Mapping[str, PassInf
         "locked": False,
         "reason": info.locked if info else "",
         "doc": info.doc if info else "",
-        "options": _options(chosen, info),
+        "options": {name: value_text(types.get(name, "any"), value) for name, value in chosen.options.items()},
         "status": "pending" if chosen.enabled else "off",
     }
     if step is None:
@@ -223,11 +224,6 @@ def _pass_state(chosen: PassStep, step: Step | None, infos: Mapping[str, PassInf
     counts = quiet_counts(step.diff, step.before, step.after)
     changes = page_types.MarkCounts(**{mark: n for mark, n in counts.items() if mark != "kept"})
     return {**state, "nodes": len(step.after.nodes), "kernels": step.after.kernel_count, **changes}
-
-
-def _options(step: PassStep, info: PassInfo | None) -> dict[str, str]:
-    types = {option.name: option.type for option in info.options} if info else {}
-    return {name: value_text(types.get(name, "any"), value) for name, value in step.options.items()}
 
 
 def code(choice: Choice, presets: Sequence[Preset], target: str, source: str) -> str:

@@ -179,11 +179,6 @@ class Session:
     def _refuse(self, form: str, field: str, text: str) -> None:
         self.page.push(refused={"form": form, "field": field, "text": text})
 
-    @verb("preset")
-    def use_preset(self, name: str) -> None:
-        """Choose a preset."""
-        self.choose(self.presets.start(name, self.choice))
-
     @verb("save_preset")
     def save_preset(self, name: str) -> None:
         """Save the choice as a preset; the form shows why it is refused."""
@@ -271,11 +266,6 @@ class Session:
         if found is None or row is None or not row.changed:
             raise WorkbenchError(f"{name[:80]!r} was not found to change the module here; explore first")
         self.drawing.preview(found.after, name, found.opt_level)
-
-    @verb("build")
-    def explain_build(self) -> None:
-        """List the passes that the compiler's own build runs beyond the pipeline."""
-        self.build.explain(self.choice.pipeline, self.choice.opt_level)
 
     # -- measuring
 

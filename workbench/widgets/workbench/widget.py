@@ -123,7 +123,10 @@ class Workbench(View):
     ) -> None:
         super().__init__(**{"height": 760, **traits})
         self.auto_measure = auto_measure
-        program = _with_main(load(workload))
+        program = load(workload)
+        names = program.entries()
+        if names and names[0] != "main" and not program.entry:
+            program = choose_entry(program, names[0])
         catalog = PassCatalog.of(program)
         first = default_pipeline(program) if pipeline is None else pipeline
         choice = Choice("pipeline", Pipeline([first] if isinstance(first, str) else first), opt_level)
@@ -219,6 +222,7 @@ class Workbench(View):
         """
         self.session.toggle(name, enabled)
 
+    @verb("preset")
     def use_preset(self, name: str) -> None:
         """Choose the passes of a preset.
 
@@ -227,7 +231,7 @@ class Workbench(View):
         UnknownName
             There is no such preset.
         """
-        self.session.use_preset(name)
+        self.session.choose(self.session.presets.start(name, self.choice))
 
     def save_preset(self, name: str) -> None:
         """Save the choice under a name, in a file of your configuration folder, for every later Workbench.
@@ -289,9 +293,10 @@ class Workbench(View):
         """
         self.session.race(self._withdraw)
 
+    @verb("build")
     def explain_build(self) -> None:
         """List the passes that the compiler's own build runs beyond this pipeline, in `state["build"]["why"]`."""
-        self.session.explain_build()
+        self.session.build.explain(self.pipeline, self.choice.opt_level)
 
     def check(self) -> None:
         """Find the passes that changed the outputs, as `trace.check` does, in a background thread; `checks` has the result."""
@@ -413,9 +418,3 @@ def _source(given: object, program: Workload) -> str:
         sample, options = parse_sample(program.sample)
         return f"wb.samples.load({', '.join([repr(sample), *(f'{key}={value!r}' for key, value in options.items())])})"
     return f"wb.load({given!r})" if isinstance(given, (str, Path)) and len(str(given)) <= SHORT else "w"
-
-
-def _with_main(workload: Workload) -> Workload:
-    """Return the workload with a function to run: the first one if there is no `main`."""
-    names = workload.entries()
-    return choose_entry(workload, names[0]) if names and names[0] != "main" and not workload.entry else workload
