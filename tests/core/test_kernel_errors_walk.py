@@ -8,7 +8,7 @@ import numpy as np
 
 from workbench.debugging.kernel_errors.counterparts import Calls, Path, Tensors
 from workbench.debugging.kernel_errors.own_errors import CallErrors, RightValues, Walk
-from workbench.dialects.compiler.run_calls import RanCall
+from workbench.dialects.compiler.running import RanCall
 from workbench.graph.model import GraphBuilder
 
 Kernel = Callable[[np.ndarray], np.ndarray]

@@ -57,11 +57,11 @@ def called(built: build.RelaxBuilt) -> list[str]:
 @pytest.mark.parametrize("config", [PLAIN, {**PLAIN, "opt_level": 0}, {**PLAIN, "disabled": ["FuseOps"]}])
 @pytest.mark.parametrize("name", breadth(NAMES, "parallel_cast"))
 def test_rows_are_the_calls_that_are_made_and_kernels_of_the_optimized_picture(name: str, config: dict) -> None:
-    built = build.compiled(sample(name), "llvm", config)
+    built = build.COMPILER.compiled(sample(name), "llvm", config)
     assert isinstance(built, build.RelaxBuilt)
     rows = [row["function"] for row in built.calls() if not row["noop"]]
     assert rows == called(built)
-    graph = wb.load(build.optimized(sample(name), "llvm", config)).graph
+    graph = wb.load(build.COMPILER.optimized(sample(name), "llvm", config)).graph
     assert graph.kernel_count == len(built.calls())
 
 
@@ -69,17 +69,19 @@ def test_a_pipeline_that_fused_is_compiled_as_it_is() -> None:
     fused = wb.trace(sample("mlp"), "LegalizeOps,AnnotateTIROpPattern,FuseOps{fuse_opt_level=2}")
     workload = Workload(fused.result, sample("mlp").params, "mlp", "relax")
     unfused = {**PLAIN, "opt_level": 0}
-    assert len(build.compiled(workload, "llvm", unfused).calls()) == fused.end.graph.kernel_count == 6
-    assert len(build.compiled(sample("mlp"), "llvm", unfused).calls()) == sample("mlp").graph.kernel_count == 12
+    assert len(build.COMPILER.compiled(workload, "llvm", unfused).calls()) == fused.end.graph.kernel_count == 6
+    assert (
+        len(build.COMPILER.compiled(sample("mlp"), "llvm", unfused).calls()) == sample("mlp").graph.kernel_count == 12
+    )
 
 
 def test_both_arms_of_an_if_are_rows() -> None:
-    built = build.compiled(wb.load(BRANCHING), "llvm", PLAIN)
+    built = build.COMPILER.compiled(wb.load(BRANCHING), "llvm", PLAIN)
     assert sorted(row["function"] for row in built.calls()) == ["add", "relu", "tir_negative"]
 
 
 def test_bytes_and_shapes_of_a_call() -> None:
-    row = build.compiled(sample("mlp"), "llvm", {**PLAIN, "opt_level": 0}).calls()[1]
+    row = build.COMPILER.compiled(sample("mlp"), "llvm", {**PLAIN, "opt_level": 0}).calls()[1]
     assert row == {
         "index": 1,
         "name": row["name"],
@@ -96,26 +98,26 @@ def test_bytes_and_shapes_of_a_call() -> None:
 
 
 def test_the_source_holds_every_kernel() -> None:
-    built = build.compiled(sample("mlp"), "llvm", PLAIN)
+    built = build.COMPILER.compiled(sample("mlp"), "llvm", PLAIN)
     assert all(f"@__tvm_ffi_{row['function']}(" in built.source() for row in built.calls())
 
 
 def test_it_runs() -> None:
-    run = build.compiled(sample("parallel_cast"), "llvm", PLAIN).load(seed=0).run
+    run = build.COMPILER.compiled(sample("parallel_cast"), "llvm", PLAIN).load(seed=0).run
     assert 0 < run(3) < 1
 
 
 def test_a_group_that_fuse_tir_does_not_get_is_no_kernel() -> None:
     """Why FuseTIR is locked: the picture would say 6 kernels, and 12 would run."""
     without = {**PLAIN, "disabled": ["FuseTIR"]}
-    assert wb.load(build.optimized(sample("mlp"), "llvm", without)).graph.kernel_count == 6
-    assert len(build.compiled(sample("mlp"), "llvm", without).calls()) == 12
+    assert wb.load(build.COMPILER.optimized(sample("mlp"), "llvm", without)).graph.kernel_count == 6
+    assert len(build.COMPILER.compiled(sample("mlp"), "llvm", without).calls()) == 12
     with pytest.raises(MeasureError, match="FuseTIR cannot be switched off"):
         wb.kernels(sample("mlp"), disabled=["FuseTIR"])
 
 
 def test_a_cuda_build_needs_no_device_until_it_is_run() -> None:
-    built = build.compiled(sample("mlp"), "cuda -arch=sm_80", PLAIN)
+    built = build.COMPILER.compiled(sample("mlp"), "cuda -arch=sm_80", PLAIN)
     assert len(built.calls()) == 6
     assert "__global__" in built.source()
     if not tvm.cuda(0).exist:
@@ -148,7 +150,7 @@ def test_a_bad_target_is_one_sentence(text: str) -> None:
 
 def test_an_unknown_context_option_is_named() -> None:
     with pytest.raises(UnknownName, match=r"relax\.FuseOps\.max_depth"):
-        build.compiled(sample("mlp"), "llvm", {**PLAIN, "options": {"relax.FuseOps.max_dept": 1}})
+        build.COMPILER.compiled(sample("mlp"), "llvm", {**PLAIN, "options": {"relax.FuseOps.max_dept": 1}})
 
 
 def test_a_workload_without_a_main_or_of_unknown_size_can_not_be_timed() -> None:

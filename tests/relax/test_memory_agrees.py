@@ -46,7 +46,7 @@ class Module:
 
 def allocations(workload: Workload, plan: MemoryPlan) -> tuple[list[int], list[int]]:
     """Run a build and return the bytes of its allocations, and how much the heap has grown before each call."""
-    running = build.compiled(workload, plan.target, plan.config.to_data()).load(0)
+    running = build.COMPILER.compiled(workload, plan.target, plan.config.to_data()).load(0)
     machine = relax.VirtualMachine(running.modules[0], tvm.cpu(), memory_cfg="naive")
     sizes: list[int] = []
     heap: list[int] = []

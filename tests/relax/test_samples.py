@@ -20,7 +20,7 @@ LARGE = ("bert", "conv_bias_batch_norm", "resnet18")
 def output(name: str, inputs: dict[str, np.ndarray], opt_level: int) -> np.ndarray:
     workload = wb.samples.load(name, **SMALL.get(name, {}))
     config = {"opt_level": opt_level, "disabled": [], "required": [], "options": {}}
-    built: Any = build.compiled(workload, "llvm", config)
+    built: Any = build.COMPILER.compiled(workload, "llvm", config)
     values = {**inputs, **{k: v.numpy() for k, v in workload.params.items()}}
     arguments = [tvm.runtime.tensor(values[compat.name_of(p)]) for p in workload.module["main"].params]
     return relax.VirtualMachine(built.library, tvm.cpu())["main"](*arguments).numpy()

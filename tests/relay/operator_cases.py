@@ -322,7 +322,7 @@ def samples() -> dict[str, Any]:
     for name in wb.samples.names("relay"):
         workload = wb.samples.load(name, **SMALL.get(name, {}))
         texts[name] = workload.module.astext()
-        running = build.compiled(
+        running = build.COMPILER.compiled(
             workload,
             "llvm",
             {"opt_level": 0, "disabled": ["SimplifyExpr", "FoldConstant"], "required": [], "options": {}},

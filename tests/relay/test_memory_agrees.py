@@ -25,7 +25,7 @@ SHORT = [("attention", 3), ("chain", 0), ("conv_bias_batch_norm", 0), ("mlp", 3)
 
 def executors_graph(workload: Workload, plan: MemoryPlan) -> dict:
     """Return the graph JSON of a build for the same target."""
-    built = build.compiled(workload, plan.target, plan.config.to_data())
+    built = build.COMPILER.compiled(workload, plan.target, plan.config.to_data())
     return json.loads(built.library.get_graph_json(), strict=False)
 
 
@@ -69,7 +69,7 @@ def test_executor_allocates_the_planned_bytes(name: str):
 
     workload = wb.samples.load(name, **(LARGER if name == "bert" else {"image": 64}))
     plan = wb.memory(workload)
-    library = build.compiled(workload, plan.target, plan.config.to_data()).library
+    library = build.COMPILER.compiled(workload, plan.target, plan.config.to_data()).library
     made = library["default"](cpu())
     del made
     before = used()

@@ -6,21 +6,18 @@ and each is imported, with its TVM, on first use. TVM's own objects go in and ou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from workbench.analysis.patterns import Pattern
     from workbench.analysis.patterns.program import Program as PatternProgram
     from workbench.analysis.patterns.report import PatternReport
     from workbench.dialects.base import Frontend, Workload
     from workbench.dialects.catalog import Passes
-    from workbench.dialects.compiler.planned import Fallbacks, Planned, Program
-    from workbench.dialects.compiler.run_calls import RanCall
+    from workbench.dialects.compiler.built import Compiler
     from workbench.dialects.editable import Editable
     from workbench.graph.model import Graph
 
@@ -73,145 +70,6 @@ class Importer(Protocol):
 
     def __call__(self, model: Any, name: str, inputs: Any) -> Workload:
         """Return a Workload of the model; `inputs` are shapes that it leaves open, or example arrays."""
-        ...
-
-
-class Compiler(Protocol):
-    """Builds and runs, in the child process. A Config is given as its data."""
-
-    def llvm_host_cpu(self) -> str:
-        """Return the name of the host's CPU that TVM's LLVM finds."""
-        ...
-
-    def cuda_compute(self) -> str:
-        """Return the compute capability of the first GPU, `9.0`; empty where TVM sees none."""
-        ...
-
-    def optimized(
-        self, workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
-    ) -> Any:
-        """Return the module after the compiler has decided on its kernels."""
-        ...
-
-    def unoptimized(self, workload: Workload, target: str) -> tuple[Workload, str]:
-        """Return a workload and a target that opt level 0 can compile, for the expected values of the outputs."""
-        ...
-
-    def compiled(
-        self, workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
-    ) -> Built:
-        """Build a workload."""
-        ...
-
-    def plan(self, workload: Workload, target: str, config: Mapping[str, Any]) -> Planned:
-        """Return the memory plan of a build, from the graph-level passes alone."""
-        ...
-
-    def fallbacks(
-        self, workload: Workload, target: str, config: Mapping[str, Any], log: Sequence[str] = ()
-    ) -> Fallbacks:
-        """Return the kernels that TVM builds with a fallback, and why records of a log are not used.
-
-        Parameters
-        ----------
-        log
-            AutoTVM's records, one JSON text each; Relay's builds look them up.
-        """
-        ...
-
-    def fingerprint(self, workload: Workload, target: str, config: Mapping[str, Any]) -> str:
-        """Return TVM's structural hash of the module that code is generated for, as 16 hexadecimal digits."""
-        ...
-
-    def probed(self, workload: Workload) -> tuple[Workload, list[int]]:
-        """Return the workload whose outputs are the values of its nodes, and the id of the node of each output."""
-        ...
-
-    def device_of(self, target: str) -> Any:
-        """Return the device of this machine that runs code for a target; raises NoDevice."""
-        ...
-
-    def running(self, workload: Workload, library: Any, device: Any, seed: int) -> Running:
-        """Return a library, built or loaded, on a device of this machine or of an RPC session, with random inputs."""
-        ...
-
-
-class Built(Protocol):
-    """A compiled workload, in the child process. `Compiler.compiled` makes it."""
-
-    tvm: str
-    "TVM's version"
-    threads: int
-    "threads its runtime uses"
-
-    def program(self) -> Program:
-        """The calls of one run, in execution order."""
-        ...
-
-    def peak_bytes(self) -> int | None:
-        """The most bytes that the executor holds at once, parameters and constants apart; None if unknown."""
-        ...
-
-    def module(self) -> Any:
-        """The module whose kernels were compiled, each still a function of its operators."""
-        ...
-
-    def calls(self) -> list[dict[str, Any]]:
-        """Return one row per call, in execution order, with its launches: Program.rows."""
-        ...
-
-    def forms(self) -> tuple[str, ...]:
-        """Return the available forms of code, the target's own first."""
-        ...
-
-    def code(self, form: str) -> str:
-        """Return the generated code of the whole library in a form."""
-        ...
-
-    def source(self) -> str:
-        """Return the generated code in the target's own form."""
-        ...
-
-    def export(self, path: Path) -> None:
-        """Write the library, for another process or another machine; as `.tar` it is linked where it is loaded."""
-        ...
-
-    def load(self, seed: int) -> Running:
-        """Load it on the device of its target, with random inputs."""
-        ...
-
-
-@dataclass(frozen=True)
-class KernelTime:
-    """The time of one call of a kernel."""
-
-    function: str
-    samples: list[float]
-    "seconds of one run"
-
-
-class Running(Protocol):
-    """A compiled workload with its inputs, on a device."""
-
-    method: str
-    "how `run` measures time"
-    kernel_method: str
-    "how `kernels` measures time"
-
-    def run(self, number: int) -> float:
-        """Run it `number` times with the same inputs and return the mean seconds of one run."""
-        ...
-
-    def outputs(self) -> list[np.ndarray]:
-        """Return the outputs of one run, tuples flattened."""
-        ...
-
-    def kernels(self, budget: float) -> list[KernelTime]:
-        """Time each call, in execution order, in about `budget` seconds; calls that run nothing may be left out."""
-        ...
-
-    def calls(self) -> Iterator[RanCall]:
-        """Run once and yield each call of a compiled function after it ran; the run waits until the next one is taken."""
         ...
 
 

@@ -17,7 +17,8 @@ from typing import Any
 
 from workbench.dialects import registry
 from workbench.dialects.base import Workload
-from workbench.dialects.facets import Built, Tuning
+from workbench.dialects.compiler.built import Built
+from workbench.dialects.facets import Tuning
 from workbench.errors import MeasureError
 
 WORKLOADS, RECORDS = "database_workload.json", "database_tuning_record.json"

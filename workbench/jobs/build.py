@@ -17,9 +17,9 @@ from typing import TypedDict
 from workbench.analysis import cost
 from workbench.analysis.units import linked
 from workbench.dialects.base import Workload
+from workbench.dialects.compiler.built import Built, Compiler, cuda_compute, llvm_host_cpu
 from workbench.dialects.compiler.cuda_code import compiled_for_elsewhere, for_elsewhere
 from workbench.dialects.compiler.planned import Planned
-from workbench.dialects.facets import Built, Compiler
 from workbench.dialects.registry import dialect
 from workbench.dialects.scheduling import RECORDS
 from workbench.dialects.trust import UNTRUSTED, allowed
@@ -85,10 +85,10 @@ def code(
     return {"code": ptx(kept.built.code("cuda"), architecture(kept.target)).decode()}
 
 
-def resolve_target(workload: Workload, *, target: str, progress: Progress) -> str:
+def resolve_target(_workload: Workload, *, target: str, progress: Progress) -> str:
     """Return the full target of a text, on the machine that will run the code."""
     progress("Looking at the machine")
-    return resolved_target(workload, target)
+    return resolved_target(target)
 
 
 def export(
@@ -111,7 +111,7 @@ def count(
     progress: Progress,
 ) -> dict[str, object]:
     """Count the calls of a build, from the passes alone."""
-    target = resolved_target(workload, target)
+    target = resolved_target(target)
     return {"target": target, **planned(workload, target, config, progress).counts()}
 
 
@@ -120,7 +120,7 @@ def look(
 ) -> dict[str, object]:
     """Count the calls of a configuration, and hash its final module; its pipeline is run first."""
     progress("Counting")
-    target = resolved_target(workload, target)
+    target = resolved_target(target)
     chosen = Config.of(config)
     program, context = program_of(workload, chosen, progress), chosen.context().to_data()
     counts = planned(program, target, context, progress).counts()
@@ -131,7 +131,7 @@ def look(
 def memory(workload: Workload, *, target: str, config: Mapping[str, object], progress: Progress) -> dict[str, object]:
     """Plan the memory of a configuration's build; its pipeline is run first."""
     progress("Planning")
-    target, chosen = resolved_target(workload, target), Config.of(config)
+    target, chosen = resolved_target(target), Config.of(config)
     with allowed(workload.trusted) as refused:
         program = program_of(workload, chosen, progress)
     found = planned(program, target, chosen.context().to_data(), progress)
@@ -166,7 +166,7 @@ def write_final(
 ) -> dict[str, object]:
     """Write the module in which the compiler has decided on its kernels."""
     progress("Running passes")
-    module = compiler_of(workload).optimized(workload, resolved_target(workload, target), config)
+    module = compiler_of(workload).optimized(workload, resolved_target(target), config)
     here = dialect(workload.dialect)
     module = here.frontend.infer_types(module)
     names = {node.op for node in here.frontend.graph(module, workload.name).nodes if node.kind == "param"}
@@ -183,18 +183,18 @@ def compiler_of(workload: Workload) -> Compiler:
 def built_here(workload: Workload, config: Mapping[str, object]) -> Built:
     """Compile the workload for this CPU without optimisation, for the values that it should compute."""
     compiler = compiler_of(workload)
-    program, target = compiler.unoptimized(workload, resolved_target(workload, "llvm"))
+    program, target = compiler.unoptimized(workload, resolved_target("llvm"))
     return compiler.compiled(program, target, config)
 
 
-def resolved_target(workload: Workload, text: str) -> str:
+def resolved_target(text: str) -> str:
     """Return the target in full: plain `llvm` gets this host's `-mcpu`, plain `cuda` this GPU's `-arch`."""
     fields = target_fields(text)
     if fields["kind"] == "llvm" and not {"mcpu", "mtriple"} & set(fields):
-        cpu = mcpu(compiler_of(workload).llvm_host_cpu())
+        cpu = mcpu(llvm_host_cpu())
         return with_option(text, "mcpu", cpu) if cpu else text
     if fields["kind"] == "cuda" and "arch" not in fields:
-        compute = compiler_of(workload).cuda_compute().replace(".", "")
+        compute = cuda_compute().replace(".", "")
         return with_option(text, "arch", f"sm_{compute}") if compute else text
     return text
 
@@ -207,7 +207,7 @@ def compiled(workload: Workload, target: str, config: Mapping[str, object], prog
     config
         A Config's data. Its pipeline, if it has one, is run first, here, and its result is compiled as it is.
     """
-    chosen, target = Config.of(config), resolved_target(workload, target)
+    chosen, target = Config.of(config), resolved_target(target)
     key = (id(workload), target, json.dumps(dict(config), sort_keys=True), for_elsewhere(), _tuned(chosen))
     if key not in _builds:
         program = program_of(workload, chosen, progress)

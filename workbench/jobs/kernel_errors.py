@@ -12,7 +12,7 @@ from workbench.debugging.kernel_errors.counterparts import Calls, Field, Path, T
 from workbench.debugging.kernel_errors.forms import Scale, scales
 from workbench.debugging.kernel_errors.own_errors import CallErrors, RightValues, Walk
 from workbench.dialects.base import Workload
-from workbench.dialects.facets import Built
+from workbench.dialects.compiler.built import Built
 from workbench.dialects.registry import dialect
 from workbench.dialects.trust import allowed
 from workbench.errors import MeasureError
@@ -92,13 +92,13 @@ def _build(workload: Workload, target: str, config: Config, progress: Progress) 
         trace = runner_of(workload).run(Pipeline.parse(config.pipeline), config.opt_level)
         before = [workload.graph, *(transition.after.graph for transition in trace.transitions)]
     progress("Compiling")
-    made = _followed(program, resolved_target(workload, target), config.context())
+    made = _followed(program, resolved_target(target), config.context())
     return replace(made, graphs=[*before, *made.graphs])
 
 
 def _plain(workload: Workload) -> FollowedBuild:
     """Compile the workload for this CPU without optimisation, for the values that it should compute."""
-    program, target = compiler_of(workload).unoptimized(workload, resolved_target(workload, "llvm"))
+    program, target = compiler_of(workload).unoptimized(workload, resolved_target("llvm"))
     return _followed(program, target, AS_IT_STANDS)
 
 

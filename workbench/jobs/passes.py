@@ -53,7 +53,7 @@ def trace_build(
     """
     from workbench.dialects.compiler.capture import Capture
 
-    target, chosen = resolved_target(workload, target), Config.of(config)
+    target, chosen = resolved_target(target), Config.of(config)
     capture = Capture(is_shown)
     compiler = compiler_of(workload)
     program, steps = pipeline_run(workload, chosen, progress)

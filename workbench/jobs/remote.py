@@ -17,8 +17,9 @@ import tvm
 from tvm import rpc
 
 from workbench.dialects.base import Workload
+from workbench.dialects.compiler.built import device_of as own_device
 from workbench.dialects.compiler.cuda_code import compiled_for_elsewhere
-from workbench.dialects.facets import Running
+from workbench.dialects.compiler.running import Running
 from workbench.dialects.registry import dialect
 from workbench.errors import MeasureError, NoDevice, NoServer, sentence
 from workbench.jobs.build import compiled, program_of
@@ -209,7 +210,7 @@ def run(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, ob
         progress("Loading")
         compiler = dialect(workload.dialect).compiler
         loaded = tvm.runtime.load_module(str(library))
-        running = compiler.running(program, loaded, compiler.device_of(request.target), request.seed)
+        running = compiler.running(program, loaded, own_device(request.target), request.seed)
         return {
             "conditions": {},
             **observed(running, calls if request.per_kernel else None, request, progress, run_conditions),

@@ -15,7 +15,7 @@ from workbench import samples
 from workbench.analysis.index_limits import indexes
 from workbench.dialects import arrays
 from workbench.dialects.base import Workload
-from workbench.dialects.facets import KernelTime, Running
+from workbench.dialects.compiler.running import KernelTime, Running
 from workbench.dialects.trust import allowed
 from workbench.errors import MeasureError, NotRepeatable
 from workbench.jobs.build import built_here, compiled, counted

@@ -38,7 +38,7 @@ def tasks(
         `trials` so far, `best_us` of those that ran (None if none did).
     """
     close()
-    chosen, target = Config.of(config), resolved_target(workload, target)
+    chosen, target = Config.of(config), resolved_target(target)
     program = program_of(workload, chosen, progress)
     progress("Looking for kernels")
     with locked(Path(folder)):
@@ -73,7 +73,7 @@ def lookups(workload: Workload, *, target: str, config: Mapping[str, object], pr
     MeasureError
         There is no such database.
     """
-    chosen, target = Config.of(config), resolved_target(workload, target)
+    chosen, target = Config.of(config), resolved_target(target)
     require_database(chosen.schedules)
     program = program_of(workload, chosen, progress)
     progress("Compiling")
@@ -104,7 +104,7 @@ def fallbacks(
     dict
         `kernels` and `unused`: the fields of each FallbackKernel and UnusedRecords; `graph` of the kernels.
     """
-    chosen, target = Config.of(config), resolved_target(workload, target)
+    chosen, target = Config.of(config), resolved_target(target)
     program = program_of(workload, chosen, progress)
     progress("Looking for kernels")
     found = compiler_of(workload).fallbacks(program, target, chosen.context().to_data(), log)

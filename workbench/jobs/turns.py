@@ -13,7 +13,7 @@ import tvm
 from workbench.dialects import arrays
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.inputs import plain_name, random_values
-from workbench.dialects.facets import Running
+from workbench.dialects.compiler.running import Running
 from workbench.dialects.importers.converting import needed, shapes
 from workbench.dialects.importers.onnx_model import input_names, onnx_package, read
 from workbench.errors import MeasureError, WorkbenchError, reason_of
@@ -39,7 +39,7 @@ def side(workload: Workload, *, target: str, config: Mapping[str, object], progr
         check_config(workload, Config.of(config))
     except WorkbenchError as error:
         refused = str(error)
-    return {"tvm": str(tvm.__version__), "target": resolved_target(workload, target), "refused": refused}
+    return {"tvm": str(tvm.__version__), "target": resolved_target(target), "refused": refused}
 
 
 def prepare(

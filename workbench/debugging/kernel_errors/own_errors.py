@@ -14,7 +14,7 @@ import numpy as np
 
 from workbench.debugging.kernel_errors.counterparts import Calls, Field, Made, Path
 from workbench.debugging.kernel_errors.forms import Scale, moved, moves, relaid
-from workbench.dialects.compiler.run_calls import RanCall
+from workbench.dialects.compiler.running import RanCall
 from workbench.pipeline.outputs import OutputDifference, difference
 
 

@@ -1,9 +1,9 @@
-"""A compiled workload, and the facts about this machine that its build needs, for Relay and Relax alike."""
+"""A dialect's compiler and its builds, and the facts about this machine that they need, for Relay and Relax alike."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -11,22 +11,82 @@ from typing import Any
 import tvm
 
 from workbench.dialects.base import Workload
-from workbench.dialects.compiler.planned import Program
+from workbench.dialects.compiler.planned import Fallbacks, Planned, Program
+from workbench.dialects.compiler.running import Running
 from workbench.dialects.compiler.tvm_target import code_forms, make_target
-from workbench.dialects.facets import Running
 from workbench.errors import NoDevice
 
 SOURCES = {"llvm": "ll", "asm": "s"}
 "form of code -> TVM's name of it, where it is not the form's own"
 
 
-class Compiled(ABC):
-    """A library that a build made, for the device of its target. `facets.Built` documents the methods."""
+class Compiler(ABC):
+    """Builds and runs, in the child process only: a build can end the process it runs in. A Config is given as its data."""
 
-    runs: Callable[[Workload, Any, Any, int], Running]
-    "loads a library on a device"
+    @abstractmethod
+    def optimized(
+        self, workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
+    ) -> tvm.IRModule:
+        """Return the module after the compiler has decided on its kernels."""
 
-    def __init__(self, workload: Workload, target: str, library: Any, watch: Any) -> None:
+    @abstractmethod
+    def unoptimized(self, workload: Workload, target: str) -> tuple[Workload, str]:
+        """Return a workload and a target that opt level 0 can compile, for the expected values of the outputs."""
+
+    @abstractmethod
+    def compiled(
+        self, workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
+    ) -> Built:
+        """Build a workload."""
+
+    @staticmethod
+    @abstractmethod
+    def plan(workload: Workload, target: str, config: Mapping[str, Any]) -> Planned:
+        """Return the memory plan of a build, from the graph-level passes alone."""
+
+    @staticmethod
+    @abstractmethod
+    def fallbacks(workload: Workload, target: str, config: Mapping[str, Any], log: Sequence[str] = ()) -> Fallbacks:
+        """Return the kernels that TVM builds with a fallback, and why records of a log are not used.
+
+        Parameters
+        ----------
+        log
+            AutoTVM's records, one JSON text each; Relay's builds look them up.
+        """
+
+    @abstractmethod
+    def fingerprint(self, workload: Workload, target: str, config: Mapping[str, Any]) -> str:
+        """Return TVM's structural hash of the module that code is generated for, values of constants included.
+
+        Returns
+        -------
+        str
+            16 hexadecimal digits, the same in every process.
+        """
+
+    @staticmethod
+    @abstractmethod
+    def probed(workload: Workload) -> tuple[Workload, list[int]]:
+        """Return the workload with a module whose outputs are the values of its nodes, and the id of the node of each output.
+
+        Raises
+        ------
+        MeasureError
+            The module has no such nodes, or they cannot be matched.
+        """
+
+    @staticmethod
+    @abstractmethod
+    def running(workload: Workload, library: Any, device: Any, seed: int) -> Running:
+        """Return a library, built or loaded, on a device of this machine or of an RPC session, with random inputs."""
+
+
+class Built(ABC):
+    """A compiled workload, for the device of its target. `Compiler.compiled` makes it."""
+
+    def __init__(self, compiler: Compiler, workload: Workload, target: str, library: Any, watch: Any) -> None:
+        self.compiler = compiler
         self.workload = workload
         self.target = target
         self.library = library
@@ -34,31 +94,44 @@ class Compiled(ABC):
         "the instrument that kept modules between the passes; `split` has those with host parts and device kernels apart"
         self.tvm = tvm.__version__
         self.threads = int(tvm.runtime.num_threads())
+        "threads that its runtime uses"
 
     @abstractmethod
-    def program(self) -> Program: ...
+    def program(self) -> Program:
+        """Return the calls of one run, in execution order."""
 
     @abstractmethod
-    def peak_bytes(self) -> int | None: ...
+    def peak_bytes(self) -> int | None:
+        """Return the most bytes that the executor holds at once, parameters and constants apart; None if unknown."""
 
     @abstractmethod
-    def code(self, form: str) -> str: ...
+    def module(self) -> tvm.IRModule:
+        """Return the module whose kernels were compiled, each still a function of its operators."""
+
+    @abstractmethod
+    def code(self, form: str) -> str:
+        """Return the generated code of the whole library in a form; for `llvm` and `asm` the host's part."""
 
     def calls(self) -> list[dict[str, Any]]:
+        """Return one row per call, in execution order, with its launches: Program.rows."""
         has_device = make_target(self.target).kind.name not in ("llvm", "c")
         return self.program().rows(launches_of(self.watch.split) if has_device else None)
 
     def forms(self) -> tuple[str, ...]:
+        """Return the available forms of code, the target's own first."""
         return code_forms(self.target)
 
     def source(self) -> str:
+        """Return the generated code in the target's own form."""
         return self.code(self.forms()[0])
 
     def export(self, path: Path) -> None:
+        """Write the library, for another process or another machine; as `.tar` it is linked where it is loaded."""
         self.library.export_library(str(path))
 
     def load(self, seed: int) -> Running:
-        return self.runs(self.workload, self.library, device_of(self.target), seed)
+        """Load it on the device of its target, with random inputs."""
+        return self.compiler.running(self.workload, self.library, device_of(self.target), seed)
 
 
 def tir_text(module: tvm.IRModule) -> str:

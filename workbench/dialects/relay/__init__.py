@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench.dialects.catalog import Passes
+    from workbench.dialects.compiler.built import Compiler
     from workbench.dialects.editable import Editable
-    from workbench.dialects.facets import CodeText, Compiler, Dialect, Frontend, Importer, Patterns, Tuning
+    from workbench.dialects.facets import CodeText, Dialect, Frontend, Importer, Patterns, Tuning
 
 
 class Relay:
@@ -34,9 +35,9 @@ class Relay:
 
     @property
     def compiler(self) -> Compiler:
-        from workbench.dialects.relay.compiler import build
+        from workbench.dialects.relay.compiler.build import COMPILER
 
-        return build
+        return COMPILER
 
     @property
     def patterns(self) -> Patterns:

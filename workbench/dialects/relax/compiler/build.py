@@ -9,20 +9,15 @@ import tvm
 from tvm import relax
 
 from workbench.dialects.base import Workload, refuse_without_main
-from workbench.dialects.compiler.built import SOURCES, Compiled, tir_text
-from workbench.dialects.compiler.built import cuda_compute as cuda_compute
-from workbench.dialects.compiler.built import device_of as device_of
-from workbench.dialects.compiler.built import llvm_host_cpu as llvm_host_cpu
+from workbench.dialects.compiler.built import SOURCES, Built, Compiler, tir_text
 from workbench.dialects.compiler.capture import pass_context
 from workbench.dialects.compiler.cuda_code import compiled_where_it_runs
 from workbench.dialects.compiler.planned import Program
 from workbench.dialects.compiler.tvm_target import make_target
-from workbench.dialects.facets import Built
 from workbench.dialects.relax import compat
-from workbench.dialects.relax.compiler.fallbacks import fallbacks as fallbacks
+from workbench.dialects.relax.compiler.fallbacks import fallbacks
 from workbench.dialects.relax.compiler.kernels import CALLS, FUSED, Watch, pipeline, program_of_module
-from workbench.dialects.relax.compiler.planned import plan as plan
-from workbench.dialects.relax.compiler.planned import plan_of_build
+from workbench.dialects.relax.compiler.planned import plan, plan_of_build
 from workbench.dialects.relax.compiler.running import Running, with_imports
 from workbench.dialects.relax.entries import run_alone
 from workbench.dialects.scheduling import scheduled
@@ -30,46 +25,8 @@ from workbench.dialects.trust import ask
 from workbench.errors import MeasureError
 
 
-def optimized(
-    workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
-) -> tvm.IRModule:
-    """Return the module after the compiler's own pipeline has decided on its kernels.
-
-    It is the input of FuseTIR: a kernel is still a function of its operators, and can be drawn as a box of them.
-    """
-    made = make_target(target)
-    watch = Watch()
-    with made, pass_context(config, [watch, *instruments]):
-        relax.get_default_pipeline(made)(workload.module)
-    return watch.first(FUSED, CALLS)
-
-
-def unoptimized(workload: Workload, target: str) -> tuple[Workload, str]:
-    """Return both unchanged: every operator of Relax is compiled at any opt level, for any CPU."""
-    return workload, target
-
-
-def compiled(workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()) -> Built:
-    """Build for Relax's virtual machine.
-
-    The pipeline is passed by name: TVM's default fuses for a GPU only, and leaves every operator of a CPU build a
-    kernel.
-    """
-    ask()
-    made = make_target(target)
-    watch = Watch()
-    with compiled_where_it_runs(target), scheduled(config, "relax"), pass_context(config, [watch, *instruments]):
-        executable = tvm.compile(workload.module, made, relax_pipeline=pipeline(made, config))
-    return RelaxBuilt(workload, target, executable, watch)
-
-
-running = Running
-
-
-class RelaxBuilt(Compiled):
+class RelaxBuilt(Built):
     """An executable for Relax's virtual machine."""
-
-    runs = Running
 
     def program(self) -> Program:
         refuse_without_main(self.workload, MeasureError)
@@ -89,20 +46,6 @@ class RelaxBuilt(Compiled):
         if form in SOURCES:
             return "\n".join(str(part.inspect_source(SOURCES[form])) for part in parts if part.kind == "llvm")
         return "\n".join(str(part.inspect_source()) for part in parts if part.kind in (form, "c"))
-
-
-def fingerprint(workload: Workload, target: str, config: Mapping[str, Any]) -> str:
-    """Return TVM's structural hash of the module after the whole default pipeline, values of constants included.
-
-    Returns
-    -------
-    str
-        16 hexadecimal digits, the same in every process.
-    """
-    made = make_target(target)
-    with made, pass_context(config, []):
-        module = relax.get_default_pipeline(made)(workload.module)
-    return f"{compat.structural_hash(module) & (1 << 64) - 1:016x}"
 
 
 def probed(workload: Workload) -> tuple[Workload, list[int]]:
@@ -142,3 +85,52 @@ def probed(workload: Workload) -> tuple[Workload, list[int]]:
     module.update_func(module.get_global_var("main"), function)
     probing = relax.transform.Normalize()(module)
     return workload.of(probing), [id for _, id in found]
+
+
+class RelaxCompiler(Compiler):
+    """Builds for Relax's virtual machine."""
+
+    plan, fallbacks, probed = staticmethod(plan), staticmethod(fallbacks), staticmethod(probed)
+    running = staticmethod(Running)
+
+    def optimized(
+        self, workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
+    ) -> tvm.IRModule:
+        """Return the module after the compiler's own pipeline has decided on its kernels.
+
+        It is the input of FuseTIR: a kernel is still a function of its operators, and can be drawn as a box of them.
+        """
+        made = make_target(target)
+        watch = Watch()
+        with made, pass_context(config, [watch, *instruments]):
+            relax.get_default_pipeline(made)(workload.module)
+        return watch.first(FUSED, CALLS)
+
+    def unoptimized(self, workload: Workload, target: str) -> tuple[Workload, str]:
+        """Return both unchanged: every operator of Relax is compiled at any opt level, for any CPU."""
+        return workload, target
+
+    def compiled(
+        self, workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
+    ) -> Built:
+        """Build for Relax's virtual machine.
+
+        The pipeline is passed by name: TVM's default fuses for a GPU only, and leaves every operator of a CPU build a
+        kernel.
+        """
+        ask()
+        made = make_target(target)
+        watch = Watch()
+        with compiled_where_it_runs(target), scheduled(config, "relax"), pass_context(config, [watch, *instruments]):
+            executable = tvm.compile(workload.module, made, relax_pipeline=pipeline(made, config))
+        return RelaxBuilt(self, workload, target, executable, watch)
+
+    def fingerprint(self, workload: Workload, target: str, config: Mapping[str, Any]) -> str:
+        """Return TVM's structural hash of the module after the whole default pipeline, values of constants included."""
+        made = make_target(target)
+        with made, pass_context(config, []):
+            module = relax.get_default_pipeline(made)(workload.module)
+        return f"{compat.structural_hash(module) & (1 << 64) - 1:016x}"
+
+
+COMPILER = RelaxCompiler()

@@ -13,16 +13,16 @@ import tvm_ffi
 from tvm import relax
 
 from workbench.dialects.base import Workload, refuse_without_main
+from workbench.dialects.compiler import running
 from workbench.dialects.compiler.inputs import values_of
-from workbench.dialects.compiler.run_calls import Made, RanCall, evaluated
-from workbench.dialects.facets import KernelTime
+from workbench.dialects.compiler.running import KernelTime, Made, RanCall, evaluated
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.entries import with_values
 from workbench.dialects.trust import ask
 from workbench.errors import MeasureError
 
 
-class Running:
+class Running(running.Running):
     """An executable in a virtual machine, with its arguments.
 
     Parameters

@@ -12,16 +12,12 @@ from tvm import relay
 
 from workbench.dialects.arrays import bytes_of
 from workbench.dialects.base import Workload, refuse_without_main
-from workbench.dialects.compiler.built import SOURCES, Compiled, tir_text
-from workbench.dialects.compiler.built import cuda_compute as cuda_compute
-from workbench.dialects.compiler.built import device_of as device_of
-from workbench.dialects.compiler.built import llvm_host_cpu as llvm_host_cpu
+from workbench.dialects.compiler.built import SOURCES, Built, Compiler, tir_text
 from workbench.dialects.compiler.capture import pass_context
 from workbench.dialects.compiler.cuda_code import compiled_where_it_runs
 from workbench.dialects.compiler.planned import Program
 from workbench.dialects.compiler.tvm_target import make_target
-from workbench.dialects.facets import Built
-from workbench.dialects.relay.compiler.fallbacks import fallbacks as fallbacks
+from workbench.dialects.relay.compiler.fallbacks import fallbacks
 from workbench.dialects.relay.compiler.kernels import (
     Watch,
     bytes_of_json,
@@ -30,7 +26,7 @@ from workbench.dialects.relay.compiler.kernels import (
     read_by_hash,
 )
 from workbench.dialects.relay.compiler.optimization import devices_in_words, optimize
-from workbench.dialects.relay.compiler.planned import plan as plan
+from workbench.dialects.relay.compiler.planned import plan
 from workbench.dialects.relay.compiler.running import Running
 from workbench.dialects.relay.diagnostics import as_error
 from workbench.dialects.relay.entries import open_dimensions, unshared
@@ -43,63 +39,8 @@ from workbench.quoting import shell
 _SMALL_INTEGERS = {"int8", "uint8"}
 
 
-def optimized(
-    workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
-) -> tvm.IRModule:
-    """Return the module after the graph-level part of relay.build."""
-    with scheduled(config, "relay", empty=True), pass_context(config, instruments):
-        module = optimize(workload, make_target(target))
-    return relay.transform.InferType()(module)
-
-
-def unoptimized(workload: Workload, target: str) -> tuple[Workload, str]:
-    """Return a workload and a target that opt level 0 can compile, for the expected values of the outputs.
-
-    Opt level 0 has no kernels for `qnn` operators, so they are replaced by others, as TVM defines them. The kernels for
-    a CPU with int8 instructions rely on Legalize for their shapes, so the target is a CPU without.
-    """
-    refuse_without_main(workload, MeasureError)
-    if not _SMALL_INTEGERS & {str(dtype) for dtype in relay.analysis.all_dtypes(workload.module["main"])}:
-        return workload, target
-    plain = "llvm"
-    with make_target(plain), tvm.transform.PassContext():
-        lower = tvm.transform.Sequential([relay.qnn.transform.Legalize(), relay.qnn.transform.CanonicalizeOps()])
-        module = lower(unshared(workload.module))
-    return workload.of(module), plain
-
-
-def compiled(workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()) -> Built:
-    """Build for the graph executor.
-
-    Raises
-    ------
-    MeasureError
-        An input has an open dimension; the graph executor plans its memory before it runs.
-    """
-    ask()
-    refuse_without_main(workload, MeasureError)
-    for parameter in workload.module["main"].params:
-        if parameter.name_hint not in workload.params and open_dimensions(parameter.checked_type):
-            name = parameter.name_hint
-            raise MeasureError(
-                f"the input {name} leaves a dimension open, and relay.build takes none; give its shape, shapes={{{name!r}: (1, ...)}}, or `--input {shell(f'{name}=1,...')}` in a shell"
-            )
-    made = make_target(target)
-    watch = Watch()
-    context = pass_context(config, [watch, *instruments])
-    where, schedules = compiled_where_it_runs(target), scheduled(config, "relay")
-    with where, schedules, context, devices_in_words(), as_error(TVMFailed):
-        library = relay.build(unshared(workload.module), target=made, params=workload.params)
-    return RelayBuilt(workload, target, library, watch)
-
-
-running = Running
-
-
-class RelayBuilt(Compiled):
+class RelayBuilt(Built):
     """A library for the graph executor."""
-
-    runs = Running
 
     def program(self) -> Program:
         module = self.module()
@@ -130,18 +71,6 @@ class RelayBuilt(Compiled):
 
 def _parts(module: Any) -> list[Any]:
     return [module, *(part for imported in module.imported_modules for part in _parts(imported))]
-
-
-def fingerprint(workload: Workload, target: str, config: Mapping[str, Any]) -> str:
-    """Return TVM's structural hash of the module after all graph-level passes, values of constants included.
-
-    Returns
-    -------
-    str
-        16 hexadecimal digits, the same in every process.
-    """
-    module = optimized(workload, target, config)
-    return f"{tvm.ir.structural_hash(module, map_free_vars=True) & (1 << 64) - 1:016x}"
 
 
 _BOUND = re.compile(r"  (%(\d+)) = ")
@@ -223,3 +152,67 @@ def _text(module: tvm.IRModule) -> str:
     if size > MOST_BYTES:
         raise MeasureError(f"its constants are {size >> 20} MB, too many to look inside")
     return module.astext(show_meta_data=True)
+
+
+class RelayCompiler(Compiler):
+    """Builds for the graph executor."""
+
+    plan, fallbacks, probed = staticmethod(plan), staticmethod(fallbacks), staticmethod(probed)
+    running = staticmethod(Running)
+
+    def optimized(
+        self, workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
+    ) -> tvm.IRModule:
+        """Return the module after the graph-level part of relay.build."""
+        with scheduled(config, "relay", empty=True), pass_context(config, instruments):
+            module = optimize(workload, make_target(target))
+        return relay.transform.InferType()(module)
+
+    def unoptimized(self, workload: Workload, target: str) -> tuple[Workload, str]:
+        """Return a workload and a target that opt level 0 can compile, for the expected values of the outputs.
+
+        Opt level 0 has no kernels for `qnn` operators, so they are replaced by others, as TVM defines them. The kernels for
+        a CPU with int8 instructions rely on Legalize for their shapes, so the target is a CPU without.
+        """
+        refuse_without_main(workload, MeasureError)
+        if not _SMALL_INTEGERS & {str(dtype) for dtype in relay.analysis.all_dtypes(workload.module["main"])}:
+            return workload, target
+        plain = "llvm"
+        with make_target(plain), tvm.transform.PassContext():
+            lower = tvm.transform.Sequential([relay.qnn.transform.Legalize(), relay.qnn.transform.CanonicalizeOps()])
+            module = lower(unshared(workload.module))
+        return workload.of(module), plain
+
+    def compiled(
+        self, workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
+    ) -> Built:
+        """Build for the graph executor.
+
+        Raises
+        ------
+        MeasureError
+            An input has an open dimension; the graph executor plans its memory before it runs.
+        """
+        ask()
+        refuse_without_main(workload, MeasureError)
+        for parameter in workload.module["main"].params:
+            if parameter.name_hint not in workload.params and open_dimensions(parameter.checked_type):
+                name = parameter.name_hint
+                raise MeasureError(
+                    f"the input {name} leaves a dimension open, and relay.build takes none; give its shape, shapes={{{name!r}: (1, ...)}}, or `--input {shell(f'{name}=1,...')}` in a shell"
+                )
+        made = make_target(target)
+        watch = Watch()
+        context = pass_context(config, [watch, *instruments])
+        where, schedules = compiled_where_it_runs(target), scheduled(config, "relay")
+        with where, schedules, context, devices_in_words(), as_error(TVMFailed):
+            library = relay.build(unshared(workload.module), target=made, params=workload.params)
+        return RelayBuilt(self, workload, target, library, watch)
+
+    def fingerprint(self, workload: Workload, target: str, config: Mapping[str, Any]) -> str:
+        """Return TVM's structural hash of the module after all graph-level passes, values of constants included."""
+        module = self.optimized(workload, target, config)
+        return f"{tvm.ir.structural_hash(module, map_free_vars=True) & (1 << 64) - 1:016x}"
+
+
+COMPILER = RelayCompiler()

@@ -14,9 +14,9 @@ from tvm import relay
 from tvm.contrib import graph_executor  # pyright: ignore[reportAttributeAccessIssue]  this is Relay's TVM
 
 from workbench.dialects.base import Workload
+from workbench.dialects.compiler import running
 from workbench.dialects.compiler.inputs import values_of
-from workbench.dialects.compiler.run_calls import Made, RanCall, evaluated
-from workbench.dialects.facets import KernelTime
+from workbench.dialects.compiler.running import KernelTime, Made, RanCall, evaluated
 from workbench.dialects.trust import ask
 from workbench.errors import MeasureError
 
@@ -96,7 +96,7 @@ def _entries(graph: Mapping[str, Any], debug: Any) -> Iterator[_Ran]:
                 del held[entry]
 
 
-class Running:
+class Running(running.Running):
     """A library in a graph executor.
 
     Parameters

@@ -1,12 +1,48 @@
-"""The calls of a run: one can be timed by itself, and repeated on other inputs; for Relay and Relax alike."""
+"""A build on a device, and the calls of a run: one can be timed by itself, and repeated on other inputs; for Relay and Relax alike."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+
+@dataclass(frozen=True)
+class KernelTime:
+    """The time of one call of a kernel."""
+
+    function: str
+    samples: list[float]
+    "seconds of one run"
+
+
+class Running(ABC):
+    """A compiled workload with its inputs, on a device."""
+
+    method: str
+    "how `run` measures time"
+    kernel_method: str
+    "how `kernels` measures time"
+
+    @abstractmethod
+    def run(self, number: int) -> float:
+        """Run it `number` times with the same inputs and return the mean seconds of one run."""
+
+    @abstractmethod
+    def outputs(self) -> list[np.ndarray]:
+        """Return the outputs of one run, tuples flattened."""
+
+    @abstractmethod
+    def kernels(self, budget: float) -> list[KernelTime]:
+        """Time each call, in execution order, in about `budget` seconds; calls that run nothing may be left out."""
+
+    @abstractmethod
+    def calls(self) -> Iterator[RanCall]:
+        """Run once and yield each call of a compiled function after it ran; the run waits until the next one is taken."""
+
 
 Made = tuple[int, int]
 "a value of a run: the call that made it, numbered from 0, and its place among the outputs of the call"
