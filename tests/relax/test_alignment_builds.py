@@ -12,8 +12,8 @@ import pytest
 
 import workbench as wb
 from workbench.analysis.alignment import ONE, Alignment, align
-from workbench.analysis.side import Side
 from workbench.analysis.tensors import tensors
+from workbench.analysis.units import Side
 from workbench.errors import LoadError
 from workbench.graph.model import Graph
 

@@ -19,7 +19,7 @@ from functools import partial
 from itertools import pairwise
 from math import inf
 
-from workbench.analysis.side import Side
+from workbench.analysis.units import Side
 from workbench.graph.model import Graph
 from workbench.wording import counted
 

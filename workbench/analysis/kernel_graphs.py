@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from workbench.analysis import cost
 from workbench.analysis.alignment import MANY, MERGED, ONE, SPLIT, Aligned, Alignment
-from workbench.analysis.side import Side
+from workbench.analysis.units import Side
 from workbench.graph.changes import GraphDiff
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.graph.scopes import common_path, modules

@@ -8,16 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from workbench.analysis import legality
 from workbench.analysis.fusion.forward import COMM_REDUCE, INJECTIVE
 from workbench.analysis.fusion.kernel_graph import places, uses
+from workbench.analysis.fusion.kernels import FusedGroup, Fusion
 from workbench.analysis.tensors import nbytes, size_of, tensor
 from workbench.graph.model import Graph
-
-if TYPE_CHECKING:
-    from workbench.analysis.fusion.report import FusedGroup, FusionReport
 
 _RESHAPES = ("reshape", "expand_dims", "squeeze", "nn.batch_flatten", "contrib_reverse_reshape", "flatten")
 "operators that give the same memory another shape"
@@ -130,7 +127,7 @@ class Boundary:
         return SIMPLE if most <= INJECTIVE else REDUCTION if most == COMM_REDUCE else COMPLEX
 
 
-def between(report: FusionReport) -> tuple[Boundary, ...]:
+def between(report: Fusion) -> tuple[Boundary, ...]:
     """Return the boundaries between the kernels of a report, in order of the values.
 
     Examples
@@ -153,7 +150,7 @@ def between(report: FusionReport) -> tuple[Boundary, ...]:
     return tuple(found)
 
 
-def inside(report: FusionReport) -> tuple[Boundary, ...]:
+def inside(report: Fusion) -> tuple[Boundary, ...]:
     """Return the values within kernels at which one cut makes two kernels of one, in order of the values.
 
     Examples

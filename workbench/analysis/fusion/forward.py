@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from workbench.graph.model import Graph, Group
+
 ELEMWISE, BROADCAST, INJECTIVE, COMM_REDUCE, OUT_ELEMWISE, TUPLE, OPAQUE = 0, 1, 2, 3, 4, 7, 8
 "Pattern kinds, as TVM numbers them. A kernel has the largest kind of its nodes, and most tests compare with <=."
 
@@ -59,3 +61,27 @@ HELD = {
     "kernel": "is in a function that the pass leaves as it is",
 }
 "Reasons for which FuseOps treats a value as extern: something other than an operator takes it."
+
+
+def hold(graph: Graph, seen: Forward, leaves: Callable[[Group], bool]) -> None:
+    """Mark results and arguments of functions, and the nodes of functions that the pass leaves as they are."""
+    held = seen.held
+    for output in graph.outputs:
+        held[output] = "result"
+    if not graph.groups:
+        return
+    left = [False] * len(graph.groups)
+    for group in graph.groups:
+        if group.output is not None:
+            held[group.output] = held[group.output] or ("branch" if group.kind == "branch" else "result")
+        for source in group.inputs:
+            held[source] = held[source] or "argument"
+        above = group.parent is not None and left[group.parent]
+        left[group.id] = above or group.kind in ("primitive", "external") or leaves(group)
+    if any(left):
+        for node in graph.nodes:
+            if node.group is not None and left[node.group]:
+                seen.kinds[node.id], held[node.id] = OPAQUE, "kernel"
+                seen.frozen.append(node.id)
+        outside = set(seen.frozen)
+        seen.lacking[:] = [id for id in seen.lacking if id not in outside]

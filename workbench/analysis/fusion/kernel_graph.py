@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from workbench.analysis import legality
+from workbench.analysis.fusion.kernels import FusedGroup, Fusion
 from workbench.analysis.tensors import nbytes
 from workbench.graph.model import Graph, Group
 
-if TYPE_CHECKING:
-    from workbench.analysis.fusion.report import FusedGroup, FusionReport
 
-
-def kernel_graph(report: FusionReport) -> Graph:
+def kernel_graph(report: Fusion) -> Graph:
     """Return the graph before fusion with a group around each future kernel; node ids do not change.
 
     Examples
@@ -55,12 +52,12 @@ class Uses:
     "whether something other than a kernel needs the value, such as the caller"
 
 
-def places(report: FusionReport) -> dict[int, int]:
+def places(report: Fusion) -> dict[int, int]:
     """Return the index of the kernel of each node that is in one."""
     return {node: at for at, kernel in enumerate(report.kernels) for node in kernel.nodes}
 
 
-def uses(report: FusionReport) -> dict[int, Uses]:
+def uses(report: Fusion) -> dict[int, Uses]:
     """Return the uses of each value that a node of a kernel computes, also through tuples and cuts."""
     graph, place = report.graph, places(report)
     results = {*graph.outputs, *(group.output for group in graph.groups if group.kind in ("function", "branch"))}
@@ -81,7 +78,7 @@ def uses(report: FusionReport) -> dict[int, Uses]:
     return found
 
 
-def boundaries(report: FusionReport) -> tuple[tuple[int, int], ...]:
+def boundaries(report: Fusion) -> tuple[tuple[int, int], ...]:
     """Return (producer, consumer) pairs across kernels, where the second reads the first, also through tuples and cuts."""
     place = places(report)
     pairs = ((source, user) for source, value in uses(report).items() for user in value.users)
@@ -100,7 +97,7 @@ class Handover:
     "size of the value, counted once; 0 where its shape is not known"
 
 
-def handovers(report: FusionReport) -> tuple[Handover, ...]:
+def handovers(report: Fusion) -> tuple[Handover, ...]:
     """Return the values that kernels pass to other kernels, the largest first."""
     read: dict[int, list[int]] = {}
     for source, target in boundaries(report):
@@ -112,6 +109,6 @@ def handovers(report: FusionReport) -> tuple[Handover, ...]:
     return tuple(sorted(found, key=lambda each: (-each.bytes, each.source)))
 
 
-def handed_bytes(report: FusionReport) -> int:
+def handed_bytes(report: Fusion) -> int:
     """Return the bytes that kernels pass to other kernels; each value counts once, unknown shapes count 0."""
     return sum(each.bytes for each in handovers(report))

@@ -150,58 +150,17 @@ WORDS = {
 
 def sentence(decision: Decision) -> str:
     """Return the decision as a sentence."""
-    return _SENTENCES[decision.code](decision)
-
-
-def _fused(d: Decision) -> str:
-    way = f", by way of {_list(d, d.between)}" if d.between else ""
-    late = ", once the parameters were counted" if d.data == "postponed" else ""
-    return (
-        f"{d.named(d.node)} joins {d.named(d.dominator)}{late}: all that uses its value leads there{way}, "
-        f"and every kernel on the way is of a kind that can be taken in (phase {d.phase})."
-    )
-
-
-def _postponed(d: Decision) -> str:
-    return (
-        f"{d.named(d.node)} could join {d.named(d.dominator)}, but how many parameters {d.named(d.data)} will take is not "
-        "known yet: it is decided again there."
-    )
-
-
-def _together(d: Decision) -> str:
-    return f"{d.named(d.node)} and {d.named(d.dominator)} are in one kernel already."
-
-
-def _level(d: Decision) -> str:
-    return f"{d.named(d.node)} stays alone: at opt_level 0 FuseOps merges nothing."
-
-
-def _lacking(d: Decision) -> str:
-    return (
-        f"{d.named(d.node)} registered no pattern kind, and FuseOps fails on such an operator; run the pass that "
-        "rewrites it first (SimplifyInference, or qnn.Legalize for quantised operators)."
-    )
-
-
-def _kernel(d: Decision) -> str:
-    return f"{d.named(d.node)} is in a kernel already, or in a function for another compiler, and FuseOps leaves those as they are."
-
-
-def _opaque(d: Decision) -> str:
-    return f"{d.named(d.node)} stays alone: it is {WORDS[OPAQUE]}, and nothing is ever merged with such an operator."
-
-
-def _unannotated(d: Decision) -> str:
-    return f"{d.named(d.node)} stays alone: no kind is known for it; AnnotateTIROpPattern, after LegalizeOps, finds it."
-
-
-def _held_value_sentence(d: Decision) -> str:
-    return f"{d.named(d.node)} ends its kernel: its value {HELD[d.data]}, so it has to be there as a whole."
-
-
-def _unused(d: Decision) -> str:
-    return f"{d.named(d.node)} stays alone: nothing uses its value."
+    made, data = _SENTENCES[decision.code], decision.data
+    if callable(made):
+        return made(decision)
+    fields: dict[str, Any] = {"data": data, "settings": decision.settings, "own": WORDS[decision.own_kind]}
+    if decision.code == "postponed":
+        fields["taker"] = decision.named(data)
+    elif decision.code == "tuple_kind":
+        fields["kind"] = WORDS[data]
+    elif decision.code == "held":
+        fields["held"] = HELD[data]
+    return made.format(node=decision.named(decision.node), dominator=decision.named(decision.dominator), **fields)
 
 
 def _apart(d: Decision) -> str:
@@ -209,46 +168,6 @@ def _apart(d: Decision) -> str:
         f"{d.named(d.node)} ends its kernel: {_list(d, sorted({user for user, _ in d.users}))} use its value, and no one "
         "node has all their results (it has no post-dominator); a kernel returns one value, so this one has to be finished."
     )
-
-
-def _max_depth(d: Decision) -> str:
-    return (
-        f"{d.named(d.node)} does not join {d.named(d.dominator)}: the kernel would count {d.data} nodes, more than "
-        f"max_depth ({d.settings.max_depth}); nodes that are in it already and lie on the way count twice."
-    )
-
-
-def _max_function_args(d: Decision) -> str:
-    needs, limit = d.data
-    return (
-        f"{d.named(d.node)} does not join {d.named(d.dominator)}: the kernel would take {needs} parameters, and "
-        f"max_function_args ({d.settings.max_function_args}) leaves {limit} when its results are counted."
-    )
-
-
-def _tuple(d: Decision) -> str:
-    return (
-        f"{d.named(d.node)} does not join {d.named(d.dominator)}: that only collects values into a tuple, and FuseOps "
-        "merges into a tuple only after an operator such as concatenate took the tuple in."
-    )
-
-
-def _tuple_kind(d: Decision) -> str:
-    return (
-        f"{d.named(d.node)} does not follow {d.named(d.dominator)} into its kernel: it is {WORDS[d.data]}, "
-        f"and only what is at most {WORDS[INJECTIVE]} does."
-    )
-
-
-def _reduction(d: Decision) -> str:
-    return (
-        f"{d.named(d.node)} ends its kernel: it is {WORDS[COMM_REDUCE]}. What feeds a reduction joins it, "
-        f"and a reduction never joins what follows, here {d.named(d.dominator)}."
-    )
-
-
-def _phase(d: Decision) -> str:
-    return f"{d.named(d.node)} is {WORDS[d.own_kind]}: whether it joins {d.named(d.dominator)} is decided in phase {d.data}."
 
 
 def _dominator_kind(d: Decision) -> str:
@@ -280,9 +199,12 @@ def _path_kind(d: Decision) -> str:
     )
 
 
-def _late_anchor(d: Decision) -> str:
+def _fused(d: Decision) -> str:
+    way = f", by way of {_list(d, d.between)}" if d.between else ""
+    late = ", once the parameters were counted" if d.data == "postponed" else ""
     return (
-        f"{d.named(d.node)} does not join {d.named(d.dominator)} any more: that kernel has a complex operator by now."
+        f"{d.named(d.node)} joins {d.named(d.dominator)}{late}: all that uses its value leads there{way}, "
+        f"and every kernel on the way is of a kind that can be taken in (phase {d.phase})."
     )
 
 
@@ -303,26 +225,43 @@ def _list(d: Decision, nodes: list[int]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-_SENTENCES: dict[str, Callable[[Decision], str]] = {
+_SENTENCES: dict[str, str | Callable[[Decision], str]] = {
     "fused": _fused,
-    "postponed": _postponed,
-    "together": _together,
-    "level": _level,
-    "lacking": _lacking,
-    "kernel": _kernel,
-    "opaque": _opaque,
-    "unannotated": _unannotated,
-    "held": _held_value_sentence,
-    "unused": _unused,
+    "postponed": "{node} could join {dominator}, but how many parameters {taker} will take is not known yet: it is decided again there.",
+    "together": "{node} and {dominator} are in one kernel already.",
+    "level": "{node} stays alone: at opt_level 0 FuseOps merges nothing.",
+    "lacking": (
+        "{node} registered no pattern kind, and FuseOps fails on such an operator; run the pass that "
+        "rewrites it first (SimplifyInference, or qnn.Legalize for quantised operators)."
+    ),
+    "kernel": "{node} is in a kernel already, or in a function for another compiler, and FuseOps leaves those as they are.",
+    "opaque": f"{{node}} stays alone: it is {WORDS[OPAQUE]}, and nothing is ever merged with such an operator.",
+    "unannotated": "{node} stays alone: no kind is known for it; AnnotateTIROpPattern, after LegalizeOps, finds it.",
+    "held": "{node} ends its kernel: its value {held}, so it has to be there as a whole.",
+    "unused": "{node} stays alone: nothing uses its value.",
     "apart": _apart,
-    "max_depth": _max_depth,
-    "max_function_args": _max_function_args,
-    "tuple": _tuple,
-    "tuple_kind": _tuple_kind,
-    "reduction": _reduction,
-    "phase": _phase,
+    "max_depth": (
+        "{node} does not join {dominator}: the kernel would count {data} nodes, more than "
+        "max_depth ({settings.max_depth}); nodes that are in it already and lie on the way count twice."
+    ),
+    "max_function_args": (
+        "{node} does not join {dominator}: the kernel would take {data[0]} parameters, and "
+        "max_function_args ({settings.max_function_args}) leaves {data[1]} when its results are counted."
+    ),
+    "tuple": (
+        "{node} does not join {dominator}: that only collects values into a tuple, and FuseOps "
+        "merges into a tuple only after an operator such as concatenate took the tuple in."
+    ),
+    "tuple_kind": (
+        f"{{node}} does not follow {{dominator}} into its kernel: it is {{kind}}, and only what is at most {WORDS[INJECTIVE]} does."
+    ),
+    "reduction": (
+        f"{{node}} ends its kernel: it is {WORDS[COMM_REDUCE]}. What feeds a reduction joins it, "
+        "and a reduction never joins what follows, here {dominator}."
+    ),
+    "phase": "{node} is {own}: whether it joins {dominator} is decided in phase {data}.",
     "dominator_kind": _dominator_kind,
     "path_kind": _path_kind,
-    "late_anchor": _late_anchor,
+    "late_anchor": "{node} does not join {dominator} any more: that kernel has a complex operator by now.",
 }
-"Reason code -> the function that makes its sentence."
+"Reason code -> its sentence, or the function that makes it."

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from workbench.analysis.fusion.forward import INJECTIVE, OPAQUE, Forward
+from workbench.analysis.fusion.forward import INJECTIVE, OPAQUE, Forward, hold
 from workbench.graph.model import Graph, Node
 
 _INPLACE = "relax.call_tir_inplace"
@@ -33,9 +33,7 @@ def forward(graph: Graph) -> Forward:
             seen.kinds[node.id] = INJECTIVE
         for source in inputs:
             seen.users[source].append((node.id, seen.kinds[node.id]))
-    for output in graph.outputs:
-        held[output] = "result"
-    _freeze(graph, seen)
+    hold(graph, seen, lambda _: False)
     return seen
 
 
@@ -91,20 +89,3 @@ def _local(graph: Graph) -> set[int | None]:
         if group.parent in found or group.kind == "branch" or (group.kind == "function" and group.parent is not None):
             found.add(group.id)
     return found
-
-
-def _freeze(graph: Graph, seen: Forward) -> None:
-    """Mark results and parameters of functions, and nodes that are already in kernels."""
-    leaves = [False] * len(graph.groups)
-    for group in graph.groups:
-        if group.output is not None:
-            seen.held[group.output] = seen.held[group.output] or ("branch" if group.kind == "branch" else "result")
-        for source in group.inputs:
-            seen.held[source] = seen.held[source] or "argument"
-        above = group.parent is not None and leaves[group.parent]
-        leaves[group.id] = above or group.kind in ("primitive", "external")
-    if any(leaves):
-        for node in graph.nodes:
-            if node.group is not None and leaves[node.group]:
-                seen.kinds[node.id], seen.held[node.id] = OPAQUE, "kernel"
-                seen.frozen.append(node.id)

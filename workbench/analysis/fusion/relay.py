@@ -17,6 +17,7 @@ from workbench.analysis.fusion.forward import (
     TUPLE,
     Arguments,
     Forward,
+    hold,
 )
 from workbench.graph.model import Graph, Group, Node
 
@@ -72,37 +73,13 @@ def forward(graph: Graph) -> Forward:
         elif kind in _TAKEN_BY:
             for source in inputs:
                 held[source] = held[source] or _TAKEN_BY[kind]
-    _hold_boundaries(graph, seen)
+    hold(graph, seen, lambda group: "SkipOptimization" in group.attrs)
     for id, how in enumerate(held):
         if how in ("let", "body"):
             # the use is of the variable or of the let, and not of the value
             users[id].clear()
     seen.arguments = lambda: arguments(graph)
     return seen
-
-
-def _hold_boundaries(graph: Graph, seen: Forward) -> None:
-    """Mark results and parameters of functions, and freeze the functions that the pass does not change."""
-    held = seen.held
-    for output in graph.outputs:
-        held[output] = "result"
-    if not graph.groups:
-        return
-    leaves = [False] * len(graph.groups)
-    for group in graph.groups:
-        if group.output is not None:
-            held[group.output] = held[group.output] or ("branch" if group.kind == "branch" else "result")
-        for source in group.inputs:
-            held[source] = held[source] or "argument"
-        above = group.parent is not None and leaves[group.parent]
-        leaves[group.id] = above or group.kind in ("primitive", "external") or "SkipOptimization" in group.attrs
-    if any(leaves):
-        for node in graph.nodes:
-            if node.group is not None and leaves[node.group]:
-                seen.kinds[node.id], held[node.id] = OPAQUE, "kernel"
-                seen.frozen.append(node.id)
-        outside = set(seen.frozen)
-        seen.lacking[:] = [id for id in seen.lacking if id not in outside]
 
 
 def arguments(graph: Graph) -> Arguments:

@@ -10,15 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workbench.analysis.fusion.algorithm import Partition, Settings, TwoAnchors
 from workbench.analysis.fusion.forward import BROADCAST, ELEMWISE, OPAQUE, OUT_ELEMWISE, Forward
+from workbench.analysis.fusion.kernels import FusedGroup, Fusion
 from workbench.analysis.fusion.reasons import Decision
 from workbench.terminal import visible
-
-if TYPE_CHECKING:
-    from workbench.analysis.fusion.report import FusedGroup, FusionReport
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class Why:
     "the answer in one sentence"
     decisions: tuple[Decision, ...]
     "the decisions that set the boundaries between the two, in order; or those that made the kernel"
-    _report: FusionReport = field(repr=False)
+    _report: Fusion = field(repr=False)
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
@@ -64,7 +62,7 @@ class Why:
         }
 
 
-def why(report: FusionReport, a: int, b: int | None) -> Why:
+def why(report: Fusion, a: int, b: int | None) -> Why:
     """Return the answer for two nodes, or for the kernel of one."""
     first = report.group_of(a)
     if b is None or a == b:
@@ -86,18 +84,18 @@ def why(report: FusionReport, a: int, b: int | None) -> Why:
     return Why((a, b), False, said, _settled(report, ends), report)
 
 
-def _settled(report: FusionReport, nodes: list[int]) -> tuple[Decision, ...]:
+def _settled(report: Fusion, nodes: list[int]) -> tuple[Decision, ...]:
     return tuple(d for d in map(report.decided, dict.fromkeys(nodes)) if d is not None and not d.fused)
 
 
-def _decisions_about(report: FusionReport, group: FusedGroup) -> tuple[Decision, ...]:
+def _decisions_about(report: Fusion, group: FusedGroup) -> tuple[Decision, ...]:
     """Return the merges that made a kernel, and the decisions that ended it."""
     merges = [d for d in report.decisions if d.fused and d.node in group.nodes]
     end = report.decided(group.root)
     return (*merges, end) if end is not None and not end.fused else tuple(merges)
 
 
-def _size(report: FusionReport, group: FusedGroup) -> str:
+def _size(report: Fusion, group: FusedGroup) -> str:
     if not group.is_kernel:
         return f"{_name(report, group.root)} is not a kernel: TVM makes kernels of operators."
     return f"The kernel of {_name(report, group.root)} holds {_kernel(group)}."
@@ -107,11 +105,11 @@ def _kernel(group: FusedGroup) -> str:
     return f"{len(group.ops)} operator{'s' * (len(group.ops) != 1)} ({', '.join(group.ops[:8])}{', ...' * (len(group.ops) > 8)})"
 
 
-def _name(report: FusionReport, node: int) -> str:
+def _name(report: Fusion, node: int) -> str:
     return f"{report.graph.nodes[node].op} (node {node})"
 
 
-def _way(report: FusionReport, a: int, b: int) -> Sequence[int]:
+def _way(report: Fusion, a: int, b: int) -> Sequence[int]:
     """Return a shortest path along uses from one node to another, including both; empty if there is none."""
     users = report.graph.consumers
     came: dict[int, int] = {a: a}
@@ -130,7 +128,7 @@ def _way(report: FusionReport, a: int, b: int) -> Sequence[int]:
     return way[::-1]
 
 
-def _boundaries(report: FusionReport, way: Sequence[int]) -> list[int]:
+def _boundaries(report: Fusion, way: Sequence[int]) -> list[int]:
     """Return the nodes on a path after which the kernel changes."""
     return [node for node, after in pairwise(way) if report.group_of(node) is not report.group_of(after)]
 
@@ -160,7 +158,7 @@ class Change:
         return {"kind": self.kind, "node": self.node, "value": self.value, "sentence": self.sentence}
 
 
-def changes(report: FusionReport, a: int, b: int, boundaries: list[int]) -> tuple[Change, ...]:
+def changes(report: Fusion, a: int, b: int, boundaries: list[int]) -> tuple[Change, ...]:
     """Return the changes that put `a` and `b` into one kernel, the smallest first.
 
     Parameters
@@ -191,7 +189,7 @@ def _together(forward: Forward, settings: Settings, a: int, b: int) -> bool:
 # -- settings
 
 
-def _settings(report: FusionReport, a: int, b: int) -> Iterator[Change]:
+def _settings(report: Fusion, a: int, b: int) -> Iterator[Change]:
     forward, settings = report.forward, report.settings
 
     def works(**changed: int) -> bool:
@@ -228,7 +226,7 @@ def _least(fails: int, works: int, test: Callable[[int], bool]) -> int:
 # -- the program
 
 
-def _copies(report: FusionReport, a: int, b: int, boundaries: list[int]) -> Iterator[Change]:
+def _copies(report: Fusion, a: int, b: int, boundaries: list[int]) -> Iterator[Change]:
     """Yield copies, for nodes that other uses keep apart: the consumer on the path gets its own producer."""
     nodes = report.graph.nodes
     for node in boundaries:
@@ -243,7 +241,7 @@ def _copies(report: FusionReport, a: int, b: int, boundaries: list[int]) -> Iter
                 yield Change("copy", node, user, f"{used}, for instance computed twice")
 
 
-def _cuts(report: FusionReport, a: int, b: int, boundaries: list[int]) -> Iterator[Change]:
+def _cuts(report: Fusion, a: int, b: int, boundaries: list[int]) -> Iterator[Change]:
     """Yield cuts, where another complex operator joined first: stop_fusion after it prevents that."""
     for node in boundaries:
         decision = report.decided(node)
@@ -258,7 +256,7 @@ def _cuts(report: FusionReport, a: int, b: int, boundaries: list[int]) -> Iterat
             yield Change("cut", rival, None, f"{named} were split out ({how} behind it)")
 
 
-def _shapes(report: FusionReport, a: int, b: int, boundaries: list[int]) -> Iterator[Change]:
+def _shapes(report: Fusion, a: int, b: int, boundaries: list[int]) -> Iterator[Change]:
     """Yield shapes, for broadcast operands: with the result's shape the use would be element-wise."""
     for node in boundaries:
         forward = report.forward
@@ -272,7 +270,7 @@ def _shapes(report: FusionReport, a: int, b: int, boundaries: list[int]) -> Iter
             yield Change("shape", node, user, f"{ops[node].op} (node {node}) had the shape of {ops[user].op}'s result")
 
 
-def _works_copied(report: FusionReport, a: int, b: int, node: int, user: int, place: int) -> bool:
+def _works_copied(report: Fusion, a: int, b: int, node: int, user: int, place: int) -> bool:
     changed = copied(report.forward, node, user, place)
     a = place + 1 if a == node else _moved(a, place)
     return _together(changed, report.settings, a, _moved(b, place))

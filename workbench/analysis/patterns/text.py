@@ -11,10 +11,11 @@ import ast
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import partial
 from typing import NoReturn
 
-from workbench.analysis.patterns.language import LANGUAGE, METHODS, Ref, uses
-from workbench.analysis.patterns.pattern import DEEPEST, Pattern, PatternBuilder, PatternError, PatternNode
+from workbench.analysis.patterns.language import LANGUAGE, METHODS, Making, Ref
+from workbench.analysis.patterns.pattern import DEEPEST, Pattern, PatternError, PatternNode
 from workbench.errors import UnknownName
 from workbench.graph.received import check_numbers
 
@@ -54,12 +55,8 @@ def parse(text: str) -> Pattern:
     return pattern
 
 
-class Reader:
-    """A reader of one text; makers in `language.py` add patterns through it."""
-
-    def __init__(self) -> None:
-        self.made = PatternBuilder()
-        self.names: dict[str, object] = {}
+class Reader(Making):
+    """A reader of one text."""
 
     def module(self, body: list[ast.stmt]) -> Pattern:
         *before, last = body
@@ -84,11 +81,6 @@ class Reader:
                 return self.names[target.id]
         return self.refuse(statement, "only `name = pattern` may stand before the pattern")
 
-    def refuse(self, node: ast.AST, why: str) -> NoReturn:
-        raise PatternError(
-            f"line {getattr(node, 'lineno', 1)}: {why}, not `{' '.join(ast.unparse(node).split())[:60]}`"
-        )
-
     def unknown(self, name: str, node: ast.AST) -> NoReturn:
         """Raise for a name without a value: an operator, a function of the language that is not called, or misspelt."""
         if name in LANGUAGE:
@@ -99,18 +91,6 @@ class Reader:
             raise UnknownName("name in the pattern language", name, [*LANGUAGE, *self.names])
         operator = re.sub(r"^(tvm\.)?(relay\.)?(op\.)?", "", name)
         self.refuse(node, f"give an operator by is_op({operator!r})")
-
-    def pattern(self, value: object, node: ast.AST) -> int:
-        if not isinstance(value, Ref):
-            self.refuse(node, "a pattern is needed here")
-        return value.id
-
-    def patterns(self, value: object, node: ast.AST) -> list[int] | None:
-        if value is None:
-            return None
-        if not isinstance(value, (list, tuple)):
-            self.refuse(node, "a list of patterns is needed here, or None")
-        return [self.pattern(each, node) for each in value]
 
     # -- expressions
 
@@ -132,10 +112,20 @@ class Reader:
         if isinstance(node, ast.BinOp):
             return self.operator(node)
         if isinstance(node, ast.Lambda) and len(node.args.args) == 1:
-            return node
+            return partial(self.inlined, node)
         if isinstance(node, ast.Call):
             return self.call(node)
         return self.refuse(node, "the pattern language has calls, |, &, ~, >>, ^, +, -, *, / and plain values")
+
+    def inlined(self, node: ast.Lambda, argument: Ref) -> Ref:
+        """Return the pattern that a lambda gives for its argument."""
+        name = node.args.args[0].arg
+        hidden = {name: self.names[name]} if name in self.names else {}
+        self.names[name] = argument
+        made = self.pattern(self.value(node.body), node.body)
+        del self.names[name]
+        self.names.update(hidden)
+        return Ref(made)
 
     def operator(self, node: ast.BinOp) -> Ref:
         left = self.pattern(self.value(node.left), node.left)
@@ -145,7 +135,7 @@ class Reader:
         if isinstance(node.op, ast.BitAnd):
             return Ref(self.made.add("and", [left, right]))
         if isinstance(node.op, (ast.BitXor, ast.RShift)):
-            return Ref(uses(self, left, right, isinstance(node.op, ast.RShift)))
+            return Ref(self.uses(left, right, isinstance(node.op, ast.RShift)))
         name = _OPERATORS.get(type(node.op))
         return (
             Ref(self.made.call(name, [left, right]))
