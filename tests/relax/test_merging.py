@@ -17,7 +17,7 @@ from tvm.script import ir
 from tvm.script import relax as script
 
 import workbench as wb
-from workbench.analysis.branches.siblings import Reason
+from workbench.analysis.outcome import Reason
 from workbench.dialects.relax.compat import identity
 from workbench.dialects.relax.graph import build_graph
 from workbench.graph.model import Graph

@@ -1,9 +1,9 @@
-"""The number of inputs that analyses expect of operators; a saved graph may have another number."""
+"""The graph that an analysis of branches or chains takes; a saved graph may have operators with other inputs than it reads."""
 
 from __future__ import annotations
 
 from workbench.errors import WorkbenchError
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, HasGraph, graph_of
 from workbench.wording import counted
 
 _TWO = {
@@ -22,14 +22,21 @@ _ONE = {
 }
 
 
-def check_arguments(graph: Graph) -> None:
-    """Raise unless operators have the inputs that analyses read.
+def checked_graph(source: Graph | HasGraph, asked: str, passes: str) -> Graph:
+    """Return the graph of a Workload or the Graph itself; `passes` says what Relay and Relax have passes for.
 
     Raises
     ------
     WorkbenchError
-        An operator has more or fewer, which a module that TVM has typed cannot have.
+        The graph is of neither dialect, or an operator has more or fewer inputs than analyses read, which a module that TVM has
+        typed cannot have.
     """
+    graph = graph_of(source, asked)
+    if graph.dialect not in _ONE:
+        raise WorkbenchError(
+            f"{graph.name} is {graph.dialect or 'of no dialect'}, and {passes} passes of Relay and Relax; load the graph from a "
+            "module of one of these"
+        )
     counts = {**dict.fromkeys(_ONE[graph.dialect], 1), **dict.fromkeys(_TWO[graph.dialect], 2)}
     for node in graph.ops:
         given, wanted = len(graph.inputs[node.id]), counts.get(node.op)
@@ -37,3 +44,4 @@ def check_arguments(graph: Graph) -> None:
             raise WorkbenchError(
                 f"{node.op} (node {node.id}) has {counted(given, 'input')} and takes {wanted}; load the graph from a module that TVM accepts"
             )
+    return graph

@@ -17,119 +17,6 @@ from typing import Any
 from workbench.analysis.tensors import tensors
 from workbench.graph.model import Graph, Node
 
-_ELEMENTWISE = [
-    "add",
-    "subtract",
-    "multiply",
-    "divide",
-    "floor_divide",
-    "power",
-    "maximum",
-    "minimum",
-    "mod",
-    "floor_mod",
-    "negative",
-    "abs",
-    "exp",
-    "log",
-    "log2",
-    "log10",
-    "sqrt",
-    "rsqrt",
-    "sin",
-    "cos",
-    "tan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "asin",
-    "acos",
-    "atan",
-    "asinh",
-    "acosh",
-    "atanh",
-    "sigmoid",
-    "erf",
-    "floor",
-    "ceil",
-    "round",
-    "trunc",
-    "sign",
-    "nn.relu",
-    "nn.bias_add",
-    "equal",
-    "not_equal",
-    "less",
-    "less_equal",
-    "greater",
-    "greater_equal",
-    "logical_and",
-    "logical_or",
-    "logical_not",
-    "logical_xor",
-    "bitwise_and",
-    "bitwise_or",
-    "bitwise_xor",
-    "bitwise_not",
-    "left_shift",
-    "right_shift",
-    "fast_exp",
-    "fast_tanh",
-    "fast_erf",
-    "square",
-    "reciprocal",
-]
-_MOVES = [
-    "reshape",
-    "transpose",
-    "expand_dims",
-    "squeeze",
-    "broadcast_to",
-    "broadcast_to_like",
-    "concatenate",
-    "split",
-    "strided_slice",
-    "slice_like",
-    "take",
-    "gather",
-    "gather_nd",
-    "nn.pad",
-    "nn.batch_flatten",
-    "copy",
-    "cast",
-    "cast_like",
-    "where",
-    "full",
-    "full_like",
-    "zeros",
-    "ones",
-    "zeros_like",
-    "ones_like",
-    "reverse",
-    "tile",
-    "repeat",
-    "stack",
-    "layout_transform",
-    "arange",
-    "one_hot",
-    "device_copy",
-    "on_device",
-    "annotation.stop_fusion",
-    "nn.dropout",
-    "reinterpret",
-    "meshgrid",
-    "nn.depth_to_space",
-    "nn.space_to_depth",
-    "flatten",
-    "permute_dims",
-    "shape_of",
-    "contrib_reverse_reshape",
-]
-_REDUCTIONS = ["sum", "max", "min", "prod", "all", "any", "argmax", "argmin"]
-_EACH = {"clip": 2, "nn.leaky_relu": 2, "nn.prelu": 2, "nn.silu": 2, "nn.gelu": 5, "nn.batch_norm": 4}
-"operations per element of the result"
-_NORMAL = {"nn.softmax": 5, "nn.log_softmax": 5, "nn.layer_norm": 7, "nn.fast_softmax": 5, "nn.rms_norm": 5}
-"operations per element of the input: for softmax the maximum, a difference, a power, a sum and a quotient"
 _AXIS = re.compile(r"(?<!\d)(\d*)([A-Za-z])")
 _DIGITS = re.compile(r"(?<=\D)\d+$")
 
@@ -262,19 +149,41 @@ def _each_input(times: int) -> Callable[[Operands], int]:
     return lambda o: times * o.first
 
 
-_RULES: dict[str, Callable[[Operands], int]] = {
-    **{name: _every(1) for name in _ELEMENTWISE},
-    **{name: _every(0) for name in _MOVES},
-    **{name: _each_input(1) for name in _REDUCTIONS},
-    **{name: _every(times) for name, times in _EACH.items()},
-    **{name: _each_input(times) for name, times in _NORMAL.items()},
-    "mean": lambda o: o.first + o.out,
-    "variance": lambda o: 3 * o.first + o.out,
-    **dict.fromkeys(("nn.dense", "nn.matmul", "matmul", "nn.batch_matmul", "nn.contrib_dense_pack"), _matmul),
-    **dict.fromkeys(("nn.conv1d", "nn.conv2d", "nn.conv3d", "nn.contrib_conv2d_NCHWc"), _convolution),
-    "nn.contrib_depthwise_conv2d_NCHWc": _convolution,
-    **dict.fromkeys(("nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose"), _transposed_convolution),
-    **dict.fromkeys(("nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d"), _pool),
-    **dict.fromkeys(("nn.avg_pool1d", "nn.avg_pool2d", "nn.avg_pool3d"), _pool),
-    **dict.fromkeys(("nn.global_avg_pool2d", "nn.global_max_pool2d"), _each_input(1)),
-}
+_TABLE: tuple[tuple[Callable[[Operands], int], str], ...] = (
+    (
+        _every(1),
+        (
+            "add subtract multiply divide floor_divide power maximum minimum mod floor_mod negative abs exp log log2 "
+            "log10 sqrt rsqrt sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh sigmoid erf floor ceil "
+            "round trunc sign nn.relu nn.bias_add equal not_equal less less_equal greater greater_equal logical_and "
+            "logical_or logical_not logical_xor bitwise_and bitwise_or bitwise_xor bitwise_not left_shift right_shift "
+            "fast_exp fast_tanh fast_erf square reciprocal"
+        ),
+    ),
+    # what moves, selects and converts
+    (
+        _every(0),
+        (
+            "reshape transpose expand_dims squeeze broadcast_to broadcast_to_like concatenate split strided_slice "
+            "slice_like take gather gather_nd nn.pad nn.batch_flatten copy cast cast_like where full full_like zeros "
+            "ones zeros_like ones_like reverse tile repeat stack layout_transform arange one_hot device_copy "
+            "on_device annotation.stop_fusion nn.dropout reinterpret meshgrid nn.depth_to_space nn.space_to_depth "
+            "flatten permute_dims shape_of contrib_reverse_reshape"
+        ),
+    ),
+    (_each_input(1), "sum max min prod all any argmax argmin nn.global_avg_pool2d nn.global_max_pool2d"),
+    (_every(2), "clip nn.leaky_relu nn.prelu nn.silu"),
+    (_every(5), "nn.gelu"),
+    (_every(4), "nn.batch_norm"),
+    # of an element of the input: for softmax the maximum, a difference, a power, a sum and a quotient
+    (_each_input(5), "nn.softmax nn.log_softmax nn.fast_softmax nn.rms_norm"),
+    (_each_input(7), "nn.layer_norm"),
+    (lambda o: o.first + o.out, "mean"),
+    (lambda o: 3 * o.first + o.out, "variance"),
+    (_matmul, "nn.dense nn.matmul matmul nn.batch_matmul nn.contrib_dense_pack"),
+    (_convolution, "nn.conv1d nn.conv2d nn.conv3d nn.contrib_conv2d_NCHWc nn.contrib_depthwise_conv2d_NCHWc"),
+    (_transposed_convolution, "nn.conv1d_transpose nn.conv2d_transpose nn.conv3d_transpose"),
+    (_pool, "nn.max_pool1d nn.max_pool2d nn.max_pool3d nn.avg_pool1d nn.avg_pool2d nn.avg_pool3d"),
+)
+"how the operations are counted, and the operators that are counted so"
+_RULES = {name: rule for rule, names in _TABLE for name in names.split()}

@@ -1,4 +1,4 @@
-"""The result of a pass on the module of a graph, as TVM gives it: it may differ from what the rules predict."""
+"""Reasons found by rules, and the result of a pass on the module of a graph as TVM gives it, which may differ from them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,17 @@ from workbench.graph.model import Graph
 MERGED, LEFT, FAILED, UNTRIED = "merged", "not merged", "failed", "not tried"
 NEEDS_MODULE = "not tried: needs TVM and the module; give the workload, not its graph"
 STATUSES = (MERGED, LEFT, FAILED, UNTRIED)
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A reason why nodes merge, stop merging, or are hazardous to merge."""
+
+    code: str
+    "short and stable: `below-min`, `attr:strides`, ..."
+    sentence: str
+    nodes: tuple[int, ...] = ()
+    "the nodes that the sentence is about"
 
 
 @dataclass(frozen=True)

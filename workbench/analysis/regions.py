@@ -14,6 +14,7 @@ from functools import cached_property
 
 from workbench.graph.dominance import VIRTUAL, DominatorTree
 from workbench.graph.model import Edge, Graph, HasGraph, graph_of, known_node
+from workbench.graph.nodes import reached
 from workbench.terminal import html_table
 from workbench.wording import counted
 
@@ -31,6 +32,7 @@ def regions(source: Graph | HasGraph, fixed: Collection[str] = ()) -> Regions:
     Examples
     --------
     >>> from workbench.graph.model import GraphBuilder
+    from workbench.graph.nodes import reached
     >>> builder = GraphBuilder("diamond", "relay")
     >>> x, mask = builder.node("param", "x"), builder.node("param", "mask")
     >>> fork = builder.node("op", "exp", [x])
@@ -143,7 +145,7 @@ class Regions:
         """
         known_node(self.graph, node)
         forks = set(self.entries)
-        behind = sorted(_reaching(self.graph, node) & forks)
+        behind = sorted(reached([node], self.graph.inputs.__getitem__) & forks)
         holding = [self._between(fork, self._exit(fork)) for fork in behind if node <= self._exit(fork)]
         return tuple(sorted((r for r in holding if node in r), key=lambda r: (len(r.nodes), -r.entry)))
 
@@ -158,14 +160,8 @@ class Regions:
 
     def _between(self, entry: int, exit: int) -> Region:
         graph = self.graph
-        held = {entry, exit}
         # every path from the entry leads to the exit, so a walk up to the exit visits exactly the region
-        waiting = [entry]
-        while waiting:
-            for user, _ in graph.consumers[waiting.pop()]:
-                if user not in held:
-                    held.add(user)
-                    waiting.append(user)
+        held = reached([entry], lambda node: () if node == exit else (user for user, _ in graph.consumers[node]))
         nodes = tuple(sorted(held))
         entering = [
             Edge(source, node, index, graph.nodes[source].type)
@@ -193,14 +189,3 @@ class Regions:
             if given or (inputs and found.issuperset(inputs)):
                 found.add(node.id)
         return frozenset(found)
-
-
-def _reaching(graph: Graph, node: int) -> set[int]:
-    """Return the node and all nodes that it is computed from."""
-    found, waiting = {node}, [node]
-    while waiting:
-        for source in graph.inputs[waiting.pop()]:
-            if source not in found:
-                found.add(source)
-                waiting.append(source)
-    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,6 +92,17 @@ class Parts:
     outputs: tuple[int, ...] = ()
     name: str = ""
     dialect: str = ""
+
+
+def reached(starts: Iterable[int], onward: Callable[[int], Iterable[int]]) -> set[int]:
+    """Return the starts and everything that `onward` leads to from them, step by step."""
+    found = set(starts)
+    waiting = list(found)
+    while waiting:
+        new = {each for each in onward(waiting.pop()) if each not in found}
+        found |= new
+        waiting += new
+    return found
 
 
 @dataclass(frozen=True)

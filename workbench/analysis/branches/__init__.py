@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from workbench.analysis.arguments import check_arguments
+from workbench.analysis.arguments import checked_graph
 from workbench.analysis.branches.calls import Calls
 from workbench.analysis.branches.relax import relax_branches
 from workbench.analysis.branches.relay import relay_branches
 from workbench.analysis.branches.report import KINDS, BranchGroup
 from workbench.errors import WorkbenchError
-from workbench.graph.model import Graph, HasGraph, graph_of
+from workbench.graph.model import Graph, HasGraph
 from workbench.terminal import Listed
 from workbench.wording import counted
 
 __all__ = ["BranchGroup", "parallel_branches"]
-
-_FINDERS = {"relay": relay_branches, "relax": relax_branches}
 
 
 def parallel_branches(source: Graph | HasGraph, min_branches: int = 2) -> list[BranchGroup]:
@@ -53,14 +51,8 @@ def parallel_branches(source: Graph | HasGraph, min_branches: int = 2) -> list[B
         raise WorkbenchError(
             f"min_branches is {min_branches!r}; one branch is not parallel to anything, give 2 or more"
         )
-    graph = graph_of(source, "parallel_branches")
-    find = _FINDERS.get(graph.dialect)
-    if find is None:
-        raise WorkbenchError(
-            f"{graph.name} is {graph.dialect or 'of no dialect'}, and the combiners are passes of Relay and Relax; load the "
-            "graph from a module of one of these"
-        )
-    check_arguments(graph)
+    graph = checked_graph(source, "parallel_branches", "the combiners are")
+    find = relay_branches if graph.dialect == "relay" else relax_branches
     groups = list(find(Calls(graph), min_branches))
     runs = Counter(group.passes for group in groups if group.kind in ("identical", "combinable"))
     groups = [replace(group, together=runs[group.passes]) for group in groups]

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from workbench.analysis.branches.calls import Calls
+from workbench.analysis.branches.calls import Calls, attribute
 from workbench.analysis.branches.contraction import circular
 from workbench.analysis.branches.rules import MOVES_AXES, Branches, type_of
-from workbench.analysis.branches.siblings import BROADCAST, Reason, attribute
+from workbench.analysis.branches.siblings import BROADCAST
+from workbench.analysis.outcome import Reason
 from workbench.graph.identity import frozen
 from workbench.graph.model import Graph, Node
 
@@ -107,9 +108,7 @@ def _batch(calls: Calls, heads: list[int]) -> Batch:
             break
         inside = {i for branch in branches for i in branch} | {node.id for node in nodes}
         own = {branch[-1] for branch in branches}
-        if any(
-            _needs(graph, source, inside) for node in nodes for source in graph.inputs[node.id] if source not in own
-        ):
+        if any(calls.needs(source, inside) for node in nodes for source in graph.inputs[node.id] if source not in own):
             break
         for branch, node in zip(branches, nodes, strict=True):
             branch.append(node.id)
@@ -141,19 +140,6 @@ def _follows(calls: Calls, first: Node, first_parent: int, node: Node, parent: i
         and all((a == first_parent) == (b == parent) for a, b in zip(ours, theirs, strict=True))
         and all(type_of(calls, a) == type_of(calls, b) for a, b in zip(ours, theirs, strict=True))
     )
-
-
-def _needs(graph: Graph, node: int, inside: set[int]) -> bool:
-    """Return whether a value is computed from any of these."""
-    least, seen, stack = min(inside), set(), [node]
-    while stack:
-        current = stack.pop()
-        if current in inside:
-            return True
-        if current >= least and current not in seen:
-            seen.add(current)
-            stack.extend(graph.inputs[current])
-    return False
 
 
 def operators(graph: Graph) -> Iterable[str]:

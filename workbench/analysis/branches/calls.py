@@ -8,11 +8,14 @@ variable. Tensor constants with the same text are one object, scalars are not.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from workbench.graph.model import Graph
+from workbench.analysis.outcome import Reason
+from workbench.graph.identity import frozen
+from workbench.graph.model import Graph, Node
+from workbench.graph.nodes import reached
 
 Key = Hashable
 CLOSURE = "fn"
@@ -115,3 +118,27 @@ class Calls:
             for source in group.inputs
             if self.graph.nodes[source].kind != "constant"
         )
+
+    def share_second(self, op: str) -> Iterator[tuple[list[int], Reason]]:
+        """Yield the calls of an operator that share their second argument only, which no combiner looks at."""
+        shared: dict[Key, list[int]] = {}
+        for node in self.graph.ops:
+            if node.op == op:
+                shared.setdefault(self.arguments(node.id)[1], []).append(node.id)
+        for nodes in shared.values():
+            if len({self.arguments(node)[0] for node in nodes}) > 1:
+                said = f"these {op} share their second argument; TVM combines only what shares the first"
+                yield nodes, Reason("not-arg0", said, tuple(nodes))
+
+    def needs(self, node: int, others: Collection[int]) -> bool:
+        """Return whether a value is one of these or is computed from one."""
+        inputs, least = self.graph.inputs, min(others)
+        return not reached([node], lambda at: (s for s in inputs[at] if s >= least)).isdisjoint(others)
+
+
+def attribute(a: Node, b: Node) -> str:
+    """Return the first attribute in which two nodes differ; empty if there is none."""
+    for name in sorted({*a.attrs, *b.attrs}):
+        if frozen(a.attrs.get(name)) != frozen(b.attrs.get(name)) or (name in a.attrs) != (name in b.attrs):
+            return name
+    return ""

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 
-from workbench.analysis.branches.calls import Calls
-from workbench.analysis.branches.siblings import Reason, attribute
+from workbench.analysis.branches.calls import Calls, attribute
+from workbench.analysis.outcome import Reason
 from workbench.analysis.tensors import tensor
 from workbench.graph.identity import frozen
 from workbench.graph.model import Graph, Node

@@ -1,32 +1,24 @@
 """Products that share a factor: those that CombineParallelMatmul joins, and the reasons for the others.
 
-TVM runs the pass (`Graph.products`). `matmul_reasons.py` has its conditions, which only explain the answer.
+TVM runs the pass (`Graph.products`). Its conditions (src/relax/transform/combine_parallel_matmul.cc, TVM 0.27) only explain the
+answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from workbench.analysis.branches.calls import Calls
 from workbench.analysis.branches.contraction import circular
-from workbench.analysis.branches.matmul_reasons import (
-    ACTIVATIONS,
-    ADD,
-    MATMUL,
-    bias_reason,
-    factor_reasons,
-    hazards,
-    join_reasons,
-    stop_reason,
-)
-from workbench.analysis.branches.report import BranchGroup
+from workbench.analysis.branches.report import BranchGroup, alone
 from workbench.analysis.branches.rules import type_of
-from workbench.analysis.branches.siblings import Reason
+from workbench.analysis.outcome import Reason
 from workbench.graph.nodes import Joined, Products
 
-PASS = "CombineParallelMatmul"
+PASS, MATMUL, ADD = "CombineParallelMatmul", "relax.matmul", "relax.add"
+ACTIVATIONS = ("relax.nn.relu", "relax.nn.gelu", "relax.nn.gelu_tanh", "relax.nn.silu")
 WRONG = ("out-dtype", "bias-rank", "bias-width")
 "hazards where the pass may give something else instead of raising"
 
@@ -69,10 +61,10 @@ def matmul_groups(calls: Calls, least: int) -> Iterator[BranchGroup]:
     if answer is not None:
         yield from Verdicts(calls, siblings, answer).groups(least)
     for each in siblings if answer is None else ():
-        why = "it was not tried whether TVM combines them: needs TVM and the module"
-        reasons = factor_reasons(calls, each.products) or [Reason("not-tried", why, tuple(each.products))]
-        yield _group(calls, "near", each.left, _alone(each.products), tuple(reasons))
-    yield from _other_factor(calls)
+        reasons = factor_reasons(calls, each.products) or [_reason("not-tried", each.products)]
+        yield _group(calls, "near", each.left, alone(each.products), tuple(reasons))
+    for nodes, reason in calls.share_second(MATMUL):
+        yield _group(calls, "near", calls.graph.inputs[nodes[0]][1], alone(nodes), (reason,))
 
 
 def find_products(calls: Calls) -> list[SharedProducts]:
@@ -95,10 +87,6 @@ def _group(
     return BranchGroup(kind, left, branches, PASS, 0, reasons, hazards, calls.graph)
 
 
-def _alone(nodes: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    return tuple((node,) for node in nodes)
-
-
 @dataclass(frozen=True)
 class Verdicts:
     """The pass's answer, as groups with their reasons and hazards."""
@@ -110,10 +98,7 @@ class Verdicts:
     def groups(self, least: int) -> Iterator[BranchGroup]:
         """Yield the groups."""
         first = next((reason for reasons in self.dangers.values() for reason in reasons), None)
-        elsewhere = []
-        if first is not None:
-            said = f"the same pass meets a hazard elsewhere in the graph: {first.sentence}"
-            elsewhere = [Reason("fails-elsewhere", said, first.nodes)]
+        elsewhere = [] if first is None else [_reason("fails-elsewhere", first.nodes, why=first.sentence)]
         for each in self.sets:
             reasons = tuple(dict.fromkeys(self._notes(each)))
             hazards = tuple(self._own(each.heads) or elsewhere)
@@ -137,9 +122,9 @@ class Verdicts:
         reasons = factor_reasons(self.calls, each.products)
         hazards = own or (elsewhere if self.answer.failure and (self._constant_left or not reasons) else [])
         if hazards:
-            return _group(self.calls, "hazard", each.left, _alone(each.products), (), tuple(hazards))
+            return _group(self.calls, "hazard", each.left, alone(each.products), (), tuple(hazards))
         reasons = reasons or [self._unmatched(each)]
-        return _group(self.calls, "near", each.left, _alone(each.products), tuple(dict.fromkeys(reasons)))
+        return _group(self.calls, "near", each.left, alone(each.products), tuple(dict.fromkeys(reasons)))
 
     @cached_property
     def sets(self) -> list[JoinedProducts]:
@@ -203,56 +188,39 @@ class Verdicts:
             found = {heads: [reason for reason in each if reason.code in WRONG] for heads, each in found.items()}
             return {heads: each for heads, each in found.items() if each}
         if self._constant_left is not None:
-            said = "the first factor of a product is a constant, which the pass takes for a variable: it raises; run it before BindParams"
-            danger = Reason("constant-left", said, (self._constant_left,))
+            danger = _reason("constant-left", (self._constant_left,))
             return {tuple(each.products): [danger] for each in self.siblings}
-        return (
-            {heads: each for heads, each in found.items() if each}
-            or self._vectors()
-            or self._dependent()
-            or self._with_symbols()
-            or self._unexplained()
-        )
+        found = {heads: each for heads, each in found.items() if each} or self._unjoinable()
+        last = [each.heads for each in self.sets[-1:]] or [tuple(each.products) for each in self.siblings]
+        return found or {heads: [_reason("raises", heads, failure=self.answer.failure)] for heads in last}
 
-    def _vectors(self) -> dict[tuple[int, ...], list[Reason]]:
-        found = {}
-        for each in self.siblings:
-            right = [type_of(self.calls, self.calls.graph.inputs[product][1]) for product in each.products]
-            if sum(len(kind.shape) == 1 for kind in right) > 1:
-                said = "the second factors are vectors, and the pass reads past their shapes: it raises"
-                found[tuple(each.products)] = [Reason("weight-vector", said, tuple(each.products))]
-        return found
+    def _unjoinable(self) -> dict[tuple[int, ...], list[Reason]]:
+        """Return the hazards outside of the sets: vectors, branches that need each other, or symbols beside constants."""
+        siblings = [(tuple(each.products), each) for each in self.siblings]
+        vectors = {nodes: [_reason("weight-vector", nodes)] for nodes, each in siblings if self._are_vectors(each)}
+        if found := vectors or self._dependent():
+            return found
+        return {nodes: [_reason("symbol-for-constant", nodes)] for nodes, each in siblings if self._have_symbols(each)}
+
+    def _are_vectors(self, each: SharedProducts) -> bool:
+        right = [type_of(self.calls, self.calls.graph.inputs[product][1]) for product in each.products]
+        return sum(len(kind.shape) == 1 for kind in right) > 1
+
+    def _have_symbols(self, each: SharedProducts) -> bool:
+        """Return whether TVM takes a symbol in a shape for the variable of a constant."""
+        graph = self.calls.graph
+        sums = [u for p in each.products for u, _ in graph.consumers[p] if graph.nodes[u].op == ADD]
+        calls = [n for n in (*each.products, *sums) if any(graph.nodes[s].kind == "constant" for s in graph.inputs[n])]
+        return any(not type_of(self.calls, n).known for call in calls for n in (call, *graph.inputs[call]))
 
     def _dependent(self) -> dict[tuple[int, ...], list[Reason]]:
-        said = "one branch needs what another one gives, and there is no order in which they could be computed together: the pass raises"
         graph = self.calls.graph
         # where the pass includes no activations, the branch is the product alone; equal products are merged before a later round
         equal = [[p for right in each.right for p in self._users(each.left, MATMUL, right)] for each in self.sets]
-        tries = ([s.branches for s in self.sets], [_alone(s.heads) for s in self.sets], list(map(_alone, equal)))
+        tries = ([s.branches for s in self.sets], [alone(s.heads) for s in self.sets], list(map(alone, equal)))
         places = next((found for branches in tries if (found := circular(graph, branches))), set[int]())
         heads = [self.sets[place].heads for place in sorted(places)]
-        return {each: [Reason("sibling-dependency", said, each)] for each in heads}
-
-    def _with_symbols(self) -> dict[tuple[int, ...], list[Reason]]:
-        """Return the siblings where TVM takes a symbol in a shape for the variable of a constant."""
-        graph = self.calls.graph
-        said = (
-            "one factor or bias is a constant and the shape has a symbol, which TVM then takes for the missing variable: the "
-            "pass raises; run it before BindParams"
-        )
-        found = {}
-        for each in self.siblings:
-            sums = [u for p in each.products for u, _ in graph.consumers[p] if graph.nodes[u].op == ADD]
-            calls = [
-                n for n in (*each.products, *sums) if any(graph.nodes[s].kind == "constant" for s in graph.inputs[n])
-            ]
-            if any(not type_of(self.calls, n).known for call in calls for n in (call, *graph.inputs[call])):
-                found[tuple(each.products)] = [Reason("symbol-for-constant", said, tuple(each.products))]
-        return found
-
-    def _unexplained(self) -> dict[tuple[int, ...], list[Reason]]:
-        last = [each.heads for each in self.sets[-1:]] or [tuple(each.products) for each in self.siblings]
-        return {heads: [Reason("raises", f"the pass raises: {self.answer.failure}", heads)] for heads in last}
+        return {each: [_reason("sibling-dependency", each)] for each in heads}
 
     # -- reasons
 
@@ -277,15 +245,10 @@ class Verdicts:
             yield Reason("level-op", said, following)
         for node in (node for branch in each.branches for node in branch[:-1]):
             if len(graph.consumers[node]) > 1 or node in graph.outputs:
-                said = f"{graph.nodes[node].op} is used elsewhere too, so it is still computed, a second time"
-                yield Reason("used-elsewhere", said, (node,))
+                yield _reason("used-elsewhere", (node,), op=graph.nodes[node].op)
         ours = self._form(siblings)
         if any(theirs[0] == ours[0] and theirs != ours for theirs in map(self._form, self.siblings)):
-            said = (
-                "other products of the function have as many branches in another form, and the order in which TVM takes forms "
-                "depends on memory addresses: other runs may combine less or more of this"
-            )
-            yield Reason("order-by-address", said, inside)
+            yield _reason("order-by-address", inside)
 
     def _form(self, each: SharedProducts) -> tuple[object, ...]:
         """Return the number of products, and the operators that follow all of them."""
@@ -309,22 +272,146 @@ class Verdicts:
                 return why
         ended = ((s, r[0]) for s in self.siblings if s != each and (r := join_reasons(self.calls, s.products)))
         for other, reason in ended:
-            said = f"the pass met other products that it could not combine ({reason.sentence}), and a search ends there"
-            return Reason("search-ended", said, (other.left, *other.products))
-        said = (
-            f"the pass looks for {len(products)} branches that all differ in their factors and biases, and finds fewer"
-        )
-        return Reason("unmatched", said, tuple(products))
+            return _reason("search-ended", (other.left, *other.products), why=reason.sentence)
+        return _reason("unmatched", products, many=len(products))
 
 
-def _other_factor(calls: Calls) -> Iterator[BranchGroup]:
-    """Yield products that share their second factor, which the pass does not look at."""
-    shared: dict[object, list[int]] = {}
-    for node in calls.graph.ops:
-        if node.op == MATMUL:
-            shared.setdefault(calls.arguments(node.id)[1], []).append(node.id)
-    for nodes in shared.values():
-        if len({calls.arguments(node)[0] for node in nodes}) > 1:
-            said = f"these {MATMUL} share their second argument; TVM combines only what shares the first"
-            reason = Reason("not-arg0", said, tuple(nodes))
-            yield _group(calls, "near", calls.graph.inputs[nodes[0]][1], _alone(nodes), (reason,))
+def bias_reason(calls: Calls, products: Sequence[int], adds: Sequence[int], biases: Sequence[int]) -> Reason | None:
+    """Return why the pass does not find these sums; None where it may."""
+    graph = calls.graph
+    found = _reasons(
+        ("bias-constant", any(graph.nodes[s].kind == "constant" for s in biases), biases),
+        ("commuted", any(graph.inputs[user][0] not in products for user in adds), adds),
+        ("bias-shared", len(set(biases)) < len(adds), biases),
+    )
+    return next(iter(found), None)
+
+
+def stop_reason(calls: Calls, ends: Sequence[int], following: tuple[int, ...]) -> Reason:
+    """Return why an operator that follows all branches is not combined."""
+    graph = calls.graph
+    op = graph.nodes[following[0]].op
+    said = "not all products of the value have a bias of one rank after them"
+    if op in ACTIVATIONS:
+        said = f"{op} follows, and other products of the value have no {op} there"
+    elif op != ADD:
+        said = f"{op} follows in all branches, and the pass takes one {ADD} and one of {', '.join(ACTIVATIONS)} along"
+    ours = zip(ends, following, strict=True)
+    others = [next((s for s in graph.inputs[user] if s != end), end) for end, user in ours]
+    why = bias_reason(calls, ends, following, others) if op == ADD else None
+    return why or Reason("level-op", said, following)
+
+
+def factor_reasons(calls: Calls, products: Sequence[int]) -> list[Reason]:
+    """Return the reasons, found in their second factors, why products of one value are not combined."""
+    graph = calls.graph
+    left = graph.inputs[products[0]][0]
+    right = [graph.inputs[product][1] for product in products]
+    constants = [s for s in right if graph.nodes[s].kind == "constant"]
+    shared = [s for s in dict.fromkeys(right) if right.count(s) > 1 and s not in constants]
+    own = [s for s in right if s == left or s in products]
+    return _reasons(
+        ("weight-constant", constants, constants),
+        ("weight-shared", shared, shared),
+        ("weight-is-left", own, own),
+        ("other-block", len({calls.stretches[product] for product in products}) > 1, products),
+    ) or join_reasons(calls, products)
+
+
+def join_reasons(calls: Calls, products: Sequence[int]) -> list[Reason]:
+    """Return why the pass does not join more of the products that it matched."""
+    right = tuple(calls.graph.inputs[product][1] for product in products)
+    kinds = [type_of(calls, node) for node in right]
+    ranks = sorted({len(kind.shape) for kind in kinds})
+    dynamic = [node for node, kind in zip(right, kinds, strict=True) if not isinstance((*kind.shape, 0)[-2:][0], int)]
+    return _reasons(
+        ("shape-unknown", any("?" in kind.shape for kind in kinds), right),
+        ("weight-rank", len(ranks) > 1, right),
+        ("batch-shape", len({kind.shape[:-2] for kind in kinds}) > 1, right),
+        ("dynamic-width", len(dynamic) > 1, dynamic[1:]),
+        ranks=" and ".join(map(str, ranks)),
+        kinds=" and ".join(map(str, kinds)),
+    )[:1]
+
+
+def hazards(calls: Calls, each: JoinedProducts) -> list[Reason]:
+    """Return the hazards of combining these branches; the pass checks none of them."""
+    heads = each.heads
+    right, products, biases = ([type_of(calls, node) for node in nodes] for nodes in (each.right, heads, each.bias))
+    pairs = list(zip(biases, products, strict=False))
+    of_products = _reasons(
+        ("left-vector", len(type_of(calls, each.left).shape) == 1, heads),
+        ("weight-dtype", len({kind.dtype for kind in right}) > 1, heads),
+        ("out-dtype", len({kind.dtype for kind in products}) > 1, heads),
+    )
+    of_biases = _reasons(
+        ("bias-scalar", biases and not biases[0].shape, each.bias),
+        ("bias-shapes", len({(len(bias.shape), bias.shape[:-1], bias.dtype) for bias in biases}) > 1, each.bias),
+        ("bias-rank", any(len(bias.shape) > len(product.shape) for bias, product in pairs), each.bias),
+        ("bias-width", any(bias.shape[-1:] != product.shape[-1:] for bias, product in pairs), each.bias),
+        first=biases[0] if biases else "",
+    )
+    # of what is added the first hazard decides
+    return of_products + of_biases[:1]
+
+
+def _reasons(*table: tuple[str, object, Iterable[int]], **fields: object) -> list[Reason]:
+    """Return the reasons of a table of codes, each with its condition and its nodes, whose condition holds."""
+    return [_reason(code, nodes, **fields) for code, holds, nodes in table if holds]
+
+
+def _reason(code: str, nodes: Iterable[int], **fields: object) -> Reason:
+    return Reason(code, SENTENCES[code].format(**fields), tuple(nodes))
+
+
+SENTENCES = {
+    # why the pass joins no more
+    "weight-constant": "a second factor is a constant, and the pass looks for variables; run it before BindParams",
+    "weight-shared": (
+        "the products share their second factor too, and the pass merges only products of different variables; run "
+        "EliminateCommonSubexpr first"
+    ),
+    "weight-is-left": "a second factor is the shared value itself or another of the products",
+    "other-block": "the products are in different stretches of bindings",
+    "shape-unknown": "the shape of a second factor is not known",
+    "weight-rank": "the second factors have ranks {ranks}, and only factors of one rank are joined",
+    "batch-shape": "the second factors are {kinds}, and their batch dimensions differ",
+    "dynamic-width": (
+        "more than one result has a width that is not a number, and only the first of them is combined, as the last part"
+    ),
+    "bias-constant": "what is added is a constant, and the pass looks for a variable; run it before BindParams",
+    "commuted": "a product is the second argument of its add, and the pass looks for it as the first",
+    "bias-shared": "the branches add the same value, and the pass merges only branches that add different variables",
+    "used-elsewhere": "{op} is used elsewhere too, so it is still computed, a second time",
+    "order-by-address": (
+        "other products of the function have as many branches in another form, and the order in which TVM takes forms "
+        "depends on memory addresses: other runs may combine less or more of this"
+    ),
+    "search-ended": "the pass met other products that it could not combine ({why}), and a search ends there",
+    "unmatched": "the pass looks for {many} branches that all differ in their factors and biases, and finds fewer",
+    "not-tried": "it was not tried whether TVM combines them: needs TVM and the module",
+    # what goes wrong where it joins them
+    "left-vector": "the shared factor is a vector, and the pass splits along an axis that the product lacks: it raises",
+    "weight-dtype": "the second factors are of different types, and concat raises",
+    "out-dtype": "the products give different types, and TVM gives all the type of the first",
+    "bias-scalar": "what is added is of rank 0, and concat raises",
+    "bias-shapes": "what is added, {first} and others, cannot be joined along the last axis: the pass raises",
+    "bias-rank": (
+        "what is added has more dimensions than the product, and the pass splits along another axis than the last"
+    ),
+    "bias-width": "what is added has no entry for each column; joined, it is added to other columns, or the pass raises",
+    "constant-left": (
+        "the first factor of a product is a constant, which the pass takes for a variable: it raises; run it before BindParams"
+    ),
+    "weight-vector": "the second factors are vectors, and the pass reads past their shapes: it raises",
+    "sibling-dependency": (
+        "one branch needs what another one gives, and there is no order in which they could be computed together: the pass raises"
+    ),
+    "symbol-for-constant": (
+        "one factor or bias is a constant and the shape has a symbol, which TVM then takes for the missing variable: the "
+        "pass raises; run it before BindParams"
+    ),
+    "raises": "the pass raises: {failure}",
+    "fails-elsewhere": "the same pass meets a hazard elsewhere in the graph: {why}",
+}
+"Reason code -> its sentence."

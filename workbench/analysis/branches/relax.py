@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from workbench.analysis.branches.calls import Calls, Key
+from workbench.analysis.branches.calls import Calls, Key, attribute
 from workbench.analysis.branches.equal import equal_branches, nearly_equal
 from workbench.analysis.branches.matmul import matmul_groups
-from workbench.analysis.branches.report import BranchGroup, producer
+from workbench.analysis.branches.report import BranchGroup, alone, few, producer
 from workbench.analysis.branches.rules import attr, type_of
-from workbench.analysis.branches.siblings import Reason, attribute
+from workbench.analysis.outcome import Reason
 from workbench.graph.model import Graph, Node
 
 SAME = "EliminateCommonSubexpr"
@@ -27,8 +27,7 @@ def relax_branches(calls: Calls, least: int) -> Iterator[BranchGroup]:
     yield from matmul_groups(calls, least)
     yield from conv_groups(calls, least)
     for nodes, reasons in nearly_equal(calls):
-        branches = tuple((node,) for node in nodes)
-        yield BranchGroup("near", producer(graph, branches), branches, SAME, 1, reasons, graph=graph)
+        yield BranchGroup("near", producer(graph, alone(nodes)), alone(nodes), SAME, 1, reasons, graph=graph)
 
 
 def _misplaced(graph: Graph, node: int) -> BranchGroup:
@@ -38,9 +37,8 @@ def _misplaced(graph: Graph, node: int) -> BranchGroup:
         f"TVM replaces {name} by a variable of a local function that is bound at the start of a scope, so the result is not "
         "well-formed; run LambdaLift first, or bind the function after another value"
     )
-    hazard = Reason("out-of-scope", sentence, (node,))
-    branches = ((node,),)
-    return BranchGroup("hazard", producer(graph, branches), branches, SAME, 1, hazards=(hazard,), graph=graph)
+    hazards = (Reason("out-of-scope", sentence, (node,)),)
+    return BranchGroup("hazard", producer(graph, ((node,),)), ((node,),), SAME, 1, hazards=hazards, graph=graph)
 
 
 def is_lowered(graph: Graph) -> bool:
@@ -51,29 +49,22 @@ def is_lowered(graph: Graph) -> bool:
 def conv_groups(calls: Calls, least: int) -> Iterator[BranchGroup]:
     """Yield the groups of our CombineParallelConv2D, and its near misses."""
     text = f"CombineParallelConv2D{{min_num_branches={least}}}"
-    for siblings in _siblings(calls):
-        groups, refused = _grouped(calls, siblings)
-        root = calls.graph.inputs[siblings[0]][0]
-        taken = [group for group in groups if len(group) >= least]
-        for group in taken:
-            branches = tuple((node,) for node in group)
-            yield BranchGroup("combinable", root, branches, text, 0, graph=calls.graph)
-        left = [group for group in groups if len(group) < least]
-        for group in left:
-            if len(group) > 1:
-                said = f"{len(group)} branches fit together, and {least} are asked for"
-                refused.append(Reason("below-min", said, tuple(group)))
-        alone = tuple((node,) for node in siblings if not any(node in group for group in taken))
-        if alone and refused:
-            yield BranchGroup("near", root, alone, text, 0, tuple(dict.fromkeys(refused)), graph=calls.graph)
-
-
-def _siblings(calls: Calls) -> list[list[int]]:
-    found: dict[tuple[object, Key], list[int]] = {}
+    siblings: dict[tuple[object, Key], list[int]] = {}
     for node in calls.graph.ops:
         if node.op == CONV:
-            found.setdefault((calls.stretches[node.id], calls.arguments(node.id)[0]), []).append(node.id)
-    return [nodes for nodes in found.values() if len(nodes) > 1]
+            siblings.setdefault((calls.stretches[node.id], calls.arguments(node.id)[0]), []).append(node.id)
+    for nodes in siblings.values():
+        if len(nodes) < 2:
+            continue
+        groups, refused = _grouped(calls, nodes)
+        root = calls.graph.inputs[nodes[0]][0]
+        taken = [group for group in groups if len(group) >= least]
+        for group in taken:
+            yield BranchGroup("combinable", root, alone(group), text, 0, graph=calls.graph)
+        refused += [few(group, least) for group in groups if 1 < len(group) < least]
+        left = [node for node in nodes if not any(node in group for group in taken)]
+        if left and refused:
+            yield BranchGroup("near", root, alone(left), text, 0, tuple(dict.fromkeys(refused)), graph=calls.graph)
 
 
 def _grouped(calls: Calls, siblings: Sequence[int]) -> tuple[list[list[int]], list[Reason]]:
@@ -81,14 +72,14 @@ def _grouped(calls: Calls, siblings: Sequence[int]) -> tuple[list[list[int]], li
     groups: list[list[int]] = []
     refused: list[Reason] = []
     for node in siblings:
-        alone = _alone(calls, calls.graph.nodes[node])
-        if alone is not None:
-            refused.append(alone)
+        refusal = _refusal(calls, calls.graph.nodes[node])
+        if refusal is not None:
+            refused.append(refusal)
             continue
         for group in groups:
             reason = _differ(calls, group[0], node)
             if reason is None:
-                if _needs(calls, node, group):
+                if any(calls.needs(source, group) for source in calls.graph.inputs[node]):
                     said = "one branch's filter is made from another one's result"
                     refused.append(Reason("sibling-dependency", said, (group[0], node)))
                 else:
@@ -100,7 +91,7 @@ def _grouped(calls: Calls, siblings: Sequence[int]) -> tuple[list[list[int]], li
     return groups, refused
 
 
-def _alone(calls: Calls, node: Node) -> Reason | None:
+def _refusal(calls: Calls, node: Node) -> Reason | None:
     """Return why a convolution is never combined; None where it may be."""
     filters = type_of(calls, calls.graph.inputs[node.id][1])
     kernel, out = str(attr(node, "kernel_layout", "OIHW")), _out(node)
@@ -133,16 +124,3 @@ def _differ(calls: Calls, first: int, other: int) -> Reason | None:
         said = f"the filters are {ours} and {theirs}, and only filters of one size are put together"
         return Reason("kernel-size", said, (first, other))
     return None
-
-
-def _needs(calls: Calls, node: int, group: Sequence[int]) -> bool:
-    """Return whether a node is computed from one of these."""
-    seen, stack = set(), list(calls.graph.inputs[node])
-    while stack:
-        current = stack.pop()
-        if current in group:
-            return True
-        if current not in seen and current > group[0]:
-            seen.add(current)
-            stack.extend(calls.graph.inputs[current])
-    return False

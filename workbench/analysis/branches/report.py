@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from workbench.analysis.branches.contraction import folded
-from workbench.analysis.branches.siblings import Reason
 from workbench.analysis.fusion import explain_fusion
-from workbench.analysis.outcome import FAILED, LEFT, MERGED, Outcome, failed, remains
+from workbench.analysis.outcome import FAILED, LEFT, MERGED, Outcome, Reason, failed, remains
 from workbench.analysis.tensors import nbytes
 from workbench.graph.model import Edge, Graph
 from workbench.terminal import visible
@@ -170,6 +169,16 @@ class BranchGroup:
 
 def _signed(number: int, what: str) -> str:
     return f"{number:+,} {what}{'' if abs(number) == 1 else 's'}"
+
+
+def alone(nodes: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """Return branches of one node each."""
+    return tuple((node,) for node in nodes)
+
+
+def few(nodes: Sequence[int], least: int) -> Reason:
+    """Return the reason why siblings that fit together are not combined: there are too few."""
+    return Reason("below-min", f"{len(nodes)} branches fit together, and {least} are asked for", tuple(nodes))
 
 
 def producer(graph: Graph, branches: Sequence[Sequence[int]]) -> int | None:

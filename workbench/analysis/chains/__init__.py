@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from workbench.analysis.arguments import check_arguments
+from workbench.analysis.arguments import checked_graph
 from workbench.analysis.chains.relax import RelaxChains
 from workbench.analysis.chains.relay import ConstantChain as ConstantChain
 from workbench.analysis.chains.relay import RelayChains
-from workbench.errors import WorkbenchError
-from workbench.graph.model import Graph, HasGraph, graph_of
+from workbench.graph.model import Graph, HasGraph
 from workbench.terminal import Listed
 from workbench.wording import counted
 
@@ -37,13 +36,7 @@ def constant_chains(source: Graph | HasGraph) -> list[ConstantChain]:
     >>> chain.nodes, chain.left, chain.passes
     ((2, 4), 1, 'SimplifyExpr,FoldConstant')
     """
-    graph = graph_of(source, "constant_chains")
-    if graph.dialect not in ("relay", "relax"):
-        raise WorkbenchError(
-            f"{graph.name} is {graph.dialect or 'of no dialect'}, and chains are folded by passes of Relay and Relax; load "
-            "the graph from a module of one of these"
-        )
-    check_arguments(graph)
+    graph = checked_graph(source, "constant_chains", "chains are folded by")
     view = RelayChains(graph) if graph.dialect == "relay" else RelaxChains(graph)
     found = [chain for run in view.runs() if (chain := view.chain(run)) is not None]
     found += [chain for node in view.graph.ops if (chain := view.padded(node) or view.scaled(node)) is not None]

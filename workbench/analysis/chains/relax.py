@@ -13,10 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from workbench.analysis.branches.siblings import Reason
 from workbench.analysis.chains import rules
 from workbench.analysis.chains.relay import ConstantChain, RelayChains
-from workbench.analysis.outcome import FAILED, failed, remains
+from workbench.analysis.outcome import FAILED, Reason, failed, remains
 from workbench.graph.model import Graph, Node
 
 RELAY_NAMES: Mapping[str, str] = {

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from workbench.analysis.branches.siblings import Reason
 from workbench.analysis.chains import rules
-from workbench.analysis.chains.rules import Step
-from workbench.analysis.outcome import FAILED, LEFT, MERGED, Outcome, failed, remains
+from workbench.analysis.chains.rules import CASTS, Step
+from workbench.analysis.outcome import FAILED, LEFT, MERGED, Outcome, Reason, failed, remains
 from workbench.analysis.tensors import tensor
 from workbench.graph.model import Graph, Node
+from workbench.graph.nodes import reached
 from workbench.terminal import visible
 
-CASTS, RESHAPES = ("cast", "clip"), ("reshape", "squeeze", "expand_dims", "nn.batch_flatten")
+RESHAPES = ("reshape", "squeeze", "expand_dims", "nn.batch_flatten")
 BOUNDS = ("nn.relu", "clip")
 
 
@@ -176,55 +176,25 @@ class RelayChains:
 
     def chain(self, run: list[Node]) -> ConstantChain | None:
         """Return the chain of a run, with the number of operators left; None where there is nothing to fold or explain."""
-        steps = [self.step(node, run) for node in run]
-        family, source = self.family(run[-1]), self.graph.nodes[self.data(run[0]) or 0]
-        alone = [Step(s.op, s.dtype, False, s.identity, s.low, s.high, s.axes) for s in steps]
-        count = self._counter(family, source)
-        left, best = count(steps), count(alone)
+        steps, family = [self.step(node, run) for node in run], self.family(run[-1])
+        kind = tensor(self.graph.nodes[self.data(run[0]) or 0].type)
+        source = "" if kind is None else kind.dtype
+        left, ids = rules.left(family, source, steps), tuple(node.id for node in run)
         reasons: list[Reason] = []
-        shared = [node for node, step in zip(run[:-1], steps, strict=False) if step.shared]
-        if best < left and shared:
-            reasons += [
-                Reason(
-                    "interior-has-other-user",
-                    f"{node.op} is used elsewhere too, so it is not folded with what follows",
-                    (node.id,),
-                )
-                for node in shared
-            ]
-        if family in CASTS and left < len(run):
-            kind = tensor(source.type)
-            if not rules.casts_left("" if kind is None else kind.dtype, steps)[1]:
-                reasons.append(
-                    Reason(
-                        "unsafe-cast-fold",
-                        "SimplifyExpr drops a cast here that changes values (a sign, a rounding, or large numbers), and its result differs",
-                        tuple(node.id for node in run),
-                    )
-                )
-        if left == len(run):
-            # one clip and one cast cannot be folded further
-            if len(run) == 1 or [node.op for node in run] == ["clip", "cast"]:
-                return None
-            reasons += self._unfolded(run, family) if not reasons else []
-            if not reasons:
-                return None
+        if rules.left(family, source, [replace(step, shared=False) for step in steps]) < left:
+            said = "{} is used elsewhere too, so it is not folded with what follows"
+            shared = (node for node, step in zip(run[:-1], steps, strict=False) if step.shared)
+            reasons += [Reason("interior-has-other-user", said.format(node.op), (node.id,)) for node in shared]
+        if family in CASTS and left < len(run) and not rules.casts_left(source, steps)[1]:
+            said = "SimplifyExpr drops a cast here that changes values (a sign, a rounding, or large numbers), and its result differs"
+            reasons.append(Reason("unsafe-cast-fold", said, ids))
         passes = self._passes(run, family)
-        return self._chain_of(run, left, passes if left < len(run) else "", reasons, passes)
-
-    def _counter(self, family: str, source: Node) -> Callable[[Sequence[Step]], int]:
-        kind = tensor(source.type)
-        if family == "arithmetic":
-            return rules.arithmetic_left
-        if family == "transpose":
-            return rules.transposes_left
-        if family == "reshape":
-            return rules.reshapes_left
-        if family in CASTS:
-            return lambda steps: (
-                rules.casts_left("" if kind is None else kind.dtype, steps)[0] if _casts(steps) else len(steps)
-            )
-        return len
+        if left < len(run):
+            return self._chain_of(run, left, passes, reasons, passes)
+        # one clip and one cast cannot be folded further
+        if len(run) == 1 or [node.op for node in run] == ["clip", "cast"]:
+            return None
+        return self._chain_of(run, left, "", reasons or [self._unfolded(run, steps, family)], passes)
 
     def step(self, node: Node, run: list[Node]) -> Step:
         """Return an operator as the rules see it."""
@@ -275,35 +245,19 @@ class RelayChains:
         return f"{bind}{first}SimplifyExpr,FoldConstant"
 
     def _needs_binding(self, constant: int) -> bool:
-        stack, seen = [constant], set()
-        while stack:
-            current = stack.pop()
-            if current in self.weights:
-                return True
-            if current not in seen:
-                seen.add(current)
-                stack.extend(self.graph.inputs[current])
-        return False
+        return not self.weights.isdisjoint(reached([constant], self.graph.inputs.__getitem__))
 
-    def _unfolded(self, run: Sequence[Node], family: str) -> list[Reason]:
+    def _unfolded(self, run: Sequence[Node], steps: Sequence[Step], family: str) -> Reason:
         """Return why a run is not folded."""
-        ids = tuple(node.id for node in run)
         names = " and ".join(dict.fromkeys(node.op for node in run))
+        code, said = "no-rule", f"TVM has no rule that makes one of {names} in a row"
         if family == "arithmetic" and any(node.op in rules.WITHOUT_RULE for node in run):
-            return [
-                Reason(
-                    "no-rule",
-                    f"SimplifyExpr has no rule for {names} with constants; write x - c as x + (-c), and x / c as x * (1 / c)",
-                    ids,
-                )
-            ]
-        if family == "arithmetic":
-            return [
-                Reason("canonical", "one multiply and then one add is the form that TVM brings such chains to", ids)
-            ]
-        if family in CASTS and _casts([self.step(node, list(run)) for node in run]):
-            return [Reason("no-rule", "the first cast may lose something, so SimplifyExpr keeps both", ids)]
-        return [Reason("no-rule", f"TVM has no rule that makes one of {names} in a row", ids)]
+            said = f"SimplifyExpr has no rule for {names} with constants; write x - c as x + (-c), and x / c as x * (1 / c)"
+        elif family == "arithmetic":
+            code, said = "canonical", "one multiply and then one add is the form that TVM brings such chains to"
+        elif family in CASTS and rules.are_casts(steps):
+            said = "the first cast may lose something, so SimplifyExpr keeps both"
+        return Reason(code, said, tuple(node.id for node in run))
 
     def _chain_of(
         self, run: Sequence[Node], left: int, passes: str, reasons: Sequence[Reason], tried: str = ""
@@ -390,11 +344,6 @@ def _linked(first: str, second: str) -> bool:
     if first == second:
         return bool(first)
     return (first in CASTS and second == "cast") or (first in BOUNDS and second in BOUNDS)
-
-
-def _casts(steps: Sequence[Step]) -> bool:
-    """Return whether the rules for casts apply to a run: casts, after at most one clip."""
-    return all(step.op == "cast" for step in steps[1:]) and steps[0].op in CASTS
 
 
 def _permutation(axes: object, rank: int) -> tuple[int, ...]:

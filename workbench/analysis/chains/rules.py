@@ -14,6 +14,7 @@ from workbench.graph.model import Node
 
 ADDS, MULTIPLIES, WITHOUT_RULE = ("add", "nn.bias_add"), ("multiply",), ("subtract", "divide")
 ARITHMETIC = (*ADDS, *MULTIPLIES, *WITHOUT_RULE)
+CASTS = ("cast", "clip")
 _LIMITS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-(2**15), 2**15 - 1), "uint16": (0, 2**16 - 1)}
 _LIMITS |= {
     "int32": (-(2**31), 2**31 - 1),
@@ -44,6 +45,19 @@ class Step:
     "the limits of a clip"
     axes: tuple[int, ...] = ()
     "of a transpose"
+
+
+def left(family: str, source: str, steps: Sequence[Step]) -> int:
+    """Return the operators left of a run; `source` is the data type before it."""
+    if family in CASTS:
+        return casts_left(source, steps)[0] if are_casts(steps) else len(steps)
+    counts = {"arithmetic": arithmetic_left, "transpose": transposes_left, "reshape": reshapes_left}
+    return counts.get(family, len)(steps)
+
+
+def are_casts(steps: Sequence[Step]) -> bool:
+    """Return whether the rules for casts apply to a run: casts, after at most one clip."""
+    return all(step.op == "cast" for step in steps[1:]) and steps[0].op in CASTS
 
 
 def arithmetic_left(steps: Sequence[Step]) -> int:

@@ -15,6 +15,7 @@ from workbench.analysis.fusion.kernel_graph import places, uses
 from workbench.analysis.fusion.kernels import FusedGroup, Fusion
 from workbench.analysis.tensors import nbytes, size_of, tensor
 from workbench.graph.model import Graph
+from workbench.graph.nodes import reached
 
 _RESHAPES = ("reshape", "expand_dims", "squeeze", "nn.batch_flatten", "contrib_reverse_reshape", "flatten")
 "operators that give the same memory another shape"
@@ -169,20 +170,11 @@ def _split(graph: Graph, kernel: FusedGroup, source: int) -> Boundary | None:
     """Return the boundary that a cut behind a node makes in its kernel; None unless it makes two kernels with one value between."""
     if graph.nodes[source].kind != "op" or source == kernel.root:
         return None
-    producer = _ancestors(graph, set(kernel.nodes), source)
+    inside = set(kernel.nodes)
+    producer = reached([source], lambda node: (s for s in graph.inputs[node] if s in inside))
     consumer = [n for n in kernel.nodes if n not in producer]
     crossing = {s for n in consumer for s in graph.inputs[n] if s in producer and graph.nodes[s].kind != "constant"}
     if crossing != {source} or not any(graph.nodes[n].kind == "op" for n in consumer):
         return None
     targets = tuple(n for n in consumer if source in graph.inputs[n])
     return Boundary(source, targets, tuple(sorted(producer)), tuple(consumer), True, True, graph)
-
-
-def _ancestors(graph: Graph, kernel: set[int], source: int) -> set[int]:
-    """Return the nodes of a kernel that a node's value depends on, and the node."""
-    found, waiting = {source}, [source]
-    while waiting:
-        new = [s for s in graph.inputs[waiting.pop()] if s in kernel and s not in found]
-        found.update(new)
-        waiting += new
-    return found

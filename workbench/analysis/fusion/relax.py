@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from workbench.analysis.fusion.forward import INJECTIVE, OPAQUE, Forward, hold
 from workbench.graph.model import Graph, Node
+from workbench.graph.nodes import reached
 
 _INPLACE = "relax.call_tir_inplace"
 "the only call besides `call_tir` that FuseOps knows; any other, such as `call_tir_with_grad`, is opaque to it"
@@ -72,13 +73,7 @@ def _after(graph: Graph, rows: Sequence[int], function: int, root: Callable[[int
     sizes = Counter(root(row) for row in rows)
     for row in rows:
         needs.setdefault(root(row), set()).update(root(source) for source in graph.inputs[row])
-    waiting = [root(row) for row in rows if row < function]
-    done: set[int] = set()
-    while waiting:
-        kernel = waiting.pop()
-        if kernel not in done:
-            done.add(kernel)
-            waiting += needs.get(kernel, ())
+    done = reached((root(row) for row in rows if row < function), lambda kernel: needs.get(kernel, ()))
     return any(size > 1 and kernel not in done for kernel, size in sizes.items())
 
 

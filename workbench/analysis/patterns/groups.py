@@ -8,13 +8,14 @@ used outside.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.analysis.patterns.matcher import Bindings, Failure, Matcher
 from workbench.analysis.patterns.pattern import Pattern, PatternError
 from workbench.analysis.patterns.program import Program, Row
+from workbench.graph.nodes import reached
 
 DIFFERS = "is refused by TVM for a reason that the workbench does not know"
 
@@ -153,18 +154,11 @@ def _embedded(program: Program, matcher: Matcher, row: int, id: int) -> bool:
     return node.kind == "constant" or (node.kind == "expr" and "op" not in node.fields)
 
 
-def _inside(program: Program, root: int, inputs: set[int]) -> Iterator[int]:
-    """Yield the expressions from the root up to the inputs."""
+def _inside(program: Program, root: int, inputs: set[int]) -> set[int]:
+    """Return the expressions from the root up to the inputs."""
     if root in inputs:
-        return
-    seen, stack = {root}, [root]
-    while stack:
-        row = stack.pop()
-        yield row
-        for part in program.rows[row].parts:
-            if part not in seen and part not in inputs:
-                seen.add(part)
-                stack.append(part)
+        return set()
+    return reached([root], lambda row: (part for part in program.rows[row].parts if part not in inputs))
 
 
 def _refused(program: Program, root: int, inside: frozenset[int], group_of: dict[int, int]) -> tuple[str, int] | None:

@@ -14,6 +14,7 @@ from workbench.analysis.patterns.pattern import Pattern
 from workbench.analysis.patterns.program import LEAVES, Program, as_leaves
 from workbench.analysis.regions import Region
 from workbench.graph.model import Edge
+from workbench.graph.nodes import reached
 
 
 @dataclass(frozen=True)
@@ -104,15 +105,8 @@ class _Finder:
         return inside
 
     def _of_constants(self, row: int) -> bool:
-        seen, stack = {row}, [row]
-        while stack:
-            current = stack.pop()
-            if self.program.rows[current].kind == "var" and not self.program.rows[current].inputs:
-                return False
-            new = [i for i in self._sources(current) if i not in seen]
-            seen.update(new)
-            stack.extend(new)
-        return True
+        sources = (self.program.rows[source] for source in reached([row], self._sources))
+        return not any(source.kind == "var" and not source.inputs for source in sources)
 
     def _entering(self) -> list[Escape]:
         found: list[Escape] = []
@@ -181,13 +175,7 @@ class _Finder:
             exit = self.program.above[exit]
         if exit < 0:
             return None
-        held, stack = {parent, exit}, [parent]
-        while stack:
-            for user in self.program.users[stack.pop()]:
-                if user not in held:
-                    held.add(user)
-                    stack.append(user)
-        return parent, exit, held
+        return parent, exit, reached([parent], lambda row: () if row == exit else self.program.users[row])
 
     def _edges(self, entry: int, held: set[int]) -> list[tuple[int, int, int]]:
         """Return (source, row, argument position) of each value that enters the region, except the entry's own inputs."""

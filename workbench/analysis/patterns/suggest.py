@@ -15,6 +15,7 @@ from workbench.analysis.patterns.report import Match, PatternReport
 from workbench.analysis.patterns.text import code
 from workbench.errors import UnknownNode
 from workbench.graph.model import Graph
+from workbench.graph.nodes import reached
 from workbench.wording import counted
 
 LEVELS = ("", "attributes", "attributes and types", "attributes, types and the names of inputs")
@@ -145,15 +146,14 @@ def _root(program: Program, graph: Graph, rows: frozenset[int]) -> int:
 
 
 def _pieces(program: Program, rows: Collection[int]) -> int:
-    left, pieces = set(rows), 0
+    chosen, left, pieces = set(rows), set(rows), 0
+
+    def near(row: int) -> set[int]:
+        return chosen.intersection((*program.users[row], *program.rows[row].inputs))
+
     while left:
         pieces += 1
-        stack = [left.pop()]
-        while stack:
-            row = stack.pop()
-            near = {each for each in (*program.users[row], *program.rows[row].inputs) if each in left}
-            left -= near
-            stack.extend(near)
+        left -= reached([next(iter(left))], near)
     return pieces
 
 
