@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from workbench.analysis.fusion import explain_fusion
-from workbench.analysis.fusion.kernel_graph import kernel_graph
+from workbench.analysis.fusion.kernels import kernel_graph
 from workbench.analysis.units import units
 from workbench.debugging.compilers import runner as outputs_module
 from workbench.debugging.compilers.result import CompilerComparison, CompilerPair, Difference, differences

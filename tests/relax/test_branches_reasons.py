@@ -7,7 +7,6 @@ import pytest
 from tvm import relax, tirx
 
 import workbench as wb
-from workbench.analysis.branches.report import FUSION_KINDS
 
 op = relax.op
 MATMUL = "CombineParallelMatmul"
@@ -200,36 +199,3 @@ def test_convolutions_that_differ_are_told(code, options):
 
     groups = wb.parallel_branches(load([IMAGE, FILTER, other], body).graph)
     assert any(group.kind == "near" and code in group.codes for group in groups)
-
-
-def case(name):
-    """A call of an operator with arguments of usual shapes."""
-    made = getattr(op.nn, name.removeprefix("relax.nn."), None) if ".nn." in name else getattr(op, name[6:], None)
-    table, row = var("x", 8, 8), var("w", 8)
-    two = {"add", "subtract", "multiply", "divide", "maximum", "minimum", "power", "equal", "less", "greater", "matmul"}
-    if name[6:] in two:
-        return [table, second := var("m", 8, 8) if name == "relax.matmul" else row], made(table, second)
-    special = {
-        "relax.clip": lambda: made(table, 0, 6),
-        "relax.astype": lambda: made(table, "int8"),
-        "relax.reshape": lambda: made(table, (64,)),
-        "relax.expand_dims": lambda: made(table, 0),
-        "relax.concat": lambda: made((table, table), 1),
-        "relax.split": lambda: made(table, 2, 1),
-    }
-    return [table], special.get(name, lambda: made(table))()
-
-
-ASKED = (
-    "exp sigmoid tanh nn.relu nn.gelu nn.gelu_tanh nn.silu add multiply maximum clip astype matmul nn.softmax sum max mean "
-    "permute_dims reshape expand_dims concat split"
-)
-
-
-@pytest.mark.parametrize("name", [f"relax.{each}" for each in ASKED.split()])
-def test_the_kinds_of_operators_are_those_that_tvm_finds(name):
-    params, call = case(name)
-    w = load(params, lambda emit: [emit(call)])
-    trace = wb.trace(w, "LegalizeOps,AnnotateTIROpPattern")
-    (node,) = wb.load(trace.result).graph.ops
-    assert node.pattern == FUSION_KINDS[name]

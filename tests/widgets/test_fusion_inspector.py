@@ -11,8 +11,8 @@ from page_driver import Page
 from widgets import hostile
 
 import workbench as wb
-from workbench.analysis.fusion.boundaries import between
-from workbench.analysis.fusion.kernel_graph import boundaries, handed_bytes, kernel_graph
+from workbench.analysis.fusion.boundaries import between, boundaries, handed_bytes
+from workbench.analysis.fusion.kernels import kernel_graph
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.measurement.boundaries.costs import BoundaryCost, BoundaryCosts

@@ -41,11 +41,6 @@ def _misplaced(graph: Graph, node: int) -> BranchGroup:
     return BranchGroup("hazard", producer(graph, ((node,),)), ((node,),), SAME, 1, hazards=hazards, graph=graph)
 
 
-def is_lowered(graph: Graph) -> bool:
-    """Return whether the operators of a Relax graph are PrimFuncs already, which no combiner looks at."""
-    return graph.dialect == "relax" and any(node.kind == "op" and node.pattern is not None for node in graph.nodes)
-
-
 def conv_groups(calls: Calls, least: int) -> Iterator[BranchGroup]:
     """Yield the groups of our CombineParallelConv2D, and its near misses."""
     text = f"CombineParallelConv2D{{min_num_branches={least}}}"

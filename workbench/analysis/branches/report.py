@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -10,13 +10,15 @@ from workbench.analysis.branches.contraction import folded
 from workbench.analysis.fusion import explain_fusion
 from workbench.analysis.outcome import FAILED, LEFT, MERGED, Outcome, Reason, failed, remains
 from workbench.analysis.tensors import nbytes
-from workbench.graph.model import Edge, Graph
+from workbench.graph.model import Graph
 from workbench.terminal import visible
 from workbench.wording import counted
 
 KINDS = ("identical", "combinable", "hazard", "near")
 EQUAL_PASSES = ("EliminateCommonSubexpr", "MergeIdenticalKernels")
 "passes that merge equal branches"
+KINDS_OF_RELAX = "LegalizeOps,AnnotateTIROpPattern"
+"the passes that run before FuseOps in Relax, which reads the kinds that they find"
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,22 @@ class BranchGroup:
         """
         if self.kind not in ("identical", "combinable") or self.outcome.status != MERGED:
             return None
-        return change(self.graph, remains(self.graph, self.passes).graph, self._weights)
+        ops = len(remains(self.graph, self.passes).graph.ops) - len(self.graph.ops)
+        weights = self._weights
+        bound = [place for place, node in enumerate(_params(self.graph)) if node in weights]
+        ours, theirs = (fused(self._lowered(passes), bound) for passes in ("", self.passes))
+        if ours is None or theirs is None:
+            return Change(ops, None, None)
+        return Change(ops, theirs[0] - ours[0], theirs[1] - ours[1])
+
+    def _lowered(self, passes: str) -> Graph | None:
+        """Return the graph after passes as FuseOps sees it; in Relax, operators have a kind only as PrimFuncs."""
+        lower = KINDS_OF_RELAX if self.graph.dialect == "relax" and not is_lowered(self.graph) else ""
+        steps = ",".join(filter(None, (passes, lower)))
+        if not steps or self.graph.ask_after is None:
+            return self.graph
+        found = self.graph.ask_after(steps).graph
+        return None if found is None or (lower and any(node.pattern is None for node in found.ops)) else found
 
     @property
     def _weights(self) -> list[int]:
@@ -117,7 +134,7 @@ class BranchGroup:
         if found.kernels is None:
             why = "FuseOps fails on this graph before SimplifyInference"
             if self.graph.dialect == "relax":
-                why = "an operator's kind for FuseOps is only known after LegalizeOps"
+                why = f"{KINDS_OF_RELAX} find no kind for an operator"
             return f"{_signed(found.ops, 'operator')}{others}; kernels are not known, as {why}"
         counts = (found.ops, "operator"), (found.kernels, "kernel"), (found.traffic_bytes or 0, "byte")
         said = ", ".join(_signed(*count) for count in counts) + others
@@ -202,32 +219,17 @@ class Change:
     "bytes that these kernels read and write; None like kernels"
 
 
-def change(graph: Graph, after: Graph, weights: Sequence[int]) -> Change:
-    """Return the difference that a pass makes.
+def fused(graph: Graph | None, bound: Collection[int]) -> tuple[int, int] | None:
+    """Return the kernels that FuseOps makes and their traffic in bytes; None where it fails, or where its input is not known.
 
     Parameters
     ----------
-    after
-        The graph as the pass leaves it.
-    weights
-        Parameters that are constants once they are bound.
+    bound
+        Places among the parameters of those that are constants once they are bound.
     """
-    ops = len(after.ops) - len(graph.ops)
-    params = [[node.id for node in each.nodes if node.kind == "param"] for each in (graph, after)]
-    bound = [theirs for ours, theirs in zip(*params, strict=False) if ours in set(weights)]
-    ours = _fused(folded(graph, weights))
-    theirs = _fused(folded(after, bound))
-    if ours is None or theirs is None:
-        return Change(ops, None, None)
-    return Change(ops, theirs[0] - ours[0], theirs[1] - ours[1])
-
-
-def _fused(graph: Graph) -> tuple[int, int] | None:
-    """Return kernels and their traffic in bytes; None where FuseOps fails, or where its input is not known."""
-    lowered = with_kinds(graph) if graph.dialect == "relax" else graph
-    if lowered is None:
+    if graph is None:
         return None
-    graph = lowered
+    graph = folded(graph, [node for place, node in enumerate(_params(graph)) if place in bound])
     report = explain_fusion(graph)
     if report.failure:
         return None
@@ -239,57 +241,10 @@ def _fused(graph: Graph) -> tuple[int, int] | None:
     return len(report.kernels), traffic
 
 
-# The kinds that AnnotateTIROpPattern finds in the PrimFuncs of Relax's operators. FuseOps sees them after LegalizeOps.
-_KINDS = {
-    0: (
-        "abs acos asin atan ceil cos cosh erf exp floor log negative round rsqrt sigmoid sign sin sinh sqrt square tan tanh "
-        "clip astype isnan isfinite isinf add subtract multiply divide maximum minimum power equal greater greater_equal "
-        "less less_equal not_equal floor_divide mod floor_mod where tril triu nn.relu nn.gelu nn.gelu_tanh nn.silu "
-        "nn.leakyrelu nn.softplus nn.selu"
-    ),
-    1: "expand_dims squeeze broadcast_to stack",
-    2: "permute_dims reshape concat split flatten nn.pad tile repeat flip image.resize2d",
-    3: "sum max min prod",
-    4: (
-        "mean std variance argmax argmin matmul nn.softmax nn.log_softmax nn.layer_norm nn.rms_norm nn.conv2d nn.max_pool2d "
-        "nn.avg_pool2d nn.adaptive_avg_pool2d nn.batch_norm nn.group_norm nn.attention"
-    ),
-    8: "take",
-}
+def _params(graph: Graph) -> list[int]:
+    return [node.id for node in graph.nodes if node.kind == "param"]
 
 
-FUSION_KINDS = {f"relax.{op}": kind for kind, ops in _KINDS.items() for op in ops.split()}
-"operator -> kind, as TVM 0.27 finds it; a test compares it with TVM"
-
-
-def with_kinds(graph: Graph) -> Graph | None:
-    """Return the graph as FuseOps sees it; None if an operator is not in the table.
-
-    The fields of a tuple argument of an operator are arguments of its PrimFunc.
-    """
-    if any(node.kind == "op" and node.pattern is None and node.op not in FUSION_KINDS for node in graph.nodes):
-        return None
-    nodes = (
-        replace(node, pattern=FUSION_KINDS[node.op]) if node.kind == "op" and node.pattern is None else node
-        for node in graph.nodes
-    )
-    return replace(graph, nodes=tuple(nodes), edges=tuple(_flat(graph)))
-
-
-def _flat(graph: Graph) -> Iterator[Edge]:
-    """Yield the edges; an edge from a tuple that only operators read becomes the edges of its fields."""
-    nodes = graph.nodes
-    opened = {
-        node.id
-        for node in nodes
-        if node.kind == "tuple"
-        and not node.name
-        and all(nodes[user].kind == "op" for user, _ in graph.consumers[node.id])
-    } - {*graph.outputs, *(group.output for group in graph.groups)}
-    for node in nodes:
-        if node.id in opened:
-            continue
-        flat = [
-            f for source in graph.inputs[node.id] for f in (graph.inputs[source] if source in opened else (source,))
-        ]
-        yield from (Edge(source, node.id, index, nodes[source].type) for index, source in enumerate(flat))
+def is_lowered(graph: Graph) -> bool:
+    """Return whether the operators of a Relax graph are PrimFuncs already, which no combiner looks at."""
+    return graph.dialect == "relax" and any(node.kind == "op" and node.pattern is not None for node in graph.nodes)

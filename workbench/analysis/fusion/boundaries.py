@@ -1,6 +1,7 @@
-"""Boundaries: one value between two parts of a graph, which are two kernels, or could be two instead of one.
+"""The values that kernels pass to each other, and boundaries: one value between two parts of a graph.
 
-For each: the bytes that are written and read, and the launch, that one kernel of both parts saves.
+The parts of a boundary are two kernels, or could be two instead of one. For each: the bytes that are written and read, and the
+launch, that one kernel of both parts saves.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from functools import cached_property
 
 from workbench.analysis import legality
 from workbench.analysis.fusion.forward import COMM_REDUCE, INJECTIVE
-from workbench.analysis.fusion.kernel_graph import places, uses
 from workbench.analysis.fusion.kernels import FusedGroup, Fusion
 from workbench.analysis.tensors import nbytes, size_of, tensor
 from workbench.graph.model import Graph
@@ -21,6 +21,78 @@ _RESHAPES = ("reshape", "expand_dims", "squeeze", "nn.batch_flatten", "contrib_r
 "operators that give the same memory another shape"
 SIMPLE, REDUCTION, COMPLEX = "simple", "reduction", "complex"
 "kinds of a part, by its most complicated operator: at most injective, a reduction, anything else"
+
+
+@dataclass
+class Uses:
+    """The readers of a kernel's value."""
+
+    users: list[int] = field(default_factory=list)
+    "nodes of kernels, ascending"
+    leaves: bool = False
+    "whether something other than a kernel needs the value, such as the caller"
+
+
+def places(report: Fusion) -> dict[int, int]:
+    """Return the index of the kernel of each node that is in one."""
+    return {node: at for at, kernel in enumerate(report.kernels) for node in kernel.nodes}
+
+
+def uses(report: Fusion) -> dict[int, Uses]:
+    """Return the uses of each value that a node of a kernel computes, also through tuples and cuts."""
+    graph, place = report.graph, places(report)
+    results = {*graph.outputs, *(group.output for group in graph.groups if group.kind in ("function", "branch"))}
+    # a node between kernels that is not in one passes on its inputs
+    given: dict[int, tuple[int, ...]] = {}
+    found: dict[int, Uses] = {}
+    for node in graph.nodes:
+        sources = tuple(dict.fromkeys(s for at in graph.inputs[node.id] for s in given.get(at, ())))
+        inside = node.id in place
+        for source in sources if inside else ():
+            found[source].users.append(node.id)
+        if inside:
+            sources, found[node.id] = (node.id,), Uses()
+        if node.id in results or not (inside or node.op == legality.CUT or node.kind in ("tuple", "get_item")):
+            for source in sources:
+                found[source].leaves = True
+        given[node.id] = sources
+    return found
+
+
+def boundaries(report: Fusion) -> tuple[tuple[int, int], ...]:
+    """Return (producer, consumer) pairs across kernels, where the second reads the first, also through tuples and cuts."""
+    place = places(report)
+    pairs = ((source, user) for source, value in uses(report).items() for user in value.users)
+    return tuple((source, user) for source, user in pairs if place[source] != place[user])
+
+
+@dataclass(frozen=True)
+class Handover:
+    """A value that one kernel writes to memory and others read."""
+
+    source: int
+    "the node that computes it"
+    targets: tuple[int, ...]
+    "the nodes of other kernels that read it, ascending"
+    bytes: int
+    "size of the value, counted once; 0 where its shape is not known"
+
+
+def handovers(report: Fusion) -> tuple[Handover, ...]:
+    """Return the values that kernels pass to other kernels, the largest first."""
+    read: dict[int, list[int]] = {}
+    for source, target in boundaries(report):
+        read.setdefault(source, []).append(target)
+    found = [
+        Handover(source, tuple(sorted(targets)), nbytes(report.graph.nodes[source].type))
+        for source, targets in read.items()
+    ]
+    return tuple(sorted(found, key=lambda each: (-each.bytes, each.source)))
+
+
+def handed_bytes(report: Fusion) -> int:
+    """Return the bytes that kernels pass to other kernels; each value counts once, unknown shapes count 0."""
+    return sum(each.bytes for each in handovers(report))
 
 
 @dataclass(frozen=True)

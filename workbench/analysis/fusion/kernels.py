@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,7 @@ from workbench.analysis.fusion import relax, relay
 from workbench.analysis.fusion.algorithm import NONE, Partition, Settings, TwoAnchors
 from workbench.analysis.fusion.forward import OPAQUE, Forward
 from workbench.analysis.fusion.reasons import Decision
-from workbench.graph.model import Graph, known_node
+from workbench.graph.model import Graph, Group, known_node
 
 FORWARD = {"relay": relay.forward, "relax": relax.forward}
 
@@ -193,3 +193,35 @@ class Fusion:
 def _weight(decision: Decision) -> int:
     """Return the rank of a decision: a merge, then a merge already done, then a refusal, then waiting for a phase."""
     return {"fused": 3, "together": 2, "phase": 0, "postponed": 0}.get(decision.code, 1)
+
+
+def kernel_graph(report: Fusion) -> Graph:
+    """Return the graph before fusion with a group around each future kernel; node ids do not change.
+
+    Examples
+    --------
+    >>> from workbench.analysis.fusion import explain_fusion
+    >>> from workbench.graph.model import GraphBuilder
+    >>> b = GraphBuilder("two", "relay")
+    >>> x = b.node("param", "x", type="Tensor[(4), float32]")
+    >>> b.outputs = [b.node("op", "nn.relu", [b.node("op", "exp", [x], pattern=0)], pattern=0)]
+    >>> [group.name for group in kernel_graph(explain_fusion(b.build())).groups]
+    ['fused_exp_nn_relu']
+    """
+    graph = report.graph
+    groups = list(graph.groups)
+    home = {node.id: node.group for node in graph.nodes}
+    for kernel in report.kernels:
+        if kernel.given:
+            continue
+        # a kernel is in the group of its result: a value that only a branch uses is computed in the branch
+        box = Group(len(groups), "primitive", called(kernel), graph.nodes[kernel.root].group, output=kernel.root)
+        groups.append(box)
+        home |= dict.fromkeys(kernel.nodes, box.id)
+    nodes = tuple(node if home[node.id] == node.group else replace(node, group=home[node.id]) for node in graph.nodes)
+    return replace(graph, nodes=nodes, groups=tuple(groups)).follow(lambda: graph)
+
+
+def called(kernel: FusedGroup) -> str:
+    """Return the name that TVM gives a kernel, without the number that makes it unique."""
+    return "_".join(["fused", *(op.replace(".", "_") for op in kernel.ops)])

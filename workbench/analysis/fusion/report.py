@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from workbench.analysis.fusion.algorithm import Settings
-from workbench.analysis.fusion.kernel_graph import Handover, handovers
+from workbench.analysis.fusion.boundaries import Handover, handovers
 from workbench.analysis.fusion.kernels import FORWARD, Fusion
 from workbench.analysis.fusion.reasons import Decision
 from workbench.analysis.fusion.what_if import Why, why

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.analysis import cost
 from workbench.analysis.alignment import LEFT, MANY, MERGED, RIGHT, SPLIT, Aligned, Alignment, align
 from workbench.analysis.fusion import FusionReport
-from workbench.analysis.side import Side
+from workbench.analysis.units import Side
 from workbench.debugging.compilers.runner import OutputCheck
 from workbench.debugging.compilers.side import CompilerSide
 from workbench.errors import UnknownName
@@ -48,7 +48,7 @@ class Difference:
     why: str
     "the reasons for boundaries that one side has; empty for one to one"
     kernels: tuple[tuple[int, ...], tuple[int, ...]] = field(default=((), ()), repr=False)
-    "of both sides, by their places in `analysis.side.Side.kernels`"
+    "of both sides, by their places in `analysis.units.Side.kernels`"
 
     @property
     def us_lost(self) -> float | None:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from workbench.analysis.branches import BranchGroup, parallel_branches
-from workbench.analysis.branches.relax import is_lowered
+from workbench.analysis.branches.report import is_lowered
 from workbench.analysis.chains import ConstantChain, constant_chains
 from workbench.analysis.fusion import FusionReport, explain_fusion
 from workbench.analysis.fusion.reasons import Decision

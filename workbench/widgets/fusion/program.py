@@ -12,7 +12,8 @@ from workbench.analysis import legality
 from workbench.analysis.branches import BranchGroup, parallel_branches
 from workbench.analysis.chains import ConstantChain, constant_chains
 from workbench.analysis.fusion import explain_fusion
-from workbench.analysis.fusion.kernel_graph import handed_bytes, kernel_graph
+from workbench.analysis.fusion.boundaries import handed_bytes
+from workbench.analysis.fusion.kernels import kernel_graph
 from workbench.analysis.fusion.report import FusionReport
 from workbench.analysis.regions import Region, Regions, regions
 from workbench.dialects.base import Workload

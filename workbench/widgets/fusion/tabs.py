@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from workbench.analysis.branches import BranchGroup
-from workbench.analysis.branches.relax import is_lowered
+from workbench.analysis.branches.report import is_lowered
 from workbench.analysis.chains import ConstantChain
 from workbench.analysis.fusion.reasons import REASONS, Decision
 from workbench.analysis.regions import Region
