@@ -68,25 +68,16 @@ def _norm_relu(b: Builder, x: Value, name: str, channels: int) -> Value:
     return b.relu(b.batch_norm(x, f"{name}_norm", channels))
 
 
-def _depthwise(b: Any, x: Value, name: str, channels: int, stride: int) -> Value:
+def _depthwise(b: Builder, x: Value, name: str, channels: int, stride: int) -> Value:
     weight = b.weight(name, channels, 1, 3, 3)
-    if hasattr(b, "emit"):
-        from tvm.relax import op
-
-        return b.emit(op.nn.conv2d(x, weight, strides=stride, padding=1, groups=channels))
-    from tvm import relay
-
-    return relay.nn.conv2d(x, weight, (stride, stride), (1, 1), groups=channels, channels=channels, kernel_size=(3, 3))
+    if b.ops.__name__ == "tvm.relay":
+        sizes = {"channels": channels, "kernel_size": (3, 3)}
+        return b.ops.nn.conv2d(x, weight, (stride, stride), (1, 1), groups=channels, **sizes)
+    return b.emit(b.ops.nn.conv2d(x, weight, strides=stride, padding=1, groups=channels))
 
 
-def _unary(b: Any, name: str, x: Value) -> Value:
-    if hasattr(b, "emit"):
-        from tvm.relax import op
-
-        return b.emit(getattr(op, name)(x))
-    from tvm import relay
-
-    return getattr(relay, name)(x)
+def _unary(b: Builder, name: str, x: Value) -> Value:
+    return b.emit(getattr(b.ops, name)(x))
 
 
 OWN: dict[str, Callable[..., Built]] = {"mobilenet": mobilenet, "lstm": lstm}

@@ -11,32 +11,26 @@ from tvm import relax
 from tvm.relax import op
 
 from workbench.dialects.relax import compat
-from workbench.samples._builder import Weights
+from workbench.samples._builder import Builder
 
 
-class RelaxBuilder(Weights):
+class RelaxBuilder(Builder):
     """Writes a `main` that binds each operator to a variable; its parameters are the inputs, then the weights."""
+
+    ops = op
 
     def __init__(self) -> None:
         super().__init__()
         self.block = relax.BlockBuilder()
-        self.inputs: list[relax.Var] = []
         self.weights: list[relax.Var] = []
         self.function, self.dataflow = ExitStack(), ExitStack()
         self.started = False
 
-    def input(self, name: str, shape: tuple[int, ...], dtype: str = "float32") -> relax.Var:
-        self.inputs.append(relax.Var(name, compat.tensor_type(shape, dtype)))
-        return self.inputs[-1]
+    def variable(self, name: str, shape: Sequence[int], dtype: str) -> relax.Var:
+        return relax.Var(name, compat.tensor_type(tuple(shape), dtype))
 
-    def weight(self, name: str, *shape: int, scale: float = 0.05) -> relax.Var:
-        return self._variable(name, self.normal(name, shape, scale))
-
-    def scale(self, name: str, *shape: int) -> relax.Var:
-        return self._variable(name, self.positive(name, shape))
-
-    def _variable(self, name: str, array: np.ndarray) -> relax.Var:
-        self.weights.append(relax.Var(name, compat.tensor_type(array.shape, str(array.dtype))))
+    def parameter(self, name: str, array: np.ndarray) -> relax.Var:
+        self.weights.append(super().parameter(name, array))
         return self.weights[-1]
 
     def constant(self, value: float | np.ndarray) -> relax.Expr:
@@ -57,44 +51,11 @@ class RelaxBuilder(Weights):
         self.function.close()
         return self.block.get(), {v: self.arrays[v] for v in map(compat.name_of, self.weights)}
 
-    def add(self, a: relax.Expr, b: relax.Expr) -> relax.Var:
-        return self.emit(op.add(a, b))
-
-    def subtract(self, a: relax.Expr, b: relax.Expr) -> relax.Var:
-        return self.emit(op.subtract(a, b))
-
-    def multiply(self, a: relax.Expr, b: relax.Expr) -> relax.Var:
-        return self.emit(op.multiply(a, b))
-
-    def relu(self, x: relax.Expr) -> relax.Var:
-        return self.emit(op.nn.relu(x))
-
-    def erf(self, x: relax.Expr) -> relax.Var:
-        return self.emit(op.erf(x))
-
-    def softmax(self, x: relax.Expr) -> relax.Var:
-        return self.emit(op.nn.softmax(x))
-
-    def round(self, x: relax.Expr) -> relax.Var:
-        return self.emit(op.round(x))
-
-    def clip(self, x: relax.Expr, low: float, high: float) -> relax.Var:
-        return self.emit(op.clip(x, low, high))
-
     def cast(self, x: relax.Expr, dtype: str) -> relax.Var:
         return self.emit(op.astype(x, dtype))
 
-    def reshape(self, x: relax.Expr, shape: Sequence[int]) -> relax.Var:
-        return self.emit(op.reshape(x, tuple(shape)))
-
     def transpose(self, x: relax.Expr, axes: Sequence[int]) -> relax.Var:
         return self.emit(op.permute_dims(x, list(axes)))
-
-    def squeeze(self, x: relax.Expr, axis: int) -> relax.Var:
-        return self.emit(op.squeeze(x, axis=[axis]))
-
-    def expand_dims(self, x: relax.Expr, axis: int) -> relax.Var:
-        return self.emit(op.expand_dims(x, axis=axis))
 
     def split(self, x: relax.Expr, parts: int) -> list[relax.Var]:
         found = self.emit(op.split(x, parts, axis=0))
@@ -110,12 +71,9 @@ class RelaxBuilder(Weights):
         return self.add(x, self.reshape(self.weight(name, channels), (1, channels, 1, 1)))
 
     def dense(self, x: relax.Expr, name: str, inputs: int, outputs: int) -> relax.Var:
-        weight = self.transpose_weight(self.weight(f"{name}_weight", outputs, inputs))
+        # it is stored in the layout of Relay's `nn.dense`, and transposed here
+        weight = self.emit(op.permute_dims(self.weight(f"{name}_weight", outputs, inputs)))
         return self.add(self.batch_matmul(x, weight), self.weight(f"{name}_bias", outputs))
-
-    def transpose_weight(self, weight: relax.Var) -> relax.Var:
-        """Return a weight in the layout of matmul; it is stored in that of Relay's `nn.dense`."""
-        return self.emit(op.permute_dims(weight))
 
     def dense_constant(self, x: relax.Expr, weight: np.ndarray) -> relax.Var:
         # transposes the constant here rather than in a kernel
@@ -127,9 +85,9 @@ class RelaxBuilder(Weights):
     def right_axes(self, axes: Sequence[int]) -> tuple[int, ...]:
         return tuple(axes)
 
-    def batch_norm(self, x: relax.Expr, name: str, channels: int) -> relax.Var:
-        gamma, beta = self.scale(f"{name}_gamma", channels), self.weight(f"{name}_beta", channels)
-        mean, var = self.weight(f"{name}_mean", channels), self.scale(f"{name}_var", channels)
+    def normalised(
+        self, x: relax.Expr, gamma: relax.Expr, beta: relax.Expr, mean: relax.Expr, var: relax.Expr
+    ) -> relax.Var:
         # `training` is on by default, and uses the batch's own mean and variance
         normal = self.emit(op.nn.batch_norm(x, gamma, beta, mean, var, axis=1, training=False))
         return self.emit(relax.TupleGetItem(normal, 0))
