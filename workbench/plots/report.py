@@ -110,13 +110,7 @@ def report(
 
 
 def report_path(path: str | Path) -> Path:
-    """Return the path of a report.
-
-    Raises
-    ------
-    WorkbenchError
-        It is not an HTML file in a folder that there is.
-    """
+    """Return the path of a report; raises WorkbenchError."""
     path = Path(path).expanduser()
     if path.suffix.lower() != ".html" or not path.parent.is_dir():
         raise WorkbenchError(f"a report is an .html file in a folder that there is; {path.name!r} is not")

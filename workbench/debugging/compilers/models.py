@@ -49,12 +49,9 @@ class Model:
     "the error of the Relay side"
 
     def load(self, environment: Environment, folder: Path, progress: Progress) -> Workload:
-        """Return the program in a compiler, which writes it into the folder. Load Relay first: Relax translates its program.
+        """Return the program in a compiler, which writes it into the folder; raises LoadError.
 
-        Raises
-        ------
-        LoadError
-            The compiler does not read the model, or it has no translation.
+        Load Relay first: Relax translates its program.
         """
         if self.dialect == "relax" and environment.dialect == "relay":
             raise LoadError(ONE_WAY)
@@ -74,13 +71,7 @@ class Model:
 
 
 def model_of(model: Any, params: Params | str | Path | None, shapes: Shapes, folder: Path) -> Model:
-    """Return the model that the caller gave; what a child process needs of it is written into the folder.
-
-    Raises
-    ------
-    LoadError
-        It is not something that can be compared, or a file does not exist.
-    """
+    """Return the model that the caller gave; what a child process needs of it is written into the folder; raises LoadError."""
     if isinstance(params, (str, Path)):
         params = read_params(Path(params))
     elif params is not None:

@@ -77,12 +77,8 @@ class _Half:
     """One side's kernels with the calls of its build."""
 
     def __init__(self, side: CompilerSide, kernels: Side) -> None:
-        self.title = side.title
-        self.kernels = kernels
-        self.times = side.kernel_us
-        self.fusion = side.fusion
-        self.made_by = side.made_by
-        self.fallbacks = side.fallbacks
+        self.side, self.kernels = side, kernels
+        self.title, self.fusion = side.title, side.fusion
         rows = () if side.kernels is None else side.kernels.rows
         self.rows = {tuple(row["nodes"]): row for row in rows if row["nodes"]}
 
@@ -93,9 +89,6 @@ class _Half:
 
     def sources(self, places: Places) -> frozenset[str]:
         return frozenset[str]().union(*(self.kernels.sources[place] for place in places))
-
-    def microseconds(self, calls: Sequence[Mapping[str, Any]]) -> float | None:
-        return sum(self.times.get(call["index"], 0.0) for call in calls) if self.times else None
 
     def reason(self, op: str, sources: frozenset[str]) -> str:
         """Return the decision of FuseOps on an operator of these nodes of the model; empty if it has none."""
@@ -118,23 +111,25 @@ def _difference(group: Aligned, sides: tuple[_Half, _Half]) -> Difference:
     held = [(*places, *moves) for places, moves in zip((group.left, group.right), group.moves, strict=True)]
     calls = [half.calls(places) for half, places in zip(sides, held, strict=True)]
     sources = sides[0].sources(held[0]) | sides[1].sources(held[1])
-    left, right = (tuple(str(call["function"]) for call in each if not call["noop"]) for each in calls)
+    running = [[call for call in each if not call["noop"]] for each in calls]
+    functions = [tuple(str(call["function"]) for call in each) for each in running]
+    moved = [sum(call["bytes_read"] + call["bytes_written"] for call in each) for each in running]
+    times = [
+        sum(half.side.kernel_us.get(call["index"], 0.0) for call in each) if half.side.kernel_us else None
+        for half, each in zip(sides, calls, strict=True)
+    ]
     return Difference(
         sources=tuple(sorted(sources)),
         relation=group.kind,
-        left=left,
-        right=right,
-        bytes_left=_bytes(calls[0]),
-        bytes_right=_bytes(calls[1]),
-        us_left=sides[0].microseconds(calls[0]),
-        us_right=sides[1].microseconds(calls[1]),
+        left=functions[0],
+        right=functions[1],
+        bytes_left=moved[0],
+        bytes_right=moved[1],
+        us_left=times[0],
+        us_right=times[1],
         why=_why(group, sides, sources),
         kernels=(held[0], held[1]),
     )
-
-
-def _bytes(calls: Sequence[Mapping[str, Any]]) -> int:
-    return sum(call["bytes_read"] + call["bytes_written"] for call in calls if not call["noop"])
 
 
 def _why(group: Aligned, sides: tuple[_Half, _Half], sources: frozenset[str]) -> str:
@@ -147,7 +142,7 @@ def _why(group: Aligned, sides: tuple[_Half, _Half], sources: frozenset[str]) ->
             else f"a pass of {half.title} added this; no node of the model does it"
         )
     found = [
-        [*_replaced(half, places), *_fallbacks(half, places), *_mover_reasons(half, moves)]
+        list(_facts(half, places, moves))
         for half, places, moves in zip(sides, (group.left, group.right), group.moves, strict=True)
     ]
     # a fact about both sides is not a reason for a difference
@@ -166,29 +161,20 @@ Fact = tuple[str, str]
 "the parts of a sentence before and after the title of its side"
 
 
-def _replaced(half: _Half, places: Places) -> Iterator[Fact]:
-    """Yield a sentence for each dominant operator that a pass put in the place of the imported one."""
-    for op in dict.fromkeys(str(call["op"]) for call in half.calls(places)):
-        if op in half.made_by:
-            yield f"{half.made_by[op]} of ", f" put {op} in the place of the model's operator."
-
-
-def _fallbacks(half: _Half, places: Places) -> Iterator[Fact]:
-    """Yield a sentence for each kernel that the compiler has no schedule for."""
-    for name in dict.fromkeys(str(call["function"]) for call in half.calls(places)):
-        if name in half.fallbacks:
-            yield "", f" compiles {name} {half.fallbacks[name]}."
-
-
-def _mover_reasons(half: _Half, moves: Places) -> Iterator[Fact]:
-    """Yield the reason why each kind of kernel that only moves data is a kernel of its own."""
-    nodes, seen = half.kernels.graph.nodes, set[str]()
+def _facts(half: _Half, places: Places, moves: Places) -> Iterator[Fact]:
+    """Yield the operators that a pass put in the place of the imported ones, the kernels without a schedule, and those that only move data."""
+    calls = half.calls(places)
+    for op in dict.fromkeys(str(call["op"]) for call in calls):
+        if op in half.side.made_by:
+            yield f"{half.side.made_by[op]} of ", f" put {op} in the place of the model's operator."
+    for name in dict.fromkeys(str(call["function"]) for call in calls):
+        if name in half.side.fallbacks:
+            yield "", f" compiles {name} {half.side.fallbacks[name]}."
+    seen = set[str]()
     for place in moves:
-        if all(call["noop"] for call in half.calls([place])):
-            # it runs no code
-            continue
-        op = nodes[half.kernels.kernels[place].output].op
-        if op not in seen:
+        op = half.kernels.graph.nodes[half.kernels.kernels[place].output].op
+        runs_code = not all(call["noop"] for call in half.calls([place]))
+        if runs_code and op not in seen:
             seen.add(op)
             reason = half.reason(op, half.kernels.sources[place])
             yield "", f" moves data in a kernel of its own: {reason or op + '.'}"
@@ -205,10 +191,8 @@ def _boundary_reasons(split: _Half, fused: _Half, sources: frozenset[str]) -> It
         decision = report.decided(value.source)
         if many == MOST_REASONS or decision is None or decision.fused:
             continue
-        ours = _within(report, value.source, sources)
-        theirs = next(filter(None, (_within(report, target, sources) for target in value.targets)), frozenset[str]())
-        there = _together(fused, ours, theirs)
-        if there:
+        ours, *readers = (_within(report, node, sources) for node in (value.source, *value.targets))
+        if there := _together(fused, ours, next(filter(None, readers), frozenset[str]())):
             many += 1
             yield f"{split.title}: {decision.sentence} {fused.title}: {there}"
 
@@ -277,22 +261,18 @@ class CompilerPair:
         return " and ".join(dict.fromkeys((self.left.target, self.right.target)))
 
     def __str__(self) -> str:
-        lines = [
-            str(self.left),
-            str(self.right),
-            *(f"{side.title}'s pipeline: {side.pipeline}" for side in self._built),
-        ]
+        lines = list(map(str, self.sides))
+        lines += [f"{side.title}'s pipeline: {side.pipeline}" for side in self.sides if side.passes]
         lines += [f"{side.title}, note: {note}" for side in self.sides for note in side.notes]
         lines += map(str, self.checks)
         lines += [self.part] if self.part else []
         lines += [] if self.race is None else [str(self.race)]
         lines += [f"not raced: {self.unraced}"] if self.unraced else []
-        lines += [*map(_change, self.tried), *self.untried]
+        lines += [str(race) if race.b in str(race) else f"{race.b}: {race}" for race in self.tried]
+        lines += self.untried
         many = Counter(self.relation(row) for row in self.rows)
-        if many:
-            lines.append(
-                "kernels by the model's nodes: " + ", ".join(f"{number} {kind}" for kind, number in many.items())
-            )
+        relations = ", ".join(f"{number} {kind}" for kind, number in many.items())
+        lines += [f"kernels by the model's nodes: {relations}"] if relations else []
         return visible("\n".join(lines))
 
     @cached_property
@@ -305,10 +285,6 @@ class CompilerPair:
     def exact(self) -> float:
         """The part of both builds' operations, of 1, in kernels that compute the same nodes; 0 if a side has no kernels."""
         return 0.0 if self.alignment is None else self.alignment.exact
-
-    @property
-    def _built(self) -> tuple[CompilerSide, ...]:
-        return tuple(side for side in self.sides if side.passes)
 
     def to_data(self) -> dict[str, object]:
         """Return plain values, for JSON."""
@@ -329,12 +305,6 @@ class CompilerPair:
     def relation(self, row: Difference) -> str:
         """Return the relation of a row in words, with the title of the side for kernels of one side."""
         return {LEFT: f"only {self.left.title}", RIGHT: f"only {self.right.title}"}.get(row.relation, row.relation)
-
-
-def _change(race: Race) -> str:
-    """Return the sentence of the race of a change, with the name of the change."""
-    said = str(race)
-    return said if race.b in said else f"{race.b}: {said}"
 
 
 def _race_data(race: Race) -> dict[str, object]:
@@ -395,7 +365,9 @@ class CompilerComparison:
     def printed(self) -> pd.DataFrame:
         """`table` for a page or a CSV file: names in one text, the reasons last."""
         table = self.table
-        names = {name: table[name].map(_joined) for name in ("sources", "left", "right")}
+        names = {
+            name: table[name].map(lambda each: ", ".join(map(plain, each))) for name in ("sources", "left", "right")
+        }
         return table.assign(**names).reindex(columns=[name for name in table.columns if name != "why"] + ["why"])
 
     def to_data(self) -> dict[str, object]:
@@ -414,10 +386,6 @@ class CompilerComparison:
         tail = html_table(f"and {counted(more, 'row')} more in .table") if more else ""
         lines = "".join(html_table(line) for line in str(self).splitlines())
         return lines + html_table(f"Kernels aligned by the model's nodes, left and right: {self.title}", rows) + tail
-
-
-def _joined(names: tuple[str, ...]) -> str:
-    return ", ".join(map(plain, names))
 
 
 def plain(name: str) -> str:

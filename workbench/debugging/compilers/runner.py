@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,8 +52,7 @@ class Runner:
     def prepare(self, places: Sequence[int] = (), outputs: str = "") -> dict[str, Any]:
         """Load the build for places in a round, write the outputs of a run to a file, and return the conditions."""
         asked = {"target": self.target, "config": self.config.to_data(), "seed": self.seed}
-        more = {"places": list(places), "outputs": outputs}
-        return self.run("prepare", self.workload, {**asked, **more})
+        return self.run("prepare", self.workload, {**asked, "places": list(places), "outputs": outputs})
 
     def turn(self, place: int, number: int) -> float:
         """Run it so many times and return the mean seconds of one run."""
@@ -67,7 +67,7 @@ class Runner:
 
 
 def race_in_turn(runners: tuple[Runner, Runner], checks: Sequence[Mapping[str, object]], budget: float) -> Race:
-    """Race two builds; the first one has two turns in each round, as in `wb.race`, in two processes.
+    """Race two builds; the first one has two turns in each round, as in `wb.race`, in two processes; raises MeasureError.
 
     Two processes with one build differ by up to some percent, as by the addresses of its code and its tensors. The A/A of the race
     has that difference too.
@@ -76,11 +76,6 @@ def race_in_turn(runners: tuple[Runner, Runner], checks: Sequence[Mapping[str, o
     ----------
     checks
         For each whether its outputs are right, as `same`.
-
-    Raises
-    ------
-    MeasureError
-        One of them ended or failed, or their TVMs use other numbers of threads.
     """
     first, second = runners
     report = first.limits.get("progress", silent)
@@ -104,16 +99,8 @@ def race_in_turn(runners: tuple[Runner, Runner], checks: Sequence[Mapping[str, o
             f"the two TVMs run {threads[0]} and {threads[1]} threads; set TVM_NUM_THREADS and start again"
         )
     method = f"{METHOD}; {'; '.join(dict.fromkeys(each['method'] for each in conditions))}; {threads[0]} threads"
-    return judged(
-        first.title,
-        second.title,
-        {
-            **times,
-            "checks": checks,
-            "target": " and ".join(dict.fromkeys((first.target, second.target))),
-            "method": method,
-        },
-    )
+    target = " and ".join(dict.fromkeys((first.target, second.target)))
+    return judged(first.title, second.title, {**times, "checks": checks, "target": target, "method": method})
 
 
 ONNX = "ONNX's reference evaluator"
@@ -159,46 +146,28 @@ def read_outputs(runner: Runner) -> list[np.ndarray]:
 
 
 def reference_outputs(runner: Runner, path: Path, inputs: Shapes, limits: Mapping[str, int]) -> list[np.ndarray]:
-    """Return the outputs of ONNX's reference evaluator, which runs in a child process of the runner's environment.
-
-    Raises
-    ------
-    MeasureError
-        The evaluator fails, or does not end in time.
-    """
+    """Run ONNX's reference evaluator in a child process of the runner's environment; raises MeasureError."""
     file, given = runner.folder / "onnx.npz", runner.folder / "given.npz"
     arrays.save(str(given), {plain_name(name): value for name, value in runner.workload.inputs.items()})
-    arguments = {
-        "given": str(given),
-        "path": str(path),
-        "inputs": list(inputs.items()),
-        "limits": limits,
-        "seed": runner.seed,
-    }
-    runner.environment.worker("loads").run("onnx_outputs", None, {**arguments, "outputs": str(file)}, **runner.limits)
+    asked = {"given": str(given), "path": str(path), "inputs": list(inputs.items()), "outputs": str(file)}
+    asked |= {"limits": limits, "seed": runner.seed}
+    runner.environment.worker("loads").run("onnx_outputs", None, asked, **runner.limits)
     return list(arrays.load(file).values())
 
 
 def check_outputs(found: Mapping[str, list[np.ndarray] | str]) -> tuple[OutputCheck, ...]:
-    """Compare outputs, each pair once.
-
-    Parameters
-    ----------
-    found
-        Name -> outputs, or the reason why there are none.
-    """
-    names = list(found)
-    return tuple(_checked(first, second, found) for place, first in enumerate(names) for second in names[place + 1 :])
-
-
-def _checked(first: str, second: str, found: Mapping[str, list[np.ndarray] | str]) -> OutputCheck:
-    ours, theirs = found[first], found[second]
-    if isinstance(ours, str) or isinstance(theirs, str):
-        return OutputCheck(first, second, reason=ours if isinstance(ours, str) else str(theirs))
-    try:
-        return OutputCheck(first, second, difference(ours, theirs))
-    except MeasureError as error:
-        return OutputCheck(first, second, reason=str(error))
+    """Compare outputs, each pair once; a name may have the reason why there are none."""
+    checks = []
+    for (first, ours), (second, theirs) in combinations(found.items(), 2):
+        reason = next((each for each in (ours, theirs) if isinstance(each, str)), "")
+        same: OutputDifference | None = None
+        if not isinstance(ours, str) and not isinstance(theirs, str):
+            try:
+                same = difference(ours, theirs)
+            except MeasureError as error:
+                reason = str(error)
+        checks.append(OutputCheck(first, second, same, reason))
+    return tuple(checks)
 
 
 def where_they_part(runners: Sequence[Runner]) -> str:

@@ -64,13 +64,7 @@ class Compiler:
 
 
 def checked(given: object) -> tuple[Compiler, Compiler]:
-    """Return both compilers with their fields in one form.
-
-    Raises
-    ------
-    WorkbenchError
-        They are not two Compilers, or a field has no such value.
-    """
+    """Return both compilers with their fields in one form; raises WorkbenchError."""
     example = "give compilers=(wb.Compiler('relay'), wb.Compiler('relax'))"
     listed = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
     known = [each for each in listed if isinstance(each, Compiler)]
@@ -79,10 +73,10 @@ def checked(given: object) -> tuple[Compiler, Compiler]:
             raise WorkbenchError(f"{each!r:.80} is not a Compiler; {example}")
     if len(known) != 2:
         raise WorkbenchError(f"compare_compilers compares two compilers, not {len(known)}; {example}")
-    return _checked(known[0]), _checked(known[1])
+    return _in_one_form(known[0]), _in_one_form(known[1])
 
 
-def _checked(given: Compiler) -> Compiler:
+def _in_one_form(given: Compiler) -> Compiler:
     if given.dialect not in NAMES:
         raise UnknownName("compiler", str(given.dialect), NAMES)
     config = Config.of(given.config)
@@ -90,15 +84,11 @@ def _checked(given: Compiler) -> Compiler:
         # a child process has another working directory
         config = replace(config, schedules=str(Path(config.schedules).expanduser().absolute()))
     target = None if given.target is None else target_text(given.target)
-    return replace(given, python=_python(given.python), config=config, target=target)
-
-
-def _python(given: str | Path | None) -> Path | None:
-    if given is None:
-        return None
-    path = Path(given).expanduser()
-    # a link is kept: a virtual environment's Python is one
-    return path.absolute() if path.exists() else path
+    python = None if given.python is None else Path(given.python).expanduser()
+    if python is not None and python.exists():
+        # a link is kept: a virtual environment's Python is one
+        python = python.absolute()
+    return replace(given, python=python, config=config, target=target)
 
 
 def titles(compilers: Sequence[Compiler], versions: Sequence[str], targets: Sequence[str]) -> list[str]:
@@ -122,7 +112,7 @@ def titles(compilers: Sequence[Compiler], versions: Sequence[str], targets: Sequ
     kinds = [kind_of(each) for each in targets]
     parts = [
         names,
-        _differing(list(map(_short, versions))) if names[0] == names[1] else ["", ""],
+        _differing([".".join(each.split(".")[:2]) for each in versions]) if names[0] == names[1] else ["", ""],
         _differing(labels),
         _differing(kinds if kinds[0] != kinds[1] else targets),
     ]
@@ -145,10 +135,6 @@ def _brief(config: Config) -> str:
     if config.pipeline and not config.name:
         return f"pipeline of {counted(len(Pipeline.parse(config.pipeline)), 'pass')}"
     return f"{label[: LABEL - 3]}..."
-
-
-def _short(version: str) -> str:
-    return ".".join(version.split(".")[:2])
 
 
 PIPELINES = {"relay": "relay.build", "relax": "relax.get_default_pipeline(target)"}
@@ -263,13 +249,7 @@ class CompilerSide:
 def build_side(
     side: CompilerSide, workload: Workload, environment: Environment, budget: float, seed: int, limits: JobOptions
 ) -> CompilerSide:
-    """Return the side with its build; an error ends it, and what came before stays.
-
-    Parameters
-    ----------
-    budget
-        Seconds of timing the kernels one by one; 0 for not timing them.
-    """
+    """Return the side with its build; an error ends it, and what came before stays. A budget of 0 is for no times of kernels."""
     config = side.config
     child, asked = environment.worker(), {"target": side.target, "config": config.to_data()}
     try:
@@ -298,16 +278,14 @@ def build_side(
 
 def _pipeline(config: Config, dialect: str) -> str:
     """Return the passes of a configuration in words."""
-    level = f"{PIPELINES[dialect]} at opt level {config.opt_level}"
     if config.pipeline:
-        level = f"the pipeline {config.pipeline} at opt level {config.opt_level}, its result compiled as it is"
-    said = [
-        level,
-        *(f"without {name}" for name in config.context().disabled if not config.pipeline),
-        *(f"with {name}" for name in config.required if not config.pipeline),
-        *(f"{name}={value}" for name, value in config.options.items()),
-        *(["with a database of schedules"] if config.schedules else []),
-    ]
+        said = [f"the pipeline {config.pipeline} at opt level {config.opt_level}, its result compiled as it is"]
+    else:
+        said = [f"{PIPELINES[dialect]} at opt level {config.opt_level}"]
+        said += [f"without {name}" for name in config.context().disabled]
+        said += [f"with {name}" for name in config.required]
+    said += [f"{name}={value}" for name, value in config.options.items()]
+    said += ["with a database of schedules"] if config.schedules else []
     return ", ".join(said)
 
 

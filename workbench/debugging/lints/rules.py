@@ -124,13 +124,7 @@ RULES: Sequence[Rule] = (undone_layouts, operators_without_kind, unfolded_weight
 
 
 def findings(made: Trace, weights: Collection[str]) -> list[Finding]:
-    """Return all findings in a trace.
-
-    Parameters
-    ----------
-    weights
-        Names of the parameters whose values are known.
-    """
+    """Return all findings in a trace; `weights` are the names of the parameters whose values are known."""
     return [found for rule in RULES for found in rule(made, weights)]
 
 

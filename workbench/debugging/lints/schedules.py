@@ -64,13 +64,7 @@ class Build:
 
 
 def fallback_kernels(build: Build, log: str | Path | None) -> Iterator[Lint]:
-    """Yield the kernels that TVM builds with a fallback, and with a log the records of it that the build does not use.
-
-    Raises
-    ------
-    WorkbenchError
-        The log cannot be read, or the dialect has no AutoTVM.
-    """
+    """Yield the kernels that TVM builds with a fallback, and the records of a log that the build does not use; raises WorkbenchError."""
     if log is not None and build.workload.dialect != "relay":
         raise WorkbenchError("Relax has no AutoTVM, so a build uses no log; give schedules= of wb.Config instead")
     records = None if log is None else read_log(Path(log))
@@ -139,13 +133,7 @@ _INPUT, _RESULT = (str, str, list, dict), (list, int, float, float)
 
 
 def read_log(path: Path) -> Log:
-    """Return the records of a log.
-
-    Raises
-    ------
-    LoadError
-        The file cannot be read, is too large, or has no record.
-    """
+    """Return the records of a log; raises LoadError."""
     try:
         data = contents(path, LARGEST)
     except (OSError, ValueError) as error:

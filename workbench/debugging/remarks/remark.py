@@ -96,13 +96,7 @@ _TEXTS = ("kind", "pass_name", "name", "message", "function", "layer", "change")
 
 
 def write(remarks: Sequence[Remark], path: Path, format: str | None = None) -> Path:
-    """Write remarks to a file, and return its path; the format is that of the suffix by default.
-
-    Raises
-    ------
-    WorkbenchError
-        The file cannot be written, or there is no such format.
-    """
+    """Write remarks to a file, and return its path; the format is that of the suffix by default; raises WorkbenchError."""
     name = format or ("jsonl" if path.suffix == ".jsonl" else "yaml")
     if name not in FORMATS:
         raise WorkbenchError(f"there is no format {name!r} of remarks; give {' or '.join(FORMATS)}")
@@ -152,13 +146,7 @@ def _quoted(text: str) -> str:
 
 
 def read(path: Path) -> tuple[Remark, ...]:
-    """Return the remarks of a file.
-
-    Raises
-    ------
-    LoadError
-        It cannot be read, or is not in one of the two formats as `write` makes them.
-    """
+    """Return the remarks of a file; raises LoadError."""
     try:
         return tuple(parse(contents(path, MOST_BYTES).decode()))
     except UnicodeDecodeError:
@@ -170,13 +158,7 @@ def read(path: Path) -> tuple[Remark, ...]:
 
 
 def parse(text: str) -> Iterator[Remark]:
-    """Yield the remarks of a file's text, of JSON lines if it begins with `{`.
-
-    Raises
-    ------
-    Damaged
-        It is not such a file, it is of another version, or it was cut off.
-    """
+    """Yield the remarks of a file's text, of JSON lines if it begins with `{`; raises Damaged."""
     first, *rest = text.removesuffix("\n").split("\n")
     if text.startswith("{"):
         head = received.fields(received.parse(first), {"version": int, "remarks": int})

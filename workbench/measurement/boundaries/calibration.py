@@ -208,13 +208,7 @@ def calibration() -> Calibration:
 
 
 def read(text: str) -> Calibration:
-    """Return the calibration of a file's text.
-
-    Raises
-    ------
-    MeasureError
-        The text is not a calibration.
-    """
+    """Return the calibration of a file's text; raises MeasureError."""
     try:
         listed = received.fields(received.parse(text), {"trials": list})["trials"]
         return Calibration(tuple(record_of(each) for each in listed))

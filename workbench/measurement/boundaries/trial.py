@@ -85,13 +85,7 @@ class Trial:
 
 
 def measure(workload: Workload, boundary: Boundary, limits: Limits) -> Trial:
-    """Race the two parts of a boundary as two kernels against one.
-
-    Raises
-    ------
-    MeasureError, WorkerLost
-        They cannot be one kernel, or alone TVM makes other kernels of them; or a build or a run fails.
-    """
+    """Race the two parts of a boundary as two kernels against one; raises MeasureError, WorkerLost."""
     return raced(pair_of(workload, boundary), limits)
 
 
@@ -110,13 +104,7 @@ def raced(pair: Pair, limits: Limits) -> Trial:
 
 
 def pair_of(workload: Workload, boundary: Boundary) -> Pair:
-    """Return the two parts of a boundary as a program of their own.
-
-    Raises
-    ------
-    MeasureError
-        They cannot be one kernel, or alone TVM makes other kernels of them.
-    """
+    """Return the two parts of a boundary as a program of their own; raises MeasureError."""
     if boundary.refusal:
         raise MeasureError(f"there is nothing to compare: {boundary.refusal}")
     alone = _extracted(workload, boundary)
@@ -169,13 +157,7 @@ def _followed(boundary: Boundary, alone: Graph) -> Mapping[int, int]:
 
 
 def peak_changes(workload: Workload, boundaries: Iterable[Boundary], limits: Limits) -> Iterator[tuple[Boundary, int]]:
-    """Yield each boundary with the peak bytes as one kernel, less those as two.
-
-    Raises
-    ------
-    MeasureError, WorkerLost
-        A boundary cannot be moved, or the passes fail.
-    """
+    """Yield each boundary with the peak bytes as one kernel, less those as two; raises MeasureError, WorkerLost."""
 
     def peak(*steps: object) -> int:
         config = Config(pipeline=str(Pipeline([*steps, FUSE])))
