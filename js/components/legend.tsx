@@ -204,14 +204,7 @@ function Section({ legend, title, rows }: { legend: Legend; title: string; rows:
   );
 }
 
-interface LineProps {
-  row: Row;
-  shown: boolean;
-  show: (on: boolean) => void;
-  only: () => void;
-}
-
-function Line({ row, shown, show, only }: LineProps) {
+function Line({ row, shown, show, only }: { row: Row; shown: boolean; show: (on: boolean) => void; only: () => void }) {
   const face = oneLine(row.face, 80) || "(no name)";
   const id = oneLine(row.name, 80);
   const look = row.mark === undefined ? "" : `wb-mark-${MARKS[row.mark]}`;

@@ -12,14 +12,8 @@ const COMING_MS = 3000;
 /** Pixels of the graph that no drag takes. */
 const LEAST_GRAPH = 160;
 
-interface Tab {
-  name: string;
-  title: string;
-  content: ComponentChildren;
-}
-
 interface TabsProps {
-  tabs: readonly Tab[];
+  tabs: readonly { name: string; title: string; content: ComponentChildren }[];
   /** The name of the open tab; "" where all are closed. */
   open: string;
   onPick(name: string): void;

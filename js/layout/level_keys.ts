@@ -7,70 +7,40 @@ import { type LevelGraph, type LevelLayout, type Spacing } from "./level.ts";
 
 const HEAD = 4;
 
-/** Where each column begins: floats by item and by wire, then words by item and by wire. */
-class Columns {
-  width = 0;
-  height = 0;
-  head = 0;
-  foot = 0;
-  give = 0;
-  seedX = 0;
-  seedY = 0;
-  targetShift = 0;
-  sourceShift = 0;
-  kind = 0;
-  mainEntry = 0;
-  mainWire = 0;
-  source = 0;
-  target = 0;
-  net = 0;
-  targetPort = 0;
-  sourcePort = 0;
+/** The columns in their order: floats by item and by wire, then words by item and by wire. */
+const FLOATS_BY_ITEM = ["width", "height", "head", "foot", "give", "seedX", "seedY"] as const;
+const FLOATS_BY_WIRE = ["targetShift", "sourceShift"] as const;
+const WORDS_BY_ITEM = ["kind", "mainEntry"] as const;
+const WORDS_BY_WIRE = ["mainWire", "source", "target", "net", "targetPort", "sourcePort"] as const;
+const FLOATS = [...FLOATS_BY_ITEM, ...FLOATS_BY_WIRE] as const;
+const BY_ITEM: ReadonlySet<string> = new Set([...FLOATS_BY_ITEM, ...WORDS_BY_ITEM]);
+const COLUMNS = [...FLOATS, ...WORDS_BY_ITEM, ...WORDS_BY_WIRE] as const;
 
-  /** The size of the whole. */
-  place(items: number, wires: number): number {
-    let next = HEAD;
-    const take = (count: number): number => {
-      next += count;
-      return next - count;
-    };
-    const byItem = (): number => take(items),
-      byWire = (): number => take(wires);
-    this.width = byItem();
-    this.height = byItem();
-    this.head = byItem();
-    this.foot = byItem();
-    this.give = byItem();
-    this.seedX = byItem();
-    this.seedY = byItem();
-    this.targetShift = byWire();
-    this.sourceShift = byWire();
-    this.kind = byItem();
-    this.mainEntry = byItem();
-    this.mainWire = byWire();
-    this.source = byWire();
-    this.target = byWire();
-    this.net = byWire();
-    this.targetPort = byWire();
-    this.sourcePort = byWire();
-    return next;
+/** Where each column begins, and the size of the whole. */
+type Places = Record<(typeof COLUMNS)[number] | "size", number>;
+
+function placesOf(items: number, wires: number): Places {
+  const at = { size: HEAD } as Places;
+  for (const name of COLUMNS) {
+    at[name] = at.size;
+    at.size += BY_ITEM.has(name) ? items : wires;
   }
+  return at;
 }
 
 export class LevelWriter {
   words = new Uint32Array(1024);
   floats = new Float32Array(this.words.buffer);
-  readonly at = new Columns();
-  private size = 0;
+  at = placesOf(0, 0);
 
   /** A level whose columns are all 0. */
   begin(items: number, wires: number, spacing: Spacing): void {
-    this.size = this.at.place(items, wires);
-    if (this.words.length < this.size) {
-      this.words = new Uint32Array(2 * this.size);
+    this.at = placesOf(items, wires);
+    if (this.words.length < this.at.size) {
+      this.words = new Uint32Array(2 * this.at.size);
       this.floats = new Float32Array(this.words.buffer);
     }
-    this.words.fill(0, 0, this.size);
+    this.words.fill(0, 0, this.at.size);
     this.words[0] = items;
     this.words[1] = wires;
     this.floats[2] = spacing.nodeGap;
@@ -79,39 +49,20 @@ export class LevelWriter {
 
   /** What was written; valid until the next level begins. */
   key(): Uint32Array {
-    return this.words.subarray(0, this.size);
+    return this.words.subarray(0, this.at.size);
   }
 }
 
 /** The level that a key describes, in the key's own memory. */
 export function levelOf(key: Uint32Array): LevelGraph {
-  const items = key[0],
-    wires = key[1],
-    at = new Columns();
-  at.place(items, wires);
-  const floats = new Float32Array(key.buffer, key.byteOffset, key.length);
-  const byItem = (from: number): Float32Array => floats.subarray(from, from + items);
-  const byWire = (from: number): Float32Array => floats.subarray(from, from + wires);
-  const wordsByWire = (from: number): Uint32Array => key.subarray(from, from + wires);
-  return {
-    width: byItem(at.width),
-    height: byItem(at.height),
-    head: byItem(at.head),
-    foot: byItem(at.foot),
-    give: byItem(at.give),
-    seedX: byItem(at.seedX),
-    seedY: byItem(at.seedY),
-    targetShift: byWire(at.targetShift),
-    sourceShift: byWire(at.sourceShift),
-    kind: key.subarray(at.kind, at.kind + items),
-    mainEntry: key.subarray(at.mainEntry, at.mainEntry + items),
-    mainWire: wordsByWire(at.mainWire),
-    source: wordsByWire(at.source),
-    target: wordsByWire(at.target),
-    net: wordsByWire(at.net),
-    targetPort: wordsByWire(at.targetPort),
-    sourcePort: wordsByWire(at.sourcePort),
-  };
+  const [items, wires] = key,
+    at = placesOf(items, wires),
+    floats = new Float32Array(key.buffer, key.byteOffset, key.length);
+  const columns = COLUMNS.map((name, i) => {
+    const end = at[name] + (BY_ITEM.has(name) ? items : wires);
+    return [name, (i < FLOATS.length ? floats : key).subarray(at[name], end)];
+  });
+  return Object.fromEntries(columns) as LevelGraph;
 }
 
 /** The key of the same level, when everything is where a layout has put it: the key no longer depends on what could move. */
@@ -145,12 +96,6 @@ export function relate(floats: Float32Array, from: number, count: number): void 
   for (; i < from + count; i++) floats[i] = Math.round(16 * (floats[i] - origin)) / 16;
 }
 
-interface Entry {
-  key: Uint32Array;
-  layout: LevelLayout;
-  used: number;
-}
-
 const KEPT_PICTURES = 8;
 
 /**
@@ -158,7 +103,7 @@ const KEPT_PICTURES = 8;
  * candidate. Entries that the last pictures did not use are dropped, so that the cache is about as large as a picture.
  */
 export class LevelCache {
-  private readonly buckets = new Map<number, Entry[]>();
+  private readonly buckets = new Map<number, { key: Uint32Array; layout: LevelLayout; used: number }[]>();
   private picture = 0;
 
   /** What was put under an equal key. */

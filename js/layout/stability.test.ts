@@ -8,13 +8,8 @@ import { bert, randomDag, resnet } from "./testing/generators.ts";
 import { commonShift, violations } from "./testing/laws.ts";
 import { type LayoutInput, type LayoutResult } from "./types.ts";
 
-interface Moves {
-  x: number;
-  y: number;
-}
-
 /** Median distances that the kept nodes moved, after the one translation that the view takes out by panning. */
-function moves(before: LayoutResult, after: LayoutResult, kept: [number, number][]): Moves {
+function moves(before: LayoutResult, after: LayoutResult, kept: [number, number][]): { x: number; y: number } {
   const middle = (values: number[]): number => values.sort((a, b) => a - b)[values.length >> 1];
   const dx = commonShift(before.x, after.x, kept),
     dy = commonShift(before.y, after.y, kept);

@@ -42,13 +42,16 @@ export class TraceStore {
   /** Counts the answers: a component that reads it is drawn again with each. */
   readonly news: ReadonlySignal<number>;
   private readonly count = signal(0);
-  private readonly sizes = new Map<number, Signal<Facts | undefined>>();
+  private readonly sizes = new Map<string, Signal<Facts | undefined>>();
   private readonly changes = new Map<string, Signal<Counts | undefined>>();
-  private readonly graphs = new Recent<GraphPayload>(KEPT_NODES);
-  private readonly diffs = new Recent<DiffPayload>(KEPT_NODES);
-  private readonly texts = new Recent<PrintedModule>(KEPT_TEXT);
-  private readonly codes = new Recent<string>(KEPT_TEXT);
-  private readonly lineages = new Recent<Place[]>(KEPT_PLACES);
+  /** By the numbers of their requests. */
+  private readonly kept = {
+    state: new Recent<GraphPayload>(KEPT_NODES),
+    diff: new Recent<DiffPayload>(KEPT_NODES),
+    text: new Recent<PrintedModule>(KEPT_TEXT),
+    code: new Recent<string>(KEPT_TEXT),
+    lineage: new Recent<Place[]>(KEPT_PLACES),
+  };
   private readonly asked = new Set<string>();
   private readonly gone = new Map<string, string>();
   readonly dispose: () => void;
@@ -59,33 +62,33 @@ export class TraceStore {
   }
 
   facts(state: number): ReadonlySignal<Facts | undefined> {
-    return signalOf(this.sizes, state);
+    return signalOf(this.sizes, String(state));
   }
 
   counts(pair: Pair): ReadonlySignal<Counts | undefined> {
-    return signalOf(this.changes, key(pair));
+    return signalOf(this.changes, pair.join());
   }
 
   graph(state: number): GraphPayload | undefined {
-    return this.graphs.get(String(state));
+    return this.kept.state.get(String(state));
   }
 
   text(state: number): PrintedModule | undefined {
-    return this.texts.get(String(state));
+    return this.kept.text.get(String(state));
   }
 
   /** The Python for a step, or for the comparison of two. */
   code(steps: readonly number[]): string | undefined {
-    return this.codes.get(steps.join());
+    return this.kept.code.get(steps.join());
   }
 
   lineage(state: number, node: number): Place[] | undefined {
-    return this.lineages.get(key([state, node]));
+    return this.kept.lineage.get(`${state},${node}`);
   }
 
   /** The changes between two states; none if they are one. */
   diff([before, after]: Pair): DiffPayload | undefined {
-    return before === after ? this.identity(before) : this.diffs.get(key([before, after]));
+    return before === after ? this.identity(before) : this.kept.diff.get(`${before},${after}`);
   }
 
   /** The reason why one of these could not be answered; "" if there is none. */
@@ -122,7 +125,7 @@ export class TraceStore {
   }
 
   private identity(state: number): DiffPayload | undefined {
-    const graph = this.graphs.get(String(state));
+    const graph = this.graph(state);
     if (!graph) return undefined;
     const n = nodesOf(graph);
     const none = new Array<number>(n).fill(0);
@@ -130,31 +133,21 @@ export class TraceStore {
   }
 
   private has([kind, ...numbers]: Wish): boolean {
-    const [a = -1, b = -1] = numbers;
-    switch (kind) {
-      case "state":
-        return this.graphs.has(String(a));
-      case "facts":
-        return this.facts(a).peek() !== undefined;
-      case "text":
-        return this.texts.has(String(a));
-      case "code":
-        return this.codes.has(numbers.join());
-      case "diff":
-        return this.diffs.has(key([a, b]));
-      case "counts":
-        return this.counts([a, b]).peek() !== undefined;
-      default:
-        return this.lineages.has(key([a, b]));
-    }
+    const at = numbers.join();
+    if (kind === "facts") return signalOf(this.sizes, at).peek() !== undefined;
+    if (kind === "counts") return signalOf(this.changes, at).peek() !== undefined;
+    return this.kept[kind as keyof typeof this.kept].has(at);
   }
 
   private take(message: ToPage): void {
-    const wish = message.type === "lost" ? message.wish.join() : this.put(message);
-    if (wish === undefined) return;
-    this.asked.delete(wish);
-    if (message.type === "lost") this.gone.set(wish, message.text);
-    else this.gone.delete(wish);
+    const wish = wishOf(message);
+    if (!wish) return;
+    this.asked.delete(wish.join());
+    if (message.type === "lost") this.gone.set(wish.join(), message.text);
+    else {
+      this.gone.delete(wish.join());
+      this.put(message, wish.slice(1).join());
+    }
     this.tell();
   }
 
@@ -163,44 +156,42 @@ export class TraceStore {
     this.count.value = this.count.peek() + 1;
   }
 
-  /** Keep an answer; return its request. */
-  private put(message: ToPage): string | undefined {
-    switch (message.type) {
-      case "state":
-        this.graphs.set(String(message.state), message.graph, nodesOf(message.graph));
-        this.size(message);
-        return `state,${message.state}`;
-      case "facts":
-        this.size(message);
-        return `facts,${message.state}`;
-      case "text":
-        this.texts.set(
-          String(message.state),
-          { text: message.text, lines: column(Uint32Array, message.lines) },
-          message.text.length,
-        );
-        return `text,${message.state}`;
-      case "code":
-        this.codes.set(message.steps.join(), message.text, message.text.length);
-        return `code,${message.steps.join()}`;
-      case "diff":
-        this.diffs.set(key([message.before, message.after]), message.diff, marksOf(message.diff));
-        signalOf(this.changes, key([message.before, message.after])).value = message.counts;
-        return `diff,${message.before},${message.after}`;
-      case "counts":
-        signalOf(this.changes, key([message.before, message.after])).value = message.counts;
-        return `counts,${message.before},${message.after}`;
-      case "lineage":
-        this.lineages.set(key([message.state, message.node]), message.places, message.places.length);
-        return `lineage,${message.state},${message.node}`;
-      default:
-        return undefined;
+  private put(message: ToPage, at: string): void {
+    const { kept } = this;
+    if (message.type === "state") kept.state.set(at, message.graph, nodesOf(message.graph));
+    if (message.type === "diff") kept.diff.set(at, message.diff, marksOf(message.diff));
+    if (message.type === "code") kept.code.set(at, message.text, message.text.length);
+    if (message.type === "lineage") kept.lineage.set(at, message.places, message.places.length);
+    if (message.type === "text") {
+      const { text, lines } = message;
+      kept.text.set(at, { text, lines: column(Uint32Array, lines) }, text.length);
+    }
+    if ("counts" in message) signalOf(this.changes, at).value = message.counts;
+    if ("kernels" in message) {
+      const { state, nodes, ops, kernels } = message;
+      signalOf(this.sizes, at).value ??= { state, nodes, ops, kernels };
     }
   }
+}
 
-  private size({ state, nodes, ops, kernels }: Facts): void {
-    const known = signalOf(this.sizes, state);
-    known.value ??= { state, nodes, ops, kernels };
+/** The request that a message answers. */
+function wishOf(message: ToPage): Wish | undefined {
+  switch (message.type) {
+    case "state":
+    case "facts":
+    case "text":
+      return [message.type, message.state];
+    case "diff":
+    case "counts":
+      return [message.type, message.before, message.after];
+    case "lineage":
+      return ["lineage", message.state, message.node];
+    case "code":
+      return ["code", ...message.steps];
+    case "lost":
+      return message.wish as Wish;
+    default:
+      return undefined;
   }
 }
 
@@ -229,16 +220,10 @@ export function onScreen([before, after]: Pair): Wish[] {
       ];
 }
 
-function key(pair: Pair): string {
-  return `${pair[0]}-${pair[1]}`;
-}
-
-function signalOf<Key, Value>(signals: Map<Key, Signal<Value | undefined>>, at: Key): Signal<Value | undefined> {
-  const known = signals.get(at);
-  if (known) return known;
-  const made = signal<Value | undefined>(undefined);
-  signals.set(at, made);
-  return made;
+function signalOf<Value>(signals: Map<string, Signal<Value | undefined>>, at: string): Signal<Value | undefined> {
+  const known = signals.get(at) ?? signal<Value | undefined>(undefined);
+  signals.set(at, known);
+  return known;
 }
 
 function nodesOf(graph: GraphPayload): number {

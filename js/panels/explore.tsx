@@ -17,13 +17,7 @@ const SIZES = [
   ({ counts }: Tried) => Object.values(counts).reduce((sum, count) => sum + count, 0),
 ];
 
-interface ExploreProps {
-  state: State;
-  found: Exploration;
-  send: Send;
-}
-
-export function Explore({ state, found, send }: ExploreProps) {
+export function Explore({ state, found, send }: { state: State; found: Exploration; send: Send }) {
   const passes = state.mode === "context" ? [] : (state.passes ?? []);
   const step = state.mode === "context" ? -1 : (state.step ?? -1);
   const [place, setPlace] = useState(step);

@@ -204,14 +204,7 @@ function presetWords(name: string, level: number, present: number | undefined): 
   return `${name} · sets opt level ${level}`;
 }
 
-interface PresetFormProps {
-  state: State;
-  open: boolean;
-  close: () => void;
-  send: Send;
-}
-
-function PresetForm({ state, open, close, send }: PresetFormProps) {
+function PresetForm({ state, open, close, send }: { state: State; open: boolean; close: () => void; send: Send }) {
   const [name, setName] = useState("");
   const input = useRef<HTMLInputElement>(null);
   const presets = state.presets ?? [];

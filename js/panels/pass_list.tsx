@@ -219,13 +219,8 @@ export function historyKeys(send: Send): readonly KeyRow[] {
   return [{ does: "undo, redo", act: { u: () => send({ type: "undo" }), U: () => send({ type: "redo" }) } }];
 }
 
-interface Edited {
-  edits: Edits;
-  index: number;
-}
-
 /** The keys of a row that edit the list. */
-export const EDIT_KEYS: readonly KeyRow<Edited>[] = [
+export const EDIT_KEYS: readonly KeyRow<{ edits: Edits; index: number }>[] = [
   {
     ...{ shown: "Alt + ↑ ↓", does: "on a pass: move it" },
     act: {

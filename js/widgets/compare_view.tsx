@@ -8,16 +8,11 @@ import { bindBoard } from "../panels/bind_board.ts";
 import { Compare, CompareBar, ComparePanes, type NameMarks } from "../panels/compare.tsx";
 import { heightOf } from "./graph_view.tsx";
 
-interface FootProps {
-  compare: Compare;
-  traits: Traits;
-}
-
 interface Kind {
   name: string;
   nameMarks?: NameMarks;
   /** What is beneath the graphs. */
-  Foot?: FunctionComponent<FootProps>;
+  Foot?: FunctionComponent<{ compare: Compare; traits: Traits }>;
 }
 
 export function compareView(model: Model, el: HTMLElement, { name, nameMarks, Foot }: Kind = { name: "compare-view" }) {
