@@ -53,6 +53,13 @@ export function part<E extends HTMLElement = HTMLElement>(name: string, within?:
 
 export const focused = () => document.activeElement?.getAttribute("data-testid");
 
+/** A button beside all components, with the focus. */
+export function focusOutside(): HTMLElement {
+  const outside = document.body.appendChild(document.createElement("button"));
+  outside.focus();
+  return outside;
+}
+
 export async function click(name: string): Promise<void> {
   part(name).click();
   await drawn();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawn } from "../dom_testing.ts";
+import { all, drawn, one } from "../dom_testing.ts";
 import { CopyButton } from "./copy.tsx";
 import { mount } from "./mount.tsx";
 
@@ -13,14 +13,14 @@ async function press(works: boolean): Promise<[string, string]> {
     return works;
   };
   mount(<CopyButton text={() => "wb.count(w)"} />, document.body);
-  const button = document.querySelector("button")!;
+  const button = one("button");
   button.focus();
   button.click();
   await drawn();
   await drawn();
   assert.equal(document.activeElement, button, "the focus is back");
-  assert.equal(document.querySelector("textarea"), null);
-  return [copied, document.querySelector("[role=status]")!.textContent!];
+  assert.equal(all("textarea").length, 0);
+  return [copied, one("[role=status]").textContent!];
 }
 
 test("copies over plain http, from a selected field", async () => {
@@ -40,7 +40,7 @@ test("uses the clipboard where there is one", async () => {
   };
   Object.defineProperty(navigator, "clipboard", { value: clipboard, configurable: true });
   mount(<CopyButton text="a" />, document.body);
-  document.querySelector("button")!.click();
+  one("button").click();
   await drawn();
   assert.equal(copied, "a");
 });

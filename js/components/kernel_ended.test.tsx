@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { drawn } from "../dom_testing.ts";
+import { drawn, one } from "../dom_testing.ts";
 import { mount } from "./mount.tsx";
 import { showEnded } from "./strips.tsx";
 
@@ -29,7 +29,7 @@ beforeEach(async () => {
   await drawn();
 });
 
-const root = () => document.querySelector<HTMLElement>(".wb")!;
+const root = () => one(".wb");
 const off = (selector: string) => root().querySelector(selector)!.closest("[inert]") !== null;
 
 test("an ended kernel shows a banner and switches the controls off", () => {

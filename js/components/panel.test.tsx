@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { signal } from "@preact/signals";
-import { draw, drawn, one, part } from "../dom_testing.ts";
+import { all, click, draw, drawn, one, part, press } from "../dom_testing.ts";
 import { mount } from "./mount.tsx";
 import { Main, Panel } from "./panel.tsx";
 
@@ -15,8 +15,12 @@ const Page = () => (
 );
 const closed = () => one("aside").classList.contains("wb-closed");
 
+async function widen(on: boolean): Promise<void> {
+  wide.value = on;
+  await drawn();
+}
+
 async function show(): Promise<void> {
-  localStorage.clear();
   wide.value = false;
   await draw(<Page />);
 }
@@ -32,30 +36,24 @@ test("a default height leaves room for the rest in a small window, and a larger 
   const [capped, given] = heights.map((host) => host.style.getPropertyValue("--wb-height"));
   assert.equal(capped, "min(600px, max(400px, 100vh - 260px))");
   assert.equal(given, "900px");
-  for (const host of heights) host.remove();
 });
 
 test("opens where there is room, until the reader has chosen", async () => {
   await show();
   assert.equal(closed(), true);
   assert.equal(part("fold-right").getAttribute("aria-label"), "Open inspector");
-  wide.value = true;
-  await drawn();
+  await widen(true);
   assert.equal(closed(), false);
-  part("fold-right").click();
-  await drawn();
+  await click("fold-right");
   assert.equal(closed(), true);
-  wide.value = false;
-  await drawn();
-  wide.value = true;
-  await drawn();
+  await widen(false);
+  await widen(true);
   assert.equal(closed(), true, "the reader has closed it");
 });
 
 test("its edge moves by a drag and by keys, and the width is remembered", async () => {
   await show();
-  wide.value = true;
-  await drawn();
+  await widen(true);
   const panel = one("aside");
   panel.getBoundingClientRect = () => new DOMRect(0, 0, 300, 600);
   Object.defineProperty(one(".wb-main"), "clientWidth", { get: () => 900 });
@@ -69,37 +67,33 @@ test("its edge moves by a drag and by keys, and the width is remembered", async 
   edge.dispatchEvent(new PointerEvent("pointermove", { clientX: 0 }));
   await drawn();
   assert.equal(panel.style.width, "340px", "the drag has ended");
-  edge.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft" }));
-  await drawn();
+  await press("ArrowLeft", {}, edge);
   assert.equal(panel.style.width, "324px");
+  await draw(null);
   await draw(<Page />);
   assert.equal(one("aside").style.width, "324px");
 });
 
 test("an edge reports its size, and leaves the graph half beside another panel", async () => {
-  localStorage.clear();
-  mount(null, document.body);
-  mount(
+  const [passes, inspector] = (["left", "right"] as const).map((side) => (
+    <Panel key={side} name={side === "left" ? "Passes" : "Inspector"} side={side} startsOpen>
+      words
+    </Panel>
+  ));
+  await draw(
     <Main height={600}>
-      <Panel name="Passes" side="left" startsOpen>
-        passes
-      </Panel>
-      <Panel name="Inspector" side="right" startsOpen>
-        facts
-      </Panel>
+      {passes}
+      {inspector}
     </Main>,
-    document.body,
   );
-  await drawn();
-  const [left, right] = document.querySelectorAll("aside");
+  const [left, right] = all("aside");
   assert.ok(left && right);
   Object.defineProperty(one(".wb-main"), "clientWidth", { get: () => 1000 });
   Object.defineProperty(left, "offsetWidth", { get: () => 260 });
   right.getBoundingClientRect = () => new DOMRect(0, 0, Number.parseInt(right.style.width || "230", 10), 600);
   const edge = part("edge-left");
   for (const _ of [1, 2]) {
-    edge.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft" }));
-    await drawn();
+    await press("ArrowLeft", {}, edge);
   }
   assert.equal(right.style.width, "240px");
   const values = ["aria-valuemin", "aria-valuenow", "aria-valuemax"].map((name) => edge.getAttribute(name));

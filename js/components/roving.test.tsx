@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ComponentChildren } from "preact";
-import { all, draw, press } from "../dom_testing.ts";
+import { all, draw, one, press } from "../dom_testing.ts";
 import { type Block, type Line } from "../model/messages.ts";
 import { Explore } from "../panels/explore.tsx";
 import { Measure } from "../panels/measure.tsx";
@@ -90,7 +90,7 @@ test("the focus goes with the current row, and stays where it is on another one"
     </ul>
   );
   await draw(rows(0));
-  document.querySelector("button")?.focus();
+  one("button").focus();
   for (const [current, focused] of [
     [1, "b"],
     [2, "c"],
@@ -98,7 +98,7 @@ test("the focus goes with the current row, and stays where it is on another one"
     await draw(rows(current));
     assert.equal(document.activeElement?.textContent, focused);
   }
-  document.querySelector("button")?.focus();
+  one("button").focus();
   await draw(rows(1));
   assert.equal(document.activeElement?.textContent, "a");
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { draw, drawn, halfStage } from "../dom_testing.ts";
+import { draw, drawn, halfStage, one } from "../dom_testing.ts";
 import { single } from "../graph/picture.ts";
 import { graph } from "../graph/testing.ts";
 import { Search, SearchBox } from "./search_box.tsx";
@@ -23,7 +23,7 @@ async function opened() {
     input.dispatchEvent(new KeyboardEvent("keydown", { key, shiftKey, bubbles: true, cancelable: true }));
     await drawn();
   };
-  const count = () => document.querySelector("[data-testid=found]")?.textContent;
+  const count = () => one("[data-testid=found]").textContent;
   return { stage, search, shown, input, type, press, count };
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { beforeEach, test } from "node:test";
 import { signal } from "@preact/signals";
-import { all, draw, drawn, one, part } from "../dom_testing.ts";
+import { all, click, draw, drawn, one, part, press } from "../dom_testing.ts";
 import { Main } from "./panel.tsx";
 import { Tabs } from "./tabs.tsx";
 
@@ -19,19 +19,20 @@ const Page = () => (
   </div>
 );
 
-const press = async (css: string, key: string) => {
-  one(css).dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-  await drawn();
-};
-
-async function show(): Promise<void> {
-  localStorage.clear();
+beforeEach(async () => {
   open.value = "b";
   await draw(<Page />);
+});
+/** The height of the lower panel, and of the graph before it gave some of it. */
+function sized(height: (body: HTMLElement) => number): HTMLElement {
+  const body = one(".wb-tab-body");
+  Object.defineProperty(body, "offsetHeight", { get: () => height(body) });
+  body.getBoundingClientRect = () => new DOMRect(0, 0, 100, height(body));
+  Object.defineProperty(one(".wb-main"), "offsetHeight", { get: () => 600 });
+  return body;
 }
 
 test("each tab and its panel name each other", async () => {
-  await show();
   for (const tab of document.querySelectorAll("[role=tab]")) {
     const panel = document.getElementById(tab.getAttribute("aria-controls")!)!;
     assert.equal(panel.getAttribute("role"), "tabpanel");
@@ -41,15 +42,12 @@ test("each tab and its panel name each other", async () => {
 });
 
 test("a click on the open tab closes it", async () => {
-  await show();
-  part("tab-b").click();
-  await drawn();
+  await click("tab-b");
   assert.equal(open.value, "");
-  assert.equal(document.querySelector("[role=separator]"), null);
+  assert.equal(all("[role=separator]").length, 0);
 });
 
 test("the tabs are one tab stop, and arrows move the focus only", async () => {
-  await show();
   const stops = () => all<HTMLElement>("[role=tab]").map((tab) => tab.tabIndex);
   assert.deepEqual(stops(), [-1, 0, -1]);
   part("tab-b").focus();
@@ -60,26 +58,17 @@ test("the tabs are one tab stop, and arrows move the focus only", async () => {
     ["Home", "a"],
     ["End", "c"],
   ]) {
-    document.activeElement?.dispatchEvent(
-      new KeyboardEvent("keydown", { key: key ?? "", bubbles: true, cancelable: true }),
-    );
-    await drawn();
+    await press(key ?? "");
     assert.equal(document.activeElement, one(`[data-testid=tab-${to}]`));
   }
   assert.equal(open.value, "b");
-  part("tab-c").click();
-  await drawn();
+  await click("tab-c");
   assert.equal(open.value, "c");
   assert.deepEqual(stops(), [-1, -1, 0]);
 });
 
 test("a drag of several steps takes from the graph as much as the panel gets", async () => {
-  await show();
-  const body = one(".wb-tab-body");
-  const height = () => Number.parseInt(body.style.height || "200", 10);
-  Object.defineProperty(body, "offsetHeight", { get: height });
-  body.getBoundingClientRect = () => new DOMRect(0, 0, 100, height());
-  Object.defineProperty(one(".wb-main"), "offsetHeight", { get: () => 600 });
+  const body = sized(({ style }) => Number.parseInt(style.height || "200", 10));
   const edge = one("[role=separator]");
   edge.setPointerCapture = () => undefined;
   edge.dispatchEvent(new PointerEvent("pointerdown", { clientY: 500, button: 0, pointerId: 1 }));
@@ -92,23 +81,21 @@ test("a drag of several steps takes from the graph as much as the panel gets", a
 });
 
 test("keys move the edge; the graph gives what the panel gets, and the height is remembered", async () => {
-  await show();
-  const body = one(".wb-tab-body");
-  const sizes = () => ({ height: body.style.height, taken: one(".wb").style.getPropertyValue("--wb-taken") });
   let tall = 200;
-  Object.defineProperty(body, "offsetHeight", { get: () => tall });
-  body.getBoundingClientRect = () => new DOMRect(0, 0, 100, tall);
-  Object.defineProperty(one(".wb-main"), "offsetHeight", { get: () => 600 });
-  await press("[role=separator]", "ArrowUp");
+  const body = sized(() => tall);
+  const move = (key: string) => press(key, {}, one("[role=separator]"));
+  const sizes = () => ({ height: body.style.height, taken: one(".wb").style.getPropertyValue("--wb-taken") });
+  await move("ArrowUp");
   assert.deepEqual(sizes(), { height: "224px", taken: "24px" });
   tall = 640;
-  await press("[role=separator]", "ArrowUp");
+  await move("ArrowUp");
   assert.equal(sizes().height, "664px");
   tall = 1200;
-  await press("[role=separator]", "ArrowUp");
+  await move("ArrowUp");
   assert.equal(sizes().height, "1224px", "some of the graph is left");
+  await draw(null);
   await draw(<Page />);
   assert.equal(one(".wb-tab-body").style.height, "1224px");
-  await press("[role=separator]", "Home");
+  await move("Home");
   assert.equal(one(".wb-tab-body").style.height, "");
 });

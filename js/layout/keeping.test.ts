@@ -3,36 +3,19 @@ import { test } from "node:test";
 import { LayoutEngine, layout } from "./compound.ts";
 import { Skyline } from "./keeping.ts";
 import { type Builder } from "./testing/builder.ts";
-import { collapse, without } from "./testing/edits.ts";
+import { all, collapse, seeded, without } from "./testing/edits.ts";
 import { bert, randomDag, resnet } from "./testing/generators.ts";
-import { commonShift, violations } from "./testing/laws.ts";
+import { median, shifts, violations } from "./testing/laws.ts";
 import { below, many, random } from "./testing/random.ts";
 import { type LayoutInput, type LayoutResult } from "./types.ts";
 
 /** Room for a kernel's header and padding between two layers, as pictures of two graphs have it. */
 const ROOMY = { layerGap: 52 };
 
-function seeded(input: LayoutInput, before: LayoutResult, kept: [number, number][]): LayoutInput {
-  const x = new Float32Array(input.nodes.width.length).fill(NaN),
-    y = x.slice();
-  for (const [a, b] of kept) {
-    x[b] = before.x[a];
-    y[b] = before.y[a];
-  }
-  return { ...input, seed: { x, y } };
-}
-
 /** The median distance of kept nodes from where they were, in widths of a node, after the common shift is taken out. */
 function moved(input: LayoutInput, before: LayoutResult, after: LayoutResult, kept: [number, number][]): number {
-  const dx = commonShift(before.x, after.x, kept),
-    dy = commonShift(before.y, after.y, kept);
-  const far = kept.map(
-    ([a, b]) => Math.hypot(after.x[b] - before.x[a] - dx, after.y[b] - before.y[a] - dy) / input.nodes.width[b],
-  );
-  return far.sort((a, b) => a - b)[far.length >> 1];
+  return median(shifts(before, after, kept).map(([dx, dy], i) => Math.hypot(dx, dy) / input.nodes.width[kept[i][1]]));
 }
-
-const all = (input: LayoutInput): [number, number][] => Array.from(input.nodes.width, (_, i) => [i, i]);
 
 test("drawing a model's kernels as boxes moves no node by half its width, and neither does taking them away", () => {
   for (const layers of [1, 3, 12]) {
@@ -91,9 +74,7 @@ test("an edit in one place of a random graph with groups leaves most pictures wh
 });
 
 function middleRise(input: LayoutInput, before: LayoutResult, after: LayoutResult, kept: [number, number][]): number {
-  const dy = commonShift(before.y, after.y, kept);
-  const far = kept.map(([a, b]) => Math.abs(after.y[b] - before.y[a] - dy) / input.nodes.width[b]);
-  return far.sort((a, b) => a - b)[far.length >> 1];
+  return median(shifts(before, after, kept).map(([, dy], i) => Math.abs(dy) / input.nodes.width[kept[i][1]]));
 }
 
 test("after many edits and toggles every law holds and the picture is not much taller than a fresh one", () => {

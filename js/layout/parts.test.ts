@@ -20,26 +20,15 @@ function level(seed: number, nodes: number): LevelGraph {
       source.push(below(next, n));
       target.push(n);
     }
-  const m = source.length,
-    none = (): Float32Array => new Float32Array(m).fill(NaN);
+  const wires = source.length,
+    item = new Float32Array(nodes),
+    free = { targetShift: new Float32Array(wires).fill(NaN), sourceShift: new Float32Array(wires).fill(NaN) };
+  const [words, ports] = [new Uint32Array(nodes), new Uint32Array(wires)];
   return {
-    width: new Float32Array(nodes).fill(40),
-    height: new Float32Array(nodes).fill(20),
-    head: new Float32Array(nodes),
-    foot: new Float32Array(nodes),
-    give: new Float32Array(nodes),
-    kind: new Uint32Array(nodes),
-    mainEntry: new Uint32Array(nodes),
-    mainWire: new Uint32Array(m),
-    source: Uint32Array.from(source),
-    target: Uint32Array.from(target),
-    net: Uint32Array.from(source),
-    targetPort: Uint32Array.from(source, (_, i) => i),
-    sourcePort: new Uint32Array(m),
-    targetShift: none(),
-    sourceShift: none(),
-    seedX: new Float32Array(nodes).fill(NaN),
-    seedY: new Float32Array(nodes).fill(NaN),
+    ...{ width: item.slice().fill(40), height: item.slice().fill(20), head: item, foot: item, give: item },
+    ...{ kind: words, mainEntry: words, mainWire: ports, sourcePort: ports, targetPort: ports.map((_, i) => i) },
+    ...{ source: Uint32Array.from(source), target: Uint32Array.from(target), net: Uint32Array.from(source), ...free },
+    ...{ seedX: item.slice().fill(NaN), seedY: item.slice().fill(NaN) },
   };
 }
 

@@ -3,36 +3,18 @@ import { test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { LayoutEngine, layout } from "./compound.ts";
 import { type Builder } from "./testing/builder.ts";
-import { without } from "./testing/edits.ts";
+import { all, seeded, without } from "./testing/edits.ts";
 import { bert, randomDag, resnet } from "./testing/generators.ts";
-import { commonShift, violations } from "./testing/laws.ts";
+import { median, shifts, violations } from "./testing/laws.ts";
 import { type LayoutInput, type LayoutResult } from "./types.ts";
 
 /** Median distances that the kept nodes moved, after the one translation that the view takes out by panning. */
 function moves(before: LayoutResult, after: LayoutResult, kept: [number, number][]): { x: number; y: number } {
-  const middle = (values: number[]): number => values.sort((a, b) => a - b)[values.length >> 1];
-  const dx = commonShift(before.x, after.x, kept),
-    dy = commonShift(before.y, after.y, kept);
-  return {
-    x: middle(kept.map(([a, b]) => Math.abs(after.x[b] - before.x[a] - dx))),
-    y: middle(kept.map(([a, b]) => Math.abs(after.y[b] - before.y[a] - dy))),
-  };
+  const apart = shifts(before, after, kept);
+  return { x: median(apart.map(([dx]) => Math.abs(dx))), y: median(apart.map(([, dy]) => Math.abs(dy))) };
 }
 
-function halfWidth(input: LayoutInput): number {
-  const widths = Array.from(input.nodes.width).sort((a, b) => a - b);
-  return widths[widths.length >> 1] / 2;
-}
-
-function seeded(input: LayoutInput, before: LayoutResult, kept: [number, number][]): LayoutInput {
-  const x = new Float32Array(input.nodes.width.length).fill(NaN),
-    y = x.slice();
-  for (const [a, b] of kept) {
-    x[b] = before.x[a];
-    y[b] = before.y[a];
-  }
-  return { ...input, seed: { x, y } };
-}
+const halfWidth = (input: LayoutInput) => median([...input.nodes.width]) / 2;
 
 const models: [string, Builder][] = [
   ["bert-3", bert({ layers: 3 })],
@@ -55,17 +37,7 @@ test("the same graph with its own picture as seed stays as it is", () => {
   for (const [name, graph] of [...models, ...randoms]) {
     const input = graph.input(),
       before = layout(input);
-    const { x, y } = moves(
-      before,
-      layout(
-        seeded(
-          input,
-          before,
-          Array.from(before.x, (_, i) => [i, i]),
-        ),
-      ),
-      Array.from(before.x, (_, i) => [i, i]),
-    );
+    const { x, y } = moves(before, layout(seeded(input, before, all(input))), all(input));
     assert.ok(x < 1 && y < 4, `${name}: ${x}, ${y}`);
   }
 });
@@ -75,7 +47,7 @@ test("asked again with the places it gave, an engine gives the same picture, to 
     .filter(([name, graph]) => {
       const input = graph.input(),
         engine = new LayoutEngine(),
-        own = Array.from(input.nodes.width, (_, i): [number, number] => [i, i]);
+        own = all(input);
       const settled = engine.layout(seeded(input, engine.layout(input), own));
       assert.deepEqual(violations(input, settled), [], name);
       return !isDeepStrictEqual(engine.layout(seeded(input, settled, own)), settled);

@@ -44,28 +44,16 @@ const state = (n: number, nodes: number): StateMessage => ({
 function all(nodes: number): (wish: Wish) => ToPage | undefined {
   const counts = { added: 1 } as never;
   const marks = bytes(nodes);
-  return ([kind, a = 0, b = 0]) => {
-    switch (kind) {
-      case "state":
-        return state(a, nodes);
-      case "facts":
-        return { type: "facts", state: a, nodes, ops: nodes, kernels: 1 };
-      case "diff":
-        return {
-          type: "diff",
-          before: a,
-          after: b,
-          counts,
-          diff: { before_mark: marks, after_mark: marks, pairs: bytes(2 * nodes) },
-        };
-      case "counts":
-        return { type: "counts", before: a, after: b, counts };
-      case "text":
-        return { type: "text", state: a, text: "x".repeat(20 * nodes), lines: bytes(nodes) };
-      default:
-        return { type: "lineage", state: a, node: b, places: [] };
-    }
+  const diff = { before_mark: marks, after_mark: marks, pairs: bytes(2 * nodes) };
+  const answers: Record<string, (a: number, b: number) => ToPage> = {
+    state: (a) => state(a, nodes),
+    facts: (a) => ({ type: "facts", state: a, nodes, ops: nodes, kernels: 1 }),
+    diff: (before, after) => ({ type: "diff", before, after, counts, diff }),
+    counts: (before, after) => ({ type: "counts", before, after, counts }),
+    text: (a) => ({ type: "text", state: a, text: "x".repeat(20 * nodes), lines: marks }),
+    lineage: (a, node) => ({ type: "lineage", state: a, node, places: [] }),
   };
+  return ([kind, a = 0, b = 0]) => answers[kind]?.(a, b);
 }
 
 test("a lost state is asked for again only when the user wants it", () => {
@@ -91,11 +79,7 @@ test("a thousand steps keep the memory flat", () => {
   const pairs = Array.from({ length: 1_000 }, (_, n): Pair => [n, n + 1]);
   for (const pair of pairs) {
     store.want(around(pair, pairs, 1_001, store.near(pair[0])), 3);
-    store.want([
-      ["text", pair[0]],
-      ["text", pair[1]],
-      ["lineage", ...pair],
-    ]);
+    store.want([...pair.map((state): Wish => ["text", state]), ["lineage", ...pair]]);
     assert.ok(store.graph(pair[0]) && store.graph(pair[1]) && store.diff(pair), `step ${pair[0]} is here`);
   }
   const kept = pairs.filter(([state]) => store.graph(state)).length;
@@ -112,16 +96,8 @@ test("of graphs of 50,000 nodes only the neighbours are fetched ahead", () => {
   const store = new TraceStore(kernel);
   store.want([["facts", 5]]);
   assert.equal(store.near(5), 1);
-  const wishes = around(
-    [5, 6],
-    [
-      [4, 5],
-      [5, 6],
-      [6, 7],
-    ],
-    100,
-    store.near(5),
-  );
+  const pairs = [4, 5, 6].map((n): Pair => [n, n + 1]);
+  const wishes = around([5, 6], pairs, 100, store.near(5));
   const states = wishes.flatMap(([kind, n = -1]) => (kind === "state" ? [n] : []));
   assert.deepEqual(
     [...new Set(states)].sort((a, b) => a - b),

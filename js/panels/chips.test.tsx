@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { draw, drawn, halfStage, texts } from "../dom_testing.ts";
+import { all, draw, drawn, halfStage, texts } from "../dom_testing.ts";
 import { compare } from "../graph/picture.ts";
 import { parallelCast } from "../graph/testing.ts";
 import { Changes, Chips } from "./chips.tsx";
@@ -11,7 +11,7 @@ test("each kind of change is counted, and a click goes from one node to the next
   const shown: number[][] = [];
   stage.reveal = async (nodes) => void shown.push([...nodes]);
   await draw(<Chips stage={stage} changes={new Changes(stage)} />);
-  assert.equal(document.querySelectorAll("button").length, 0);
+  assert.equal(all("button").length, 0);
   stage.picture = compare(before, after, diff);
   stage.events.emit("select", { nodes: [] });
   await drawn();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { click, draw, drawn, part, send, sent } from "../dom_testing.ts";
+import { all, click, draw, drawn, enter, part, send, sent } from "../dom_testing.ts";
 import { type PresetState, type State } from "../model/messages.ts";
 import { Header } from "./header.tsx";
 
@@ -13,12 +13,7 @@ async function show(state: State, saved = false): Promise<void> {
   await draw(<Header state={state} saved={saved} send={send} />);
 }
 
-async function choose(value: string): Promise<void> {
-  const list = part<HTMLSelectElement>("presets");
-  list.value = value;
-  list.dispatchEvent(new Event("change", { bubbles: true }));
-  await drawn();
-}
+const choose = (value: string) => enter("presets", value, "change");
 
 const PRESETS = [
   preset("opt 3"),
@@ -68,7 +63,7 @@ test("a preset of one's own is named, saved, refused and deleted", async () => {
     { type: "save_preset", name: "apart <b>" },
     { type: "delete_preset", name: "apart <b>" },
   ]);
-  assert.equal(document.querySelector("b, i"), null);
+  assert.equal(all("b, i").length, 0);
 });
 
 test("the form of presets gives the focus back to their list", async () => {

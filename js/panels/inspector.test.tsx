@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { all, draw, drawn, halfStage } from "../dom_testing.ts";
+import { all, click, draw, drawn, focusOutside, halfStage, one, part, press } from "../dom_testing.ts";
 import { compare, type Picture, single } from "../graph/picture.ts";
 import { diff, graph, type NodeSpec } from "../graph/testing.ts";
 import { Inspector } from "./inspector.tsx";
@@ -13,7 +13,11 @@ async function opened(picture: Picture, selection: number[]) {
   stage.reveal = async ([node]) => void shown.push(node ?? -1);
   stage.select(selection);
   await drawn();
-  return { stage, shown, text: () => document.body.textContent };
+  const choose = async (nodes: number[]) => {
+    stage.select(nodes);
+    await drawn();
+  };
+  return { choose, shown, text: () => document.body.textContent };
 }
 
 const links = () => all<HTMLButtonElement>(".wb-link");
@@ -33,12 +37,10 @@ test("more users than forty are counted, and a button shows them", async () => {
   const { text } = await opened(single(graph(FAN)), [0]);
   assert.match(text(), /Used by \(100\)/);
   assert.equal(links().length, 40);
-  const more = document.querySelector<HTMLElement>("[data-testid=more]");
-  assert.equal(more?.textContent, "and 60 more");
-  more?.click();
-  await drawn();
+  assert.equal(part("more").textContent, "and 60 more");
+  await click("more");
   assert.equal(links().length, 100);
-  assert.equal(document.querySelector("[data-testid=more]"), null);
+  assert.equal(all("[data-testid=more]").length, 0);
 });
 
 test("inputs are in the order of the arguments, and a click shows one", async () => {
@@ -52,16 +54,15 @@ test("a list is one tab stop, and arrows move in it", async () => {
   await opened(single(graph(FAN)), [0]);
   assert.equal(links().filter((link) => link.tabIndex === 0).length, 1);
   links()[0]?.focus();
-  document.activeElement?.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
+  await press("ArrowDown");
   assert.equal(document.activeElement, links()[1]);
-  await drawn();
 });
 
 test("an attribute that changed has its old value struck out", async () => {
   const node = (units: number) => graph([{ label: "nn.dense", attrs: { units } }]);
   const picture = compare(node(16), node(32), diff("changed", "changed", "0-0"));
   const { text } = await opened(picture, [0]);
-  assert.equal(document.querySelector("del")?.textContent, "16");
+  assert.equal(one("del").textContent, "16");
   assert.match(text(), /This pass changed it/);
 });
 
@@ -72,61 +73,41 @@ test("several nodes are counted by op", async () => {
 
 test("hostile text is text", async () => {
   const hostile = "<img src=x onerror=alert(1)>";
-  const { text } = await opened(
-    single(
-      graph([
-        { label: hostile, name: hostile, attrs: { [hostile]: hostile } },
-        { label: "tanh", inputs: [0] },
-      ]),
-    ),
-    [0],
-  );
-  assert.equal(document.querySelector("img"), null);
+  const node = { label: hostile, name: hostile, attrs: { [hostile]: hostile } };
+  const { text } = await opened(single(graph([node, { label: "tanh", inputs: [0] }])), [0]);
+  assert.equal(all("img").length, 0);
   assert.ok(text().includes(hostile));
 });
 
 test("rows come a hundred at a time, and the focus goes to the first of them", async () => {
   const users = Array.from({ length: 300 }, () => ({ label: "nn.relu", inputs: [0] }));
-  const { stage } = await opened(single(graph([{ label: "x", kind: "param" }, ...users])), [0]);
-  const more = () => document.querySelector<HTMLElement>("[data-testid=more]");
-  more()?.click();
-  await drawn();
+  const { choose } = await opened(single(graph([{ label: "x", kind: "param" }, ...users])), [0]);
+  await click("more");
   assert.equal(links().length, 140);
   assert.ok(document.activeElement === links()[40]);
-  assert.equal(more()?.textContent, "and 160 more");
-  stage.select([1]);
-  await drawn();
-  const outside = document.body.appendChild(document.createElement("button"));
-  outside.focus();
-  stage.select([0]);
-  await drawn();
+  assert.equal(part("more").textContent, "and 160 more");
+  await choose([1]);
+  const outside = focusOutside();
+  await choose([0]);
   assert.ok(document.activeElement === outside);
-  outside.remove();
 });
 
 test("the focus stays in the list when a link is followed", async () => {
-  const { stage } = await opened(single(graph("x:param | tanh 0 | nn.relu 1")), [2]);
+  const { choose } = await opened(single(graph("x:param | tanh 0 | nn.relu 1")), [2]);
   links()[0]?.focus();
-  stage.select([1]);
-  await drawn();
+  await choose([1]);
   assert.ok(document.activeElement === links()[0]);
   assert.match(links()[0]?.textContent ?? "", /x/);
 });
 
 test("the focus stays in the inspector when the followed node has no such list", async () => {
-  const { stage } = await opened(single(graph("x:param | tanh 0 | y:param")), [1]);
-  const inspector = () => document.querySelector("[data-testid=inspector]");
+  const { choose } = await opened(single(graph("x:param | tanh 0 | y:param")), [1]);
   links()[0]?.focus();
-  stage.select([0]);
-  await drawn();
+  await choose([0]);
   assert.equal(document.activeElement?.textContent, "tanh", "x has no inputs: its users");
-  stage.select([2]);
-  await drawn();
-  assert.ok(document.activeElement === inspector(), "y has no list at all");
-  const outside = document.body.appendChild(document.createElement("button"));
-  outside.focus();
-  stage.select([1]);
-  await drawn();
+  await choose([2]);
+  assert.ok(document.activeElement === part("inspector"), "y has no list at all");
+  const outside = focusOutside();
+  await choose([1]);
   assert.ok(document.activeElement === outside, "a selection from elsewhere takes no focus");
-  outside.remove();
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { click, draw, drawn, part, send, sent, texts } from "../dom_testing.ts";
+import { all, click, draw, drawn, one, part, send, sent, texts } from "../dom_testing.ts";
 import { type RowState, type State } from "../model/messages.ts";
 import { Measure } from "./measure.tsx";
 
@@ -34,15 +34,15 @@ test("each configuration is a row, with its whole text in the tooltip", async ()
   const [first] = document.querySelectorAll<HTMLElement>(".wb-config button");
   assert.equal(first?.textContent, "opt 3 -<b>Fuse</b>");
   assert.equal(first?.title, "opt 3 -<b>Fuse</b>, in full");
-  assert.match(part("row-0").textContent ?? "", /1\.5 ms/);
+  assert.match(part("row-0").textContent, /1\.5 ms/);
   assert.equal(part("headline").textContent, "opt 3 is faster");
-  assert.equal(document.querySelector("b"), null);
+  assert.equal(all("b").length, 0);
 });
 
 test("a row has its peak memory", async () => {
   await show({ rows: [row(0, "opt 3", { ...TIMED, peak_bytes: 4_326_912 }), row(1, "opt 0", TIMED)] });
-  assert.match(part("row-0").textContent ?? "", /4\.33 MB/);
-  assert.doesNotMatch(part("row-1").textContent ?? "", /bytes|undefined|NaN/);
+  assert.match(part("row-0").textContent, /4\.33 MB/);
+  assert.doesNotMatch(part("row-1").textContent, /bytes|undefined|NaN/);
 });
 
 test("a heading sorts up, then down, then not at all", async () => {
@@ -61,22 +61,22 @@ test("a row that failed has its word and its sentence", async () => {
   await show({
     rows: [row(0, "opt 0", { status: "failed", said: "failed: no such target", message: "no such target" })],
   });
-  assert.match(part("row-0").textContent ?? "", /! failed/);
+  assert.match(part("row-0").textContent, /! failed/);
   assert.equal(part("said-0").textContent, "failed: no such target");
 });
 
 test("a row opens by a click and by its button, with its samples counted", async () => {
   await show({ rows: ROWS });
   await click("row-1");
-  assert.match(document.querySelector(".wb-detail")?.textContent ?? "", /1 sample after warm-up/);
+  assert.match(one(".wb-detail").textContent, /1 sample after warm-up/);
   document.querySelectorAll<HTMLElement>(".wb-config button")[1]?.click();
   await drawn();
-  assert.equal(document.querySelector(".wb-detail"), null);
+  assert.equal(all(".wb-detail").length, 0);
 });
 
 test("rows of two targets come with a warning, and work under way stops the buttons", async () => {
   await show({ rows: [...ROWS, row(2, "gpu", { target: "cuda" })], busy: { what: "x", fraction: null, since: 0 } });
-  assert.match(document.body.textContent ?? "", /Rows of different targets are not comparable/);
+  assert.match(document.body.textContent, /Rows of different targets are not comparable/);
   assert.equal(part<HTMLButtonElement>("measure").disabled, true);
 });
 
@@ -94,5 +94,5 @@ test("the race names its rival, and the buttons ask Python", async () => {
 
 test("without rows the table has the next step", async () => {
   await show({});
-  assert.match(part("rows").textContent ?? "", /Nothing measured yet/);
+  assert.match(part("rows").textContent, /Nothing measured yet/);
 });

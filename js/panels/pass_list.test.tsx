@@ -1,6 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { click, draw, drawn, focused, part, press, send, sent, texts } from "../dom_testing.ts";
+import {
+  all,
+  click,
+  draw,
+  drawn,
+  enter,
+  focused,
+  focusOutside,
+  part,
+  press,
+  send,
+  sent,
+  texts,
+} from "../dom_testing.ts";
 import { type Catalog, type PassState, type State } from "../model/messages.ts";
 import { PassList } from "./pass_list.tsx";
 import { FoundPasses } from "./pass_row.tsx";
@@ -27,13 +40,6 @@ const THREE = [pass("Simplify"), pass("Fold", { status: "changed", added: 1, mer
 
 async function show(state: State): Promise<void> {
   await draw(<PassList state={state} catalog={CATALOG} checks={{}} send={send} />);
-}
-
-async function type(name: string, text: string): Promise<void> {
-  const field = part(name) as HTMLInputElement;
-  field.value = text;
-  field.dispatchEvent(new Event("input", { bubbles: true }));
-  await drawn();
 }
 
 const stops = () => document.querySelectorAll('[data-testid="pass-list"] [tabindex="0"]');
@@ -93,7 +99,7 @@ test("the menu of a row has its tools; Escape closes it and goes back to its but
   await press("ArrowDown");
   assert.equal(focused(), "duplicate-0");
   await press("Escape");
-  assert.equal(document.querySelector("[role=menu]"), null);
+  assert.equal(all("[role=menu]").length, 0);
   assert.equal(focused(), "tools-0");
   await click("tools-0");
   part("down-0").click();
@@ -113,21 +119,21 @@ test("options open by key, and a refused value is answered beside its field", as
 test("a refusal opens the options of its pass", async () => {
   await show({ passes: THREE, refused: { form: "pass 1", field: "", text: "Fold failed" } });
   await drawn();
-  assert.match(part("details-1").textContent ?? "", /Fold failed/);
+  assert.match(part("details-1").textContent, /Fold failed/);
 });
 
 test("the filter hides passes and finds others by their description, added after the step that is shown", async () => {
   await show({ passes: THREE, step: 0 });
-  await type("pass-filter", "constants");
+  await enter("pass-filter", "constants");
   assert.equal(part("pass-0").closest("li")?.hidden, true);
-  assert.match(part("catalog").textContent ?? "", /Add after Simplify:\+ Fold ≥ 2Fold constants$/);
+  assert.match(part("catalog").textContent, /Add after Simplify:\+ Fold ≥ 2Fold constants$/);
   part("add-Fold").click();
   assert.deepEqual(sent, [{ type: "add", name: "Fold", index: 1 }]);
   await drawn();
   assert.equal(part<HTMLInputElement>("pass-filter").value, "");
-  await type("pass-filter", "merge");
+  await enter("pass-filter", "merge");
   assert.equal(part<HTMLButtonElement>("add-Merge").disabled, true);
-  assert.match(part("catalog").textContent ?? "", /Not by name: it takes patterns/);
+  assert.match(part("catalog").textContent, /Not by name: it takes patterns/);
 });
 
 test("a long catalogue is listed whole", async () => {
@@ -144,10 +150,8 @@ test("of the compiler's own passes the locked ones cannot be switched, and confi
   assert.equal(part<HTMLInputElement>("toggle-Fuse").disabled, true);
   assert.equal(stops()[0], part("toggle-Fold"));
   part("toggle-Fold").click();
-  await type("pass-filter", "depth");
-  const key = part<HTMLInputElement>("setting-relay.depth");
-  key.value = "1";
-  key.dispatchEvent(new Event("change", { bubbles: true }));
+  await enter("pass-filter", "depth");
+  await enter("setting-relay.depth", "1", "change");
   assert.deepEqual(sent, [
     { type: "toggle_context", name: "Fold", enabled: false },
     { type: "setting", name: "relay.depth", text: "1" },
@@ -156,7 +160,7 @@ test("of the compiler's own passes the locked ones cannot be switched, and confi
 
 test("names are text, and never markup", async () => {
   await show({ passes: [pass("<img src=x>", { options: { "<b>": "<i>" }, doc: "<u>" })] });
-  assert.equal(document.querySelector("img, b, i, u"), null);
+  assert.equal(all("img, b, i, u").length, 0);
   assert.equal(part("pass-0").textContent, "<img src=x> <b>=<i>");
 });
 
@@ -174,8 +178,7 @@ test("a pass that failed one that lowered and one that changed only the grouping
       pass("C", { status: "changed", lowered: 2 }),
     ],
   });
-  const rows = texts(".wb-effect");
-  assert.deepEqual(rows, ["! failed", "regrouped", "lowered"]);
+  assert.deepEqual(texts(".wb-effect"), ["! failed", "regrouped", "lowered"]);
 });
 
 test("a pass with open options keeps the focus when it is moved", async () => {
@@ -194,8 +197,7 @@ test("a pass that is added late leaves the focus to what was chosen outside mean
   await show({ passes: THREE });
   part("pass-2").focus();
   await press("+");
-  const outside = document.body.appendChild(document.createElement("button"));
-  outside.focus();
+  const outside = focusOutside();
   await show({ passes: [...THREE, pass("Fuse")] });
   assert.ok(document.activeElement === outside);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { draw, halfStage, sent } from "../dom_testing.ts";
+import { all, draw, halfStage, sent } from "../dom_testing.ts";
 import { type ToPython } from "../model/messages.ts";
 import { type Model } from "../model/model.ts";
 import { PrintedText } from "./printed_text.tsx";
@@ -26,7 +26,7 @@ beforeEach(() => {
 
 async function show(open: boolean, saved?: typeof sides): Promise<string> {
   await draw(<PrintedText model={model} stage={stage} seq={seq} saved={saved} open={open} />);
-  return document.body.textContent ?? "";
+  return document.body.textContent;
 }
 
 test("the texts are asked for when the tab is open, once for a picture", async () => {
@@ -39,7 +39,7 @@ test("the texts are asked for when the tab is open, once for a picture", async (
     new DataView(LINES),
   ]);
   assert.match(await show(true), /x = exp\(<b>\)/);
-  assert.equal(document.querySelector("b"), null);
+  assert.equal(all("b").length, 0);
 });
 
 test("texts of an older picture are not shown", async () => {

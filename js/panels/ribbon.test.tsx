@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { draw, part } from "../dom_testing.ts";
+import { all, draw, part } from "../dom_testing.ts";
 import { type Place, type StepState } from "../model/messages.ts";
 import { Ribbon } from "./ribbon.tsx";
 
@@ -30,7 +30,7 @@ test("a stop for each change, and the pass and its certainty between", async () 
     ],
     [2, 3],
   );
-  assert.equal(document.querySelectorAll(".wb-ribbon-stop").length, 2);
+  assert.equal(all(".wb-ribbon-stop").length, 2);
   const link = document.querySelector<HTMLElement>(".wb-ribbon-link");
   assert.equal(link?.textContent, "Fusespan");
   assert.match(link?.title ?? "", /same place of the source.*\n2 passes before it/s);
@@ -52,6 +52,6 @@ test("without a selected node it is hidden", async () => {
 
 test("names are text", async () => {
   await show([place(0, [1], ["<b>op</b>"], "", ["<img src=x>"])]);
-  assert.equal(document.querySelector("img, b"), null);
+  assert.equal(all("img, b").length, 0);
   assert.match(part("ribbon-0")?.textContent ?? "", /<b>op<\/b>/);
 });

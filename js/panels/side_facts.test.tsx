@@ -25,15 +25,15 @@ async function show(next: State): Promise<void> {
 
 test("one kernel is one kernel", async () => {
   await show({ counts: COUNTS });
-  assert.match(document.body.textContent ?? "", /^1 kernel +· 1 node/);
+  assert.match(document.body.textContent, /^1 kernel +· 1 node/);
   await show({ counts: { after_kernels: 2, after_nodes: 1200 } });
-  assert.match(document.body.textContent ?? "", /^2 kernels +· 1,200 nodes/);
+  assert.match(document.body.textContent, /^2 kernels +· 1,200 nodes/);
 });
 
 test("the present row that failed is named beside the number", async () => {
   const row = { id: 0, config: "opt 3", whole: "", status: "failed", current: true, said: "failed: no target" };
   await show({ counts: COUNTS, rows: [row] });
-  assert.match(part("row-status").textContent ?? "", /! failed/);
+  assert.match(part("row-status").textContent, /! failed/);
   assert.equal(part("row-status").title, "failed: no target");
 });
 
@@ -48,11 +48,11 @@ test("the build's kernels are shown where they differ, and the reasons are asked
   await show({ counts: COUNTS, build: { kernels: 1 } });
   assert.equal(part("real-build").hidden, true);
   await show({ counts: COUNTS, build: { kernels: 3 } });
-  assert.match(part("real-build").textContent ?? "", /build: 3 why\?/);
+  assert.match(part("real-build").textContent, /build: 3 why\?/);
   await click("build-ask");
   await show({ counts: COUNTS, build: { kernels: 3, listing: true } });
   assert.deepEqual(sent, [{ type: "build" }]);
-  assert.match(part("build-why").textContent ?? "", /being listed/);
+  assert.match(part("build-why").textContent, /being listed/);
   await show({ counts: COUNTS, build: { kernels: 3, why: ["The build runs <b>Fuse</b>."] } });
   assert.equal(part("build-why").hidden, false);
   assert.equal(part("build-why").textContent, "The build runs <b>Fuse</b>.");

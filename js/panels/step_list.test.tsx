@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { signal } from "@preact/signals";
-import { mount } from "../components/mount.tsx";
-import { click, draw, drawn, part } from "../dom_testing.ts";
+import { all, click, draw, drawn, enter, part, press } from "../dom_testing.ts";
 import { type StepState } from "../model/messages.ts";
 import { TraceChoice } from "../model/trace_choice.ts";
 import { type Facts } from "../model/trace_store.ts";
@@ -12,14 +11,8 @@ import { StepList } from "./step_list.tsx";
 
 const HOSTILE = "<img src=x onerror=alert(1)>";
 const pass = (name: string, status: string, before: number, after: number, depth = 0): StepState => ({
-  name,
-  depth,
-  status,
-  seconds: 0.0012,
+  ...{ name, depth, status, seconds: 0.0012, detail: "", before, after },
   error: status === "error" ? `${HOSTILE} failed` : "",
-  detail: "",
-  before,
-  after,
 });
 const STEPS = [
   pass("SimplifyInference", "changed", 0, 2),
@@ -31,29 +24,18 @@ const STEPS = [
 const facts = signal<Facts | undefined>({ state: 0, nodes: 4, ops: 3, kernels: 3 });
 const numbers = { facts: () => facts, counts: () => signal({ added: 1, merged: 2 }) };
 const shown = () => STEPS.flatMap((_, i) => (part(`pass-${i}`).closest("li")?.hidden ? [] : [i]));
-const press = (element: Element, key: string) =>
-  element.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
 
-async function list(traits: Record<string, unknown> = {}): Promise<{ model: SavedModel; choice: TraceChoice }> {
-  mount(null, document.body);
-  const model = new SavedModel({
-    listing: { steps: STEPS },
-    checks: {},
-    step: 0,
-    pinned: [],
-    shows: "step",
-    hide_unchanged: true,
-    ...traits,
-  });
-  const choice = new TraceChoice(new Traits(model));
-  await draw(<StepList choice={choice} numbers={numbers} />);
-  return { model, choice };
+async function list(traits: Record<string, unknown> = {}): Promise<SavedModel> {
+  const listed = { listing: { steps: STEPS }, checks: {}, pinned: [], hide_unchanged: true };
+  const model = new SavedModel({ ...listed, step: 0, shows: "step", ...traits });
+  await draw(<StepList choice={new TraceChoice(new Traits(model))} numbers={numbers} />);
+  return model;
 }
 
 test("passes that changed nothing are left out until the box is unticked", async () => {
-  const { model } = await list();
+  const model = await list();
   assert.deepEqual(shown(), [0, 2, 3]);
-  assert.match(document.body.textContent ?? "", /1 hidden/);
+  assert.match(document.body.textContent, /1 hidden/);
   await click("hide-unchanged");
   assert.equal(model.get("hide_unchanged"), false);
   assert.deepEqual(shown(), [0, 1, 2, 3]);
@@ -61,15 +43,12 @@ test("passes that changed nothing are left out until the box is unticked", async
 
 test("the filter leaves the names that contain it", async () => {
   await list();
-  const filter = part<HTMLInputElement>("filter");
-  filter.value = "fuse";
-  filter.dispatchEvent(new Event("input", { bubbles: true }));
-  await drawn();
+  await enter("filter", "fuse");
   assert.deepEqual(shown(), [2]);
 });
 
 test("a click selects a step", async () => {
-  const { model } = await list();
+  const model = await list();
   await click("pass-2");
   assert.equal(model.get("step"), 2);
   assert.equal(part("pass-2").getAttribute("aria-current"), "step");
@@ -77,49 +56,41 @@ test("a click selects a step", async () => {
 });
 
 test("one tab stop, arrows inside", async () => {
-  const { model } = await list();
+  const model = await list();
   const stops = () =>
     [...part("pass-list").querySelectorAll<HTMLElement>("li:not([hidden]) button")].filter((b) => b.tabIndex === 0);
   assert.deepEqual(stops(), [part("pass-0")]);
   part("pass-0").focus();
-  press(part("pass-0"), "ArrowDown");
-  await drawn();
+  await press("ArrowDown", {}, part("pass-0"));
   assert.equal(model.get("step"), 2, "the hidden step is passed over");
   assert.equal(document.activeElement, part("pass-2"));
   assert.deepEqual(stops(), [part("pass-2")]);
-  press(part("pass-2"), "End");
-  await drawn();
+  await press("End", {}, part("pass-2"));
   assert.equal(model.get("step"), 3);
-  press(part("pass-3"), "ArrowDown");
-  await drawn();
+  await press("ArrowDown", {}, part("pass-3"));
   assert.equal(model.get("step"), 3);
-  press(part("pass-3"), "Home");
-  await drawn();
-  press(part("pass-0"), "ArrowUp");
-  await drawn();
+  await press("Home", {}, part("pass-3"));
+  await press("ArrowUp", {}, part("pass-0"));
   assert.equal(model.get("step"), -1, "the whole trace is before the first step");
-  press(part("pass-0"), "ArrowDown");
-  await drawn();
+  await press("ArrowDown", {}, part("pass-0"));
   assert.equal(model.get("step"), 0);
 });
 
 test("a step is pinned by key, and by its button, which the arrows reach", async () => {
-  const { model } = await list();
-  press(part("pass-0"), "p");
-  await drawn();
+  const model = await list();
+  await press("p", {}, part("pass-0"));
   assert.deepEqual(model.get("pinned"), [0]);
   part("pass-2").focus();
-  press(part("pass-2"), "ArrowRight");
+  await press("ArrowRight", {}, part("pass-2"));
   assert.equal(document.activeElement, part("pin-2"));
   await click("pin-2");
   assert.deepEqual(model.get("pinned"), [2, 0], "A is the earlier state");
   assert.equal(model.get("shows"), "pinned");
   assert.equal(part("pin-2").textContent, "A");
   assert.equal(part("pin-0").getAttribute("aria-pressed"), "true");
-  press(part("pin-2"), "ArrowLeft");
+  await press("ArrowLeft", {}, part("pin-2"));
   assert.equal(document.activeElement, part("pass-2"));
-  press(part("pass-2"), "p");
-  await drawn();
+  await press("p", {}, part("pass-2"));
   assert.deepEqual([model.get("pinned"), model.get("shows")], [[0], "step"]);
 });
 
@@ -127,7 +98,7 @@ test("names are text, whole, and in the tooltip", async () => {
   await list();
   assert.equal(part("pass-3").textContent, HOSTILE);
   assert.match(part("pass-3").title, /<img src=x onerror=alert\(1\)> failed/);
-  assert.equal(document.querySelector("img"), null);
+  assert.equal(all("img").length, 0);
   assert.equal(part("pass-0").innerHTML, "Simplify<wbr>Inference");
 });
 
@@ -151,5 +122,5 @@ test("a pass that changed the outputs is not hidden", async () => {
 
 test("a trace without passes", async () => {
   await list({ listing: { steps: [] } });
-  assert.match(document.body.textContent ?? "", /This trace has no passes/);
+  assert.match(document.body.textContent, /This trace has no passes/);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { draw, drawn } from "../dom_testing.ts";
+import { draw, drawn, one } from "../dom_testing.ts";
 import { StepSlider } from "./step_slider.tsx";
 
 const STEPS = [
@@ -10,7 +10,7 @@ const STEPS = [
   { name: "D", status: "error" },
 ];
 const slider = () => document.querySelector<HTMLInputElement>("[data-testid=step-slider]") as HTMLInputElement;
-const words = () => document.querySelector(".wb-step-words")?.textContent;
+const words = () => one(".wb-step-words").textContent;
 const button = (label: string) => document.querySelector<HTMLElement>(`[aria-label="${label}"]`);
 
 async function show(step: number, rest = 0, steps = STEPS): Promise<number[]> {

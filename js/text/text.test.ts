@@ -16,6 +16,9 @@ function longest(a: string, b: string): number {
   return table[a.length][b.length];
 }
 
+/** "0-1 1-2": line 0 with line 1, and so on. */
+const pairs = (words: string) => words.split(" ").map((pair) => pair.split("-").map(Number) as [number, number]);
+
 /** Reproducible letters. */
 function random(seed: number): () => number {
   let state = seed;
@@ -60,21 +63,7 @@ test("tokens join to the line, and names are one token", () => {
 });
 
 test("rising keeps the longest part of the anchors that does not cross", () => {
-  assert.deepEqual(
-    rising([
-      [0, 5],
-      [1, 0],
-      [2, 1],
-      [3, 2],
-      [3, 9],
-      [4, 2],
-    ]),
-    [
-      [1, 0],
-      [2, 1],
-      [3, 2],
-    ],
-  );
+  assert.deepEqual(rising(pairs("0-5 1-0 2-1 3-2 3-9 4-2")), pairs("1-0 2-1 3-2"));
   assert.deepEqual(rising([]), []);
 });
 
@@ -100,14 +89,7 @@ test("every line is in a row, once, in order", () => {
 });
 
 test("an anchored line stands beside its node's line, whatever the words are", () => {
-  const rows = align(
-    ["%0 = a(%x)", "%1 = b(%0)"],
-    ["%0 = new(%x)", "%1 = a(%0)", "%2 = c(%1)"],
-    [
-      [0, 1],
-      [1, 2],
-    ],
-  );
+  const rows = align(["%0 = a(%x)", "%1 = b(%0)"], ["%0 = new(%x)", "%1 = a(%0)", "%2 = c(%1)"], pairs("0-1 1-2"));
   assert.deepEqual(rows, [
     { before: -1, after: 0 },
     { before: 0, after: 1 },
@@ -121,10 +103,7 @@ test("lines that are only numbered anew are the same", () => {
   const rows = compareTexts(
     ["%0 = a(%x)", "%1 = b(%0, %0)"],
     ["%0 = new(%x)", "%1 = a(%0)", "%2 = b(%1, %1)"],
-    [
-      [0, 1],
-      [1, 2],
-    ],
+    pairs("0-1 1-2"),
     NONE,
   );
   assert.deepEqual(
@@ -136,15 +115,7 @@ test("lines that are only numbered anew are the same", () => {
 test("the same number for another value is a change, which the text hides", () => {
   const before = ["%0 = a(%x)", "%1 = b(%x)", "%2 = c(%0)"];
   const after = ["%0 = b(%x)", "%1 = a(%x)", "%2 = c(%0)"];
-  const rows = compareTexts(
-    before,
-    after,
-    [
-      [1, 0],
-      [2, 2],
-    ],
-    NONE,
-  );
+  const rows = compareTexts(before, after, pairs("1-0 2-2"), NONE);
   assert.equal(before[2], after[2]);
   assert.equal(rows.find((row) => row.before === 1 && row.after === 0)!.kind, "same");
   assert.equal(rows.at(-1)!.kind, "changed");

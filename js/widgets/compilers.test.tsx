@@ -37,7 +37,7 @@ test("a line selects its kernels on both sides, also in a saved page", async () 
   await drawn();
   assert.deepEqual(model.get("selection"), { before: [], after: [1] });
   end();
-  assert.equal(document.querySelector(".wb"), null);
+  assert.equal(all(".wb").length, 0);
 });
 
 test("kernels of one side are named by its title, not as removed or added", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { all, drawn, TestModel } from "../dom_testing.ts";
+import { all, drawn, one, TestModel } from "../dom_testing.ts";
 import { type GroupSpec, type NodeSpec, payload } from "../graph/testing.ts";
 import { type ToPage, type ToPython } from "../model/messages.ts";
 import { type Model, type ModelEvent } from "../model/model.ts";
@@ -140,7 +140,7 @@ test("a saved page lists no key that needs Python", async () => {
   for (const widget of ["workbench", "fusion", "pattern"]) {
     const { end, press } = await opened(widget, true);
     assert.ok(!(await listed(press)).includes("u"), widget);
-    assert.doesNotMatch(document.querySelector("[data-testid=keys]")?.textContent ?? "", /undo|on a pass/);
+    assert.doesNotMatch(one("[data-testid=keys]").textContent, /undo|on a pass/);
     end();
   }
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { click, drawn, part, TestModel } from "../dom_testing.ts";
+import { all, click, drawn, one, part, TestModel } from "../dom_testing.ts";
 import { chain } from "../render/memory/testing.ts";
 import { memory } from "./memory.tsx";
 
@@ -28,15 +28,15 @@ test("the keyboard goes to the peak, along a row, and selects the nodes of a ten
   const canvas = part("memory-0");
   press(canvas, "p");
   await drawn();
-  assert.match(part("memory-said").textContent ?? "", /^kernel 3: kernel_3 {2}· {2}7 kB live \(the peak\)/);
+  assert.match(part("memory-said").textContent, /^kernel 3: kernel_3 {2}· {2}7 kB live \(the peak\)/);
   press(canvas, "ArrowDown", "ArrowLeft", "Enter");
   await drawn();
-  assert.match(part("memory-said").textContent ?? "", /^t0 {2}· {2}intermediate, 1 kB/);
+  assert.match(part("memory-said").textContent, /^t0 {2}· {2}intermediate, 1 kB/);
   assert.deepEqual(model.get("selection"), [0]);
   press(canvas, "Escape");
   assert.deepEqual(model.get("selection"), []);
   end();
-  assert.equal(document.querySelector(".wb"), null);
+  assert.equal(all(".wb").length, 0);
 });
 
 test("a pointer selects a kernel on the curve; of two plans on its side", async () => {
@@ -79,9 +79,9 @@ test("the window is a trait", async () => {
 test("a faulty plan is a sentence, and no plan is one too", async () => {
   const { model, end } = show({ plans: [{ ...chain(2), row: { bytes: [], label_s: [] } }] });
   await drawn();
-  assert.match(document.querySelector(".wb-nothing")!.textContent ?? "", /do not fit together/);
+  assert.match(one(".wb-nothing").textContent, /do not fit together/);
   model.set("plans", []);
   await drawn();
-  assert.equal(document.querySelector(".wb-nothing")!.textContent, "No kernels yet.");
+  assert.equal(one(".wb-nothing").textContent, "No kernels yet.");
   end();
 });

@@ -23,7 +23,7 @@ test("a guess is typed; an empty one asks for the field", async () => {
   assert.equal(part("predict-said").textContent, "≠The answer: 3 kernels. <b>Two</b> merge.");
   assert.equal(all("[data-testid=predict-guess]").length, 0);
   end();
-  assert.equal(document.querySelector(".wb"), null);
+  assert.equal(all(".wb").length, 0);
 });
 
 test("a choice is clicked; after a failure the question stays", async () => {
@@ -37,10 +37,10 @@ test("a choice is clicked; after a failure the question stays", async () => {
   model.set("shown", { stage: "failed", said: "division by zero" });
   await drawn();
   assert.equal(part("predict-said").hidden, false);
-  assert.equal(document.querySelectorAll("[data-testid=predict-choice]").length, 2);
+  assert.equal(all("[data-testid=predict-choice]").length, 2);
 });
 
 test("a saved question has no field", () => {
   show({ saved: true, shown: { stage: "asked" } });
-  assert.equal(document.querySelector("button, input"), null);
+  assert.equal(all("button, input").length, 0);
 });

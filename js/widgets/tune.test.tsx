@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawn, TestModel } from "../dom_testing.ts";
+import { drawn, one, TestModel } from "../dom_testing.ts";
 import { type Block } from "../model/messages.ts";
 import { tune } from "./tune.tsx";
 
@@ -13,7 +13,7 @@ const table = (lines: string[][]): Block => {
 test("a click that begins on a row of a growing table ends on it", async () => {
   const model = new TestModel({ blocks: [table([["1", "5"]])], height: 400 });
   const end = tune(model, document.body);
-  const root = document.querySelector<HTMLElement>(".wb-tune")!;
+  const root = one(".wb-tune");
   assert.equal(root.style.maxHeight, "400px");
   const row = root.querySelector("tbody tr")!;
   model.set("blocks", [

@@ -1,5 +1,5 @@
 /** Small changes to a graph, of the kind a pass makes. */
-import { type LayoutInput } from "../types.ts";
+import { type LayoutInput, type LayoutResult } from "../types.ts";
 
 /** Drops nodes and joins their producers to their consumers, as removing a cast does. */
 export function without(
@@ -104,4 +104,18 @@ export function collapse(input: LayoutInput, isOpen: (group: number) => boolean)
       minWidth: Float32Array.from(open, (g) => groups.minWidth[g]),
     },
   };
+}
+
+/** All nodes of a graph, each kept as itself. */
+export const all = (input: LayoutInput): [number, number][] => Array.from(input.nodes.width, (_, i) => [i, i]);
+
+/** A question with the places that kept nodes had; pairs of their numbers before and after. */
+export function seeded(input: LayoutInput, before: LayoutResult, kept: [number, number][]): LayoutInput {
+  const x = new Float32Array(input.nodes.width.length).fill(NaN),
+    y = x.slice();
+  for (const [a, b] of kept) {
+    x[b] = before.x[a];
+    y[b] = before.y[a];
+  }
+  return { ...input, seed: { x, y } };
 }

@@ -1,5 +1,5 @@
 /** What every picture must obey, checked from the outside: a list of violations in words, empty when all is well. */
-import { median } from "../level.ts";
+import { median as lowerMedian } from "../level.ts";
 import { type LayoutInput, type LayoutResult } from "../types.ts";
 
 const EPSILON = 0.5;
@@ -179,7 +179,16 @@ class Grid {
   }
 }
 
-/** How far most kept nodes moved together along one axis, which is what the view pans by; pairs of their numbers before and after. */
-export function commonShift(before: Float32Array, after: Float32Array, kept: [number, number][]): number {
-  return median(kept.map(([a, b]) => after[b] - before[a])) || 0;
+/** How far kept nodes moved, without the common shift that the view pans by; pairs of their numbers before and after. */
+export function shifts(before: LayoutResult, after: LayoutResult, kept: [number, number][]): [number, number][] {
+  const apart = ({ x, y }: LayoutResult, { x: x0, y: y0 }: LayoutResult) =>
+    kept.map(([a, b]): [number, number] => [x[b] - x0[a], y[b] - y0[a]]);
+  const all = apart(after, before);
+  const [dx, dy] = [0, 1].map((axis) => lowerMedian(all.map((each) => each[axis])) || 0);
+  return all.map(([x, y]) => [x - dx, y - dy]);
+}
+
+/** The upper median. */
+export function median(values: number[]): number {
+  return values.sort((a, b) => a - b)[values.length >> 1];
 }
