@@ -80,6 +80,7 @@ def test_player_branches_and_regions(view: View) -> None:
     view.agree("[view.region, view.marks['exit']]", [1, ADD])
 
 
+@pytest.mark.long
 def test_boundary_of_the_list_is_selected_and_tried(view: View) -> None:
     view.part("tab-costs").click()
     rows = view.part("costs").locator("button")

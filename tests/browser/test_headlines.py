@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from browser.driver import Notebook, View
 from playwright.sync_api import expect
 
@@ -40,6 +41,7 @@ def test_two_rows_claim_nothing_before_a_race(relay: Notebook) -> None:
     expect(view.part("headline")).to_have_text(sentence)
 
 
+@pytest.mark.long
 def test_build_that_ends_its_process_is_a_row_with_its_reason(relay: Notebook) -> None:
     view = shown(relay, "wb.samples.load('parallel_cast'), target='llvm -mtriple=foo-bar'")
     assert view.python("bench.wait(60)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from browser.driver import Notebook
 from browser.saved import saved_page
 from memory_plans import chain
@@ -73,6 +74,7 @@ def test_tab_of_the_workbench_selects_on_its_graph(relax: Notebook) -> None:
     bench.agree("len(view.plans)", 2)
 
 
+@pytest.mark.long
 def test_saved_page_needs_no_kernel(browser: Browser, tmp_path: Path) -> None:
     with saved_page(browser) as saved:
         saved.open(wb.MemoryView(chain(6), chain(4), titles=["<b>six</b>", "four"]).save(tmp_path / "m.html"))

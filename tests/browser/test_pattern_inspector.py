@@ -42,6 +42,7 @@ def test_pattern_is_typed_and_its_near_miss_selected(view: View) -> None:
     view.agree("[each.root for each in view.findings]", [TANH])
 
 
+@pytest.mark.long
 def test_selected_nodes_make_a_pattern_and_arrows_walk_its_matches(view: View) -> None:
     view.click(DENSE)
     view.part("tab-suggest").click()

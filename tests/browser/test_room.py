@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from breadth import breadth
 from browser.driver import Notebook, View
 from playwright.sync_api import expect
 
@@ -38,7 +39,7 @@ WIDE = """
 """
 
 
-@pytest.mark.parametrize("name", WIDGETS)
+@pytest.mark.parametrize("name", breadth(WIDGETS, "PassStepper", "Workbench"))
 def test_graph_has_half_of_a_cell_and_60_percent_of_a_screen(relax: Notebook, name: str) -> None:
     relax.tell("w = wb.samples.load('parallel_cast')")
     relax.page.set_viewport_size({"width": 1280, "height": 800})

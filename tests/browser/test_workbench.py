@@ -159,6 +159,7 @@ def @second(%c: Tensor[(4, 8), float32]) { abs(%c) }
 """
 
 
+@pytest.mark.long
 def test_notes_and_functions_of_a_module(relay: Notebook) -> None:
     relay.tell("text = wb.samples.load('mlp', layers=1, width=4).text().replace('/*', '*').replace('*/', '*')")
     view = shown(relay, "wb.load(text)", "FuseOps")

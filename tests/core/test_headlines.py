@@ -169,7 +169,7 @@ def raced(pair: Pair) -> Iterator[tuple[str, str]]:
         yield "schedules", str(schedules)
 
 
-@settings(max_examples=8)  # each draws seven plots
+@settings(max_examples=4)  # each draws seven plots
 @given(times=st.tuples(st.floats(0.01, 1e6), st.floats(0.01, 1e6)))
 def test_without_race_no_headline_has_a_factor_or_a_difference(times: tuple[float, float]) -> None:
     pair = Pair(times)

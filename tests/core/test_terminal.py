@@ -93,6 +93,8 @@ def test_the_doctor_prints_them_visibly(
         (folder / "kernel.json").write_text(json.dumps(kernel))
     (folder / "kernel.json").write_text("[" * 100_000)
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))  # a report on a machine without programs starts none
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setattr(doctor, "start_probe", lambda python: None)
     assert main(["doctor"]) == 0
     printed = capsys.readouterr().out
