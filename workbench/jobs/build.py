@@ -208,7 +208,10 @@ def compiled(workload: Workload, target: str, config: Mapping[str, object], prog
         A Config's data. Its pipeline, if it has one, is run first, here, and its result is compiled as it is.
     """
     chosen, target = Config.of(config), resolved_target(target)
-    key = (id(workload), target, json.dumps(dict(config), sort_keys=True), for_elsewhere(), _tuned(chosen))
+    # the same configuration builds differently when its database of schedules has grown
+    records = Path(chosen.schedules, RECORDS)
+    tuned = records.stat().st_size if chosen.schedules and records.is_file() else 0
+    key = (id(workload), target, json.dumps(dict(config), sort_keys=True), for_elsewhere(), tuned)
     if key not in _builds:
         program = program_of(workload, chosen, progress)
         progress("Compiling")
@@ -220,12 +223,6 @@ def compiled(workload: Workload, target: str, config: Mapping[str, object], prog
         _builds[key] = Kept(workload, target, built, time.perf_counter() - started)
     _builds.move_to_end(key)
     return _builds[key]
-
-
-def _tuned(config: Config) -> int:
-    """Return the size of the database of schedules: the same configuration builds differently when it has grown."""
-    records = Path(config.schedules, RECORDS)
-    return records.stat().st_size if config.schedules and records.is_file() else 0
 
 
 def program_of(workload: Workload, config: Config, progress: Progress) -> Workload:
@@ -282,8 +279,10 @@ def counted(built: Built, workload: Workload) -> Counted:
     graph = drawn(built.module(), workload)
     for row, unit in zip(rows, linked(graph, rows), strict=True):
         nodes = () if unit is None else unit.nodes
+        # a library from another compiler may use another algorithm
+        known = unit is not None and row["kind"] != "external"
         row |= {
-            "flops": None if unit is None else _flops(graph, row["kind"], nodes),
+            "flops": (cost.flops(graph, nodes) if row["kind"] == "kernel" else 0) if known else None,
             "group": None if unit is None else unit.group,
             "nodes": list(nodes),
             "op": row["function"] if unit is None or row["kind"] == "external" else unit.op(graph),
@@ -297,10 +296,3 @@ def counted(built: Built, workload: Workload) -> Counted:
         "forms": built.forms(),
         "tvm": built.tvm,
     }
-
-
-def _flops(graph: Graph, kind: str, nodes: Sequence[int]) -> int | None:
-    if kind == "external":
-        # a library from another compiler may use another algorithm
-        return None
-    return cost.flops(graph, nodes) if kind == "kernel" else 0

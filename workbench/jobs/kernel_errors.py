@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from workbench.debugging.kernel_errors.counterparts import Calls, Field, Path, Tensors, path_to_reference
 from workbench.debugging.kernel_errors.forms import Scale, scales
-from workbench.debugging.kernel_errors.own_errors import CallErrors, RightValues, Walk
+from workbench.debugging.kernel_errors.own_errors import RightValues, Walk
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.built import Built
 from workbench.dialects.registry import dialect
@@ -20,12 +20,12 @@ from workbench.graph.model import Graph
 from workbench.jobs.build import Counted, compiler_of, counted, drawn, program_of, resolved_target, runner_of
 from workbench.jobs.passes import is_shown
 from workbench.pipeline.config import Config
-from workbench.pipeline.outputs import AS_IT_STANDS, OutputDifference
+from workbench.pipeline.outputs import AS_IT_STANDS
 from workbench.pipeline.spec import Pipeline
 from workbench.worker.child import Progress
 
 if TYPE_CHECKING:
-    from workbench.dialects.compiler.capture import UntilLowered
+    pass
 
 
 @dataclass(frozen=True)
@@ -66,21 +66,16 @@ def kernel_errors(
         Whether its kernels may run, and those of the workload.
     """
     with allowed(trusted):
-        return _compared(workload, target, config, _reference(workload, reference), seed, progress)
-
-
-def _compared(
-    workload: Workload, target: str, config: Mapping[str, object], right: Workload, seed: int, progress: Progress
-) -> dict[str, object]:
-    build = _build(workload, target, Config.of(config), progress)
-    progress("Building the reference")
-    plain = _plain(right)
-    progress("Matching values")
-    path = path_to_reference(build.graphs, plain.graphs[-1])
-    walk = Walk(RightValues(build.calls, plain.calls, path, _scales(right, plain)), build.found["handovers"])
-    for row in walk.run(build.built.load(seed).calls(), plain.built.load(seed).calls()):
-        progress("Comparing kernels", (row + 1) / len(build.found["calls"]))
-    rows = [_row(each) for each in walk.found.values()]
+        right = _reference(workload, reference)
+        build = _build(workload, target, Config.of(config), progress)
+        progress("Building the reference")
+        plain = _followed(*compiler_of(right).unoptimized(right, resolved_target("llvm")), AS_IT_STANDS)
+        progress("Matching values")
+        path = path_to_reference(build.graphs, plain.graphs[-1])
+        walk = Walk(RightValues(build.calls, plain.calls, path, _scales(right, plain)), build.found["handovers"])
+        for row in walk.run(build.built.load(seed).calls(), plain.built.load(seed).calls()):
+            progress("Comparing kernels", (row + 1) / len(build.found["calls"]))
+    rows = [{**asdict(each), "includes": sorted(each.includes)} for each in walk.found.values()]
     of_build = {**build.found, "target": build.target, "build_seconds": build.seconds}
     return {**of_build, "errors": rows, "kept": walk.most_kept, "values": len(plain.calls.made)}
 
@@ -96,12 +91,6 @@ def _build(workload: Workload, target: str, config: Config, progress: Progress) 
     return replace(made, graphs=[*before, *made.graphs])
 
 
-def _plain(workload: Workload) -> FollowedBuild:
-    """Compile the workload for this CPU without optimisation, for the values that it should compute."""
-    program, target = compiler_of(workload).unoptimized(workload, resolved_target("llvm"))
-    return _followed(program, target, AS_IT_STANDS)
-
-
 def _followed(program: Workload, target: str, config: Config) -> FollowedBuild:
     from workbench.dialects.compiler.capture import UntilLowered
 
@@ -109,19 +98,12 @@ def _followed(program: Workload, target: str, config: Config) -> FollowedBuild:
     started = time.perf_counter()
     built = compiler_of(program).compiled(program, target, config.to_data(), instruments=[seen])
     seconds = time.perf_counter() - started
-    last = drawn(built.module(), program)
-    graphs = [program.graph, *(drawn(module, program) for module in _distinct(program, seen)), last]
-    return FollowedBuild(built, seconds, target, counted(built, program), graphs)
-
-
-def _distinct(program: Workload, seen: UntilLowered) -> list[object]:
-    """Return the modules of a build that differ from the one before."""
-    same = dialect(program.dialect).frontend.same
-    found: list[object] = [program.module]
+    same, modules = dialect(program.dialect).frontend.same, [program.module]
     for module in seen.modules:
-        if not same(found[-1], module):
-            found.append(module)
-    return found[1:]
+        if not same(modules[-1], module):
+            modules.append(module)
+    graphs = [program.graph, *(drawn(module, program) for module in (*modules[1:], built.module()))]
+    return FollowedBuild(built, seconds, target, counted(built, program), graphs)
 
 
 def _scales(workload: Workload, plain: FollowedBuild) -> dict[Field, Scale]:
@@ -160,20 +142,3 @@ def _inputs(workload: Workload) -> dict[str, str]:
 
 def _in_words(inputs: Mapping[str, str]) -> str:
     return ", ".join(f"{name}: {type}" for name, type in inputs.items()) or "no inputs"
-
-
-def _row(found: CallErrors) -> dict[str, object]:
-    return {
-        "index": found.index,
-        "own": _data(found.own),
-        "inherited": _data(found.inherited),
-        "whole": _data(found.whole),
-        "reference": found.reference,
-        "scale": found.scale,
-        "includes": sorted(found.includes),
-        "note": found.note,
-    }
-
-
-def _data(found: OutputDifference | None) -> dict[str, object] | None:
-    return None if found is None else asdict(found)

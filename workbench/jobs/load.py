@@ -14,8 +14,9 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial, wraps
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -50,38 +51,44 @@ def start(*, progress: Progress) -> Answer:
     return {}
 
 
-def program(*, text: str, is_json: bool, name: str, folder: str, progress: Progress) -> Answer:
+def in_fork(
+    doing: str, prepare: Callable[[Mapping[str, Any]], object] = lambda _given: None
+) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
+    """Return a decorator that makes a job of a function, which is run in a fork; `prepare` gets its arguments here before."""
+
+    def decorator(work: Callable[..., Answer]) -> Callable[..., Answer]:
+        @wraps(work)
+        def job(*, progress: Progress, **given: Any) -> Answer:
+            progress(doing)
+            _warm_up()
+            prepare(given)
+            return _in_fork(partial(work, **given))
+
+        return job
+
+    return decorator
+
+
+@in_fork("Loading")
+def program(*, text: str, is_json: bool, name: str, folder: str) -> Answer:
     """Read TVMScript or TVM's JSON, and write the module, its parameters and its graph into a folder."""
-    progress("Loading")
-    _warm_up()
-
-    def read() -> Answer:
-        workload = HERE.program(text, is_json, name)
-        dialect_of(workload).frontend.check_types(workload.module)
-        if is_json:
-            workload.text()  # printing a module made from damaged JSON may end the process
-        return _written(workload, Path(folder))
-
-    return _in_fork(read)
+    workload = HERE.program(text, is_json, name)
+    dialect_of(workload).frontend.check_types(workload.module)
+    if is_json:
+        workload.text()  # printing a module made from damaged JSON may end the process
+    return _written(workload, Path(folder))
 
 
-def model(
-    *, format: str, path: str, inputs: Sequence[tuple[str, object]], name: str, folder: str, progress: Progress
-) -> Answer:
+@in_fork("Converting", lambda given: importer(given["format"], dialect_here().name))
+def model(*, format: str, path: str, inputs: Sequence[tuple[str, object]], name: str, folder: str) -> Answer:
     """Convert another framework's file, and write the module, its parameters and its graph into a folder."""
-    progress("Converting")
-    _warm_up()
-    importer(format, dialect_here().name)
-
-    def convert() -> Answer:
-        with allowed(trusted=True):  # a model has no kernels: a converter folds operators
-            workload = HERE.model(format, Path(path), name, dict(inputs))
-        dialect_of(workload).frontend.check_types(workload.module)
-        return _written(workload, Path(folder))
-
-    return _in_fork(convert)
+    with allowed(trusted=True):  # a model has no kernels: a converter folds operators
+        workload = HERE.model(format, Path(path), name, dict(inputs))
+    dialect_of(workload).frontend.check_types(workload.module)
+    return _written(workload, Path(folder))
 
 
+@in_fork("Loading")
 def source(
     *,
     text: str,
@@ -89,7 +96,6 @@ def source(
     shapes: Sequence[tuple[str, int | Sequence[int]]],
     name: str,
     folder: str,
-    progress: Progress,
 ) -> Answer:
     """Read Relay text or TVMScript, and write the program into a folder; Relax translates a Relay text.
 
@@ -98,88 +104,60 @@ def source(
     params
         The folder of the parameters, which `arrays.write` wrote.
     """
-    progress("Loading")
-    _warm_up()
-
-    def read() -> Answer:
-        given = arrays.read(Path(params), arrays.as_numpy)
-        made = readers.load(text, given, name=name)
-        if not isinstance(made, GraphOnly):
-            return _with_sources(choose_entry(made, None, dict(shapes)), Path(folder))
-        if shapes:
-            raise LoadError(NO_SIZES)
-        translation = to_relax(with_sources(made.graph), {**values_of_text(made), **given})
-        return _written(translation, Path(folder))
-
-    return _in_fork(read)
+    given = arrays.read(Path(params), arrays.as_numpy)
+    made = readers.load(text, given, name=name)
+    if not isinstance(made, GraphOnly):
+        return _with_sources(choose_entry(made, None, dict(shapes)), Path(folder))
+    if shapes:
+        raise LoadError(NO_SIZES)
+    translation = to_relax(with_sources(made.graph), {**values_of_text(made), **given})
+    return _written(translation, Path(folder))
 
 
-def sample(*, text: str, name: str, folder: str, progress: Progress) -> Answer:
+@in_fork("Building the sample")
+def sample(*, text: str, name: str, folder: str) -> Answer:
     """Build a sample, `sample:bert{layers=2}`, and write the program into a folder."""
-    progress("Building the sample")
-    _warm_up()
-
-    def build() -> Answer:
-        made = samples.load_text(text)
-        made.name = name
-        return _with_sources(made, Path(folder))
-
-    return _in_fork(build)
+    made = samples.load_text(text)
+    made.name = name
+    return _with_sources(made, Path(folder))
 
 
-def saved(
-    *, given: str, shapes: Sequence[tuple[str, int | Sequence[int]]], name: str, folder: str, progress: Progress
-) -> Answer:
+@in_fork("Loading")
+def saved(*, given: str, shapes: Sequence[tuple[str, int | Sequence[int]]], name: str, folder: str) -> Answer:
     """Read the program that another process of this dialect wrote, and write it into a folder."""
-    progress("Loading")
-    _warm_up()
-
-    def read() -> Answer:
-        try:
-            made = dialect_here().frontend.restore(Path(given))
-        except Exception as error:  # noqa: BLE001  another version of TVM wrote it, and this one may raise anything
-            raise LoadError(f"this TVM cannot read the module of the other: {sentence(error)}; give its text") from None
-        made.name, made.shapes = name, dict(shapes)
-        return _with_sources(made, Path(folder))
-
-    return _in_fork(read)
+    try:
+        made = dialect_here().frontend.restore(Path(given))
+    except Exception as error:  # noqa: BLE001  another version of TVM wrote it, and this one may raise anything
+        raise LoadError(f"this TVM cannot read the module of the other: {sentence(error)}; give its text") from None
+    made.name, made.shapes = name, dict(shapes)
+    return _with_sources(made, Path(folder))
 
 
-def translated(*, given: str, name: str, folder: str, progress: Progress) -> Answer:
+@in_fork("Translating")
+def translated(*, given: str, name: str, folder: str) -> Answer:
     """Translate the Relay program in a folder to Relax, and write it into another folder."""
-    progress("Translating")
-    _warm_up()
-
-    def translate() -> Answer:
-        made = to_relax(programs.read_graph(Path(given)), programs.read_values(Path(given)))
-        made.name = name
-        return _written(made, Path(folder))
-
-    return _in_fork(translate)
+    made = to_relax(programs.read_graph(Path(given)), programs.read_values(Path(given)))
+    made.name = name
+    return _written(made, Path(folder))
 
 
-def check_relay(*, text: str, types: Mapping[str, tuple[Sequence[int], str]], progress: Progress) -> Answer:
+@in_fork("Loading")
+def check_relay(*, text: str, types: Mapping[str, tuple[Sequence[int], str]]) -> Answer:
     """Make the module of each reading of a Relay text. The notebook repeats TVM's refusals by itself."""
     from workbench.dialects.relay.frontend import module_of_reading
     from workbench.dialects.relay.paste.reading import read_all
 
-    progress("Loading")
-    _warm_up()
     # their values are not used, so they take no memory
     params = {name: np.broadcast_to(np.zeros((), dtype), shape) for name, (shape, dtype) in types.items()}
-
-    def check() -> Answer:
-        modules: list[object] = []
-        with suppress(WorkbenchError):
-            for reading in read_all(text):
-                with suppress(LoadError):
-                    module, _ = module_of_reading(reading, params)
-                    modules.append(module)
-        for module in modules:
-            dialect_here().frontend.check_types(module)
-        return {}
-
-    return _in_fork(check)
+    modules: list[object] = []
+    with suppress(WorkbenchError):
+        for reading in read_all(text):
+            with suppress(LoadError):
+                module, _ = module_of_reading(reading, params)
+                modules.append(module)
+    for module in modules:
+        dialect_here().frontend.check_types(module)
+    return {}
 
 
 @cache
@@ -227,12 +205,8 @@ def _in_fork(work: Callable[[], Answer]) -> Answer:
     with os.fdopen(receiver, "rb") as file:
         answer = file.read()
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return json.loads(answer) if answer else {"error": to_data(LoadError(f"TVM {_end(code)} while it read this"))}
-
-
-def _end(code: int) -> str:
-    """Return the end of a process in words."""
-    return f"ended its process with {signal.Signals(-code).name}" if code < 0 else f"left with exit code {code}"
+    end = f"ended its process with {signal.Signals(-code).name}" if code < 0 else f"left with exit code {code}"
+    return json.loads(answer) if answer else {"error": to_data(LoadError(f"TVM {end} while it read this"))}
 
 
 def _answer(work: Callable[[], Answer]) -> Answer:

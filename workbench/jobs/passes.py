@@ -278,14 +278,8 @@ def match_relay(workload: Workload, *, pattern: str, progress: Progress) -> dict
 
 
 def _counts(runner: Runner, state: State) -> dict[str, int | None]:
-    graph = state.graph
-    return {"nodes": len(graph.nodes), "ops": len(graph.ops), "kernels": _kernels(runner, state)}
-
-
-def _kernels(runner: Runner, state: State) -> int | None:
-    """Return the number of kernels that fusion would make of the module; None where the fusing pipeline fails."""
-    fused = fused_graph(runner, state)
-    return None if fused is None else fused.kernel_count
+    graph, fused = state.graph, fused_graph(runner, state)
+    return {"nodes": len(graph.nodes), "ops": len(graph.ops), "kernels": None if fused is None else fused.kernel_count}
 
 
 def fused_graph(runner: Runner, state: State) -> Graph | None:

@@ -144,13 +144,16 @@ def _tried(tracker: Tracker, lent: Lent, work: Callable[[Session], _T]) -> _T:
         answer = within(tracker.session_timeout + PROBE_SECONDS, all_of_it)
     except NoAnswer as error:
         # A machine that was switched off never answers; TVM's client would wait for ever, even to close the session.
+        made.clear()
         raise ServerLost(f"the server {lent} does not answer") from error
     except Exception as error:
-        verdict = _verdict(error, tracker, lent, bool(made) and made[0].alive(), time.monotonic() - started)
-        _closed(made)
-        raise verdict from error
-    _closed(made)
-    return answer
+        alive = bool(made) and made[0].alive()
+        raise _verdict(error, tracker, lent, alive, time.monotonic() - started) from error
+    else:
+        return answer
+    finally:
+        for session in made:
+            session.close()
 
 
 def _verdict(error: Exception, tracker: Tracker, lent: Lent, alive: bool, took: float) -> MeasureError:
@@ -170,11 +173,6 @@ def _verdict(error: Exception, tracker: Tracker, lent: Lent, alive: bool, took: 
             "Tracker(..., session_timeout=...) more, or measure with a smaller budget"
         )
     return ServerLost(f"the server {lent} went away: {sentence(error)}")
-
-
-def _closed(made: list[Session]) -> None:
-    for session in made:
-        session.close()
 
 
 def within(seconds: float, action: Callable[[], _T]) -> _T:

@@ -29,8 +29,6 @@ from workbench.worker.cuda import gpu, look
 SHORT = 0.1
 "seconds of a run in which every kernel is tried with other memory beside its inputs"
 RACE_METHOD = f"in turn, in one process, loaded anew {HEATS} times"
-KERNELS_SHARE = 1.0
-"of the budget: to time the kernels one by one, in addition to timing the whole"
 
 
 def run(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, object]:
@@ -64,7 +62,7 @@ def observed(
     times = sample(running.run, request.budget, lambda fraction: progress("Timing", fraction))
     answer = {**checked, **times, "method": running.method, **seen()}
     if calls is not None:
-        answer |= _kernels(running, calls, request.budget * KERNELS_SHARE, progress)
+        answer |= _kernels(running, calls, request.budget, progress)
     return answer
 
 

@@ -6,7 +6,7 @@ import ctypes
 import re
 import subprocess
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -57,72 +57,46 @@ def why_not(facts: CudaFacts, target: str = "cuda") -> str:
     >>> why_not(CudaFacts(driver_library=False, devices=0))
     'no CUDA device: no NVIDIA driver is installed here (libcuda.so.1 was not found)'
     """
-    return (
-        _no_device(facts) or _old_driver(facts) or _no_compiler(facts) or _architecture(facts, target) or _unseen(facts)
-    )
+    return next(_reasons(facts, architecture(target)), "")
 
 
-def _no_device(facts: CudaFacts) -> str:
+def _reasons(facts: CudaFacts, wanted: int | None) -> Iterator[str]:
+    """Yield the reasons, the first cause first; `wanted` is the architecture that the target names."""
+    gpu, name = _number(facts.compute), facts.gpu or "a GPU"
+    needs, serves = _text(facts.runtime_cuda), _text(facts.driver_cuda)
+    # within a major version an older driver supports a newer runtime (NVIDIA's minor version compatibility)
+    older = bool(facts.runtime_cuda and facts.driver_cuda and facts.driver_cuda[0] < facts.runtime_cuda[0])
     if not facts.built:
-        return "this TVM was built without CUDA; install one that has it to time CUDA code"
+        yield "this TVM was built without CUDA; install one that has it to time CUDA code"
     if not facts.driver_library:
-        return "no CUDA device: no NVIDIA driver is installed here (libcuda.so.1 was not found)"
+        yield "no CUDA device: no NVIDIA driver is installed here (libcuda.so.1 was not found)"
     if facts.status == _STUB:
-        return (
+        yield (
             "no CUDA device: the libcuda.so.1 that is found here is the toolkit's stub, not a driver; "
             "take the stubs folder out of LD_LIBRARY_PATH"
         )
     if facts.status == _NO_DEVICE or (facts.status == 0 and facts.devices == 0):
-        return "no CUDA device: the NVIDIA driver is there and finds no GPU (nvidia-smi lists what it sees)"
-    return ""
-
-
-def _old_driver(facts: CudaFacts) -> str:
-    needs, serves = _text(facts.runtime_cuda), _text(facts.driver_cuda)
-    # within a major version an older driver supports a newer runtime (NVIDIA's minor version compatibility)
-    older = (
-        facts.runtime_cuda is not None
-        and facts.driver_cuda is not None
-        and facts.driver_cuda[0] < facts.runtime_cuda[0]
-    )
+        yield "no CUDA device: the NVIDIA driver is there and finds no GPU (nvidia-smi lists what it sees)"
     if facts.status in (_OLD_DRIVER, _NOT_COMPATIBLE) or older:
-        return (
-            f"the NVIDIA driver is too old: it serves CUDA {serves} and this TVM uses CUDA {needs}; update the driver"
-        )
+        yield f"the NVIDIA driver is too old: it serves CUDA {serves} and this TVM uses CUDA {needs}; update the driver"
     if facts.status == _MISMATCH:
-        return "the NVIDIA driver's library and its kernel module are of different versions; restart the machine"
+        yield "the NVIDIA driver's library and its kernel module are of different versions; restart the machine"
     if facts.status != 0:
-        return f"no CUDA device: the NVIDIA driver does not start (cuInit answers {facts.status})"
-    return ""
-
-
-def _no_compiler(facts: CudaFacts) -> str:
-    if facts.compiler:
-        return ""
-    return (
-        f"nvcc is missing: {facts.gpu or 'a GPU'} is here and nothing that compiles CUDA code; install the CUDA toolkit "
-        "and put its nvcc on PATH, or `pip install nvidia-cuda-nvrtc-cu12`"
-    )
-
-
-def _architecture(facts: CudaFacts, target: str) -> str:
-    gpu, wanted = _number(facts.compute), architecture(target)
+        yield f"no CUDA device: the NVIDIA driver does not start (cuInit answers {facts.status})"
+    if not facts.compiler:
+        yield (
+            f"nvcc is missing: {name} is here and nothing that compiles CUDA code; install the CUDA toolkit "
+            "and put its nvcc on PATH, or `pip install nvidia-cuda-nvrtc-cu12`"
+        )
     for number in filter(None, (gpu, wanted)):
         if facts.architectures and not min(facts.architectures) <= number <= max(facts.architectures):
             whose = f"{facts.gpu or 'the GPU'} is" if number == gpu else "the target asks for"
             known = f"sm_{min(facts.architectures)} to sm_{max(facts.architectures)}"
-            return f"unknown architecture: {whose} sm_{number}, and {facts.compiler} compiles for {known}; install another one"
+            yield f"unknown architecture: {whose} sm_{number}, and {facts.compiler} compiles for {known}; install another one"
     if wanted is not None and gpu is not None and wanted > gpu:
-        return f"the target asks for sm_{wanted}, and {facts.gpu or 'the GPU'} is sm_{gpu}; write -arch=sm_{gpu}"
-    return ""
-
-
-def _unseen(facts: CudaFacts) -> str:
-    if facts.seen_by_tvm:
-        return ""
-    return (
-        f"the driver offers {facts.gpu or 'a GPU'} and TVM does not see it; look whether CUDA_VISIBLE_DEVICES hides it"
-    )
+        yield f"the target asks for sm_{wanted}, and {facts.gpu or 'the GPU'} is sm_{gpu}; write -arch=sm_{gpu}"
+    if not facts.seen_by_tvm:
+        yield f"the driver offers {name} and TVM does not see it; look whether CUDA_VISIBLE_DEVICES hides it"
 
 
 def architecture(target: str) -> int | None:
@@ -180,9 +154,15 @@ def look(built: bool, seen: bool) -> CudaFacts:
     driver.cuDriverGetVersion(ctypes.byref(version))
     if status == 0:
         driver.cuDeviceGetCount(ctypes.byref(count))
-    name, compute = _first(driver) if count.value else ("", None)
-    version_of_driver = _version(version.value)
-    return replace(facts, status=status, devices=count.value, gpu=name, compute=compute, driver_cuda=version_of_driver)
+    found = replace(facts, status=status, devices=count.value, driver_cuda=_version(version.value))
+    if not count.value:
+        return found
+    device, name, major, minor = ctypes.c_int(0), ctypes.create_string_buffer(100), ctypes.c_int(0), ctypes.c_int(0)
+    driver.cuDeviceGet(ctypes.byref(device), 0)
+    driver.cuDeviceGetName(name, 100, device)
+    driver.cuDeviceGetAttribute(ctypes.byref(major), _MAJOR, device)
+    driver.cuDeviceGetAttribute(ctypes.byref(minor), _MINOR, device)
+    return replace(found, gpu=name.value.decode(errors="replace"), compute=(major.value, minor.value))
 
 
 def gpu() -> Gpu | None:
@@ -203,16 +183,6 @@ def gpu() -> Gpu | None:
         )
     finally:
         nvml.nvmlShutdown()
-
-
-def _first(driver: ctypes.CDLL) -> tuple[str, Version]:
-    device, name = ctypes.c_int(0), ctypes.create_string_buffer(100)
-    major, minor = ctypes.c_int(0), ctypes.c_int(0)
-    driver.cuDeviceGet(ctypes.byref(device), 0)
-    driver.cuDeviceGetName(name, 100, device)
-    driver.cuDeviceGetAttribute(ctypes.byref(major), _MAJOR, device)
-    driver.cuDeviceGetAttribute(ctypes.byref(minor), _MINOR, device)
-    return name.value.decode(errors="replace"), (major.value, minor.value)
 
 
 def _runtime() -> Version | None:

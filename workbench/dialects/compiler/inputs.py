@@ -83,16 +83,18 @@ def random_values(name: str, shape: Sequence[int], dtype: str, seed: int, below:
     below
         For an input of indices, the size of the indexed dimension: a larger index reads memory outside the program's.
     """
-    random = np.random.default_rng([seed, _key(name)])
+    method, low, high, kind = _distribution(dtype, below)
+    return getattr(np.random.default_rng([seed, _key(name)]), method)(low, high, shape).astype(kind)
+
+
+def _distribution(dtype: str, below: int | None) -> tuple[str, int, int, str]:
+    """Return the method of numpy's generator that draws values, its bounds, and the type of the array."""
     if dtype.startswith("bool"):
-        return random.integers(0, 2, shape).astype("bool")
-    if dtype.startswith(("int", "uint")) and below is not None:
-        return random.integers(0, max(1, min(5, below)), shape).astype(dtype)
-    if dtype.startswith("uint"):
-        return random.integers(0, 5, shape).astype(dtype)
-    if dtype.startswith("int"):
-        return random.integers(-4, 5, shape).astype(dtype)
-    return random.uniform(-3, 3, shape).astype(dtype)
+        return "integers", 0, 2, "bool"
+    if dtype.startswith(("int", "uint")):
+        high = 5 if below is None else max(1, min(5, below))
+        return "integers", 0 if below is not None or dtype.startswith("uint") else -4, high, dtype
+    return "uniform", -3, 3, dtype
 
 
 def plain_name(name: str) -> str:
@@ -117,16 +119,9 @@ def random_code(name: str, shape: Sequence[int], dtype: str, seed: int, below: i
     >>> bool((eval(random_code("x", (2, 2), "int8", 7)) == values).all())
     True
     """
+    method, low, high, kind = _distribution(dtype, below)
     random = f"np.random.default_rng([{seed}, {_key(name)}])"
-    sizes = tuple(shape)
-    if dtype.startswith("bool"):
-        return f"{random}.integers(0, 2, {sizes}).astype('bool')"
-    if dtype.startswith(("int", "uint")):
-        low, high = (0, 5) if dtype.startswith("uint") else (-4, 5)
-        if below is not None:
-            low, high = 0, max(1, min(5, below))
-        return f"{random}.integers({low}, {high}, {sizes}).astype({dtype!r})"
-    return f"{random}.uniform(-3, 3, {sizes}).astype({dtype!r})"
+    return f"{random}.{method}({low}, {high}, {tuple(shape)}).astype({kind!r})"
 
 
 def limit_of(workload: Workload, name: str, dtype: str) -> int | None:
