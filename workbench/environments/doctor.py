@@ -40,7 +40,10 @@ def report() -> Iterator[str]:
     yield _line("dot", _version(["dot", "-V"], "not found: apt-get install graphviz (static pictures need it)"))
     browser = next((name for name in BROWSERS if shutil.which(name)), "chromium")
     yield _line("browser", _version([browser, "--version"], "not found: apt-get install chromium (tests need it)"))
-    yield _line("JupyterLab", _version([_beside("jupyter-lab"), "--version"], "not found in this environment"))
+    yield _line(
+        "JupyterLab",
+        _version([str(Path(sys.executable).parent / "jupyter-lab"), "--version"], "not found in this environment"),
+    )
     yield _line("kernels", ", ".join(kernels) or "none registered")
 
 
@@ -151,10 +154,6 @@ def _version(command: list[str], missing: str, *, last: bool = False) -> str:
         return missing
     lines = (result.stdout + result.stderr).strip().splitlines() or ["no version printed"]
     return f"{lines[-1] if last else lines[0]} [{shutil.which(command[0])}]"
-
-
-def _beside(program: str) -> str:
-    return str(Path(sys.executable).parent / program)
 
 
 def _line(what: str, found: str) -> str:

@@ -6,6 +6,7 @@ The machine is checked before anything is downloaded.
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import json
 import os
 import platform
@@ -83,7 +84,12 @@ def install_relay(request: Request, say: Callable[[str], None], machine: Machine
         say(f"making a virtual environment in {prefix}")
         _make_venv(prefix)
     if request.wheelhouse is None:
-        _install(python, request, say)
+        wheel = make_wheel(python, say)
+        say("installing TVM and workbench into it")
+        with temporary_folder() as scratch:
+            tvm = f"tvm-relay{'[nvrtc]' if request.nvrtc else ''} @ {wheel.as_uri()}"
+            workbench = _workbench_requirement(request.extras, Path(scratch))
+            run_pip(python, ["install", tvm, "ipykernel", *workbench], purpose="install TVM's dependencies")
     else:
         say(f"installing the wheels of {request.wheelhouse}")
         install_wheels(python, request.wheelhouse)
@@ -92,16 +98,6 @@ def install_relay(request: Request, say: Callable[[str], None], machine: Machine
     register_kernel(python, request.jupyter)
     _mark(prefix, key)
     return python
-
-
-def _install(python: Path, request: Request, say: Callable[[str], None]) -> None:
-    wheel = make_wheel(python, say)
-    say("installing TVM and workbench into it")
-    with temporary_folder() as scratch:
-        extra = "[nvrtc]" if request.nvrtc else ""
-        tvm = f"tvm-relay{extra} @ {wheel.as_uri()}"
-        workbench = _workbench_requirement(request.extras, Path(scratch))
-        run_pip(python, ["install", tvm, "ipykernel", *workbench], purpose="install TVM's dependencies")
 
 
 def register_kernel(python: Path, jupyter: Path) -> None:
@@ -152,16 +148,10 @@ def _key(request: Request) -> str:
     """Return the key of a finished environment: it changes with everything the environment is made from."""
     folder = checkout()
     parts = [str(cached_wheel().parent.name), str(request.nvrtc), *request.extras, sys.version]
-    parts.append((folder / "pyproject.toml").read_text() if folder else _version())
+    parts.append((folder / "pyproject.toml").read_text() if folder else importlib.metadata.version("tvm-workbench"))
     if request.wheelhouse is not None:
         parts.append(file_sha256(find_archive(request.wheelhouse, "relay", ".".join(map(str, sys.version_info[:2])))))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("tvm-workbench")
 
 
 def _state(prefix: Path) -> str:
@@ -221,7 +211,7 @@ def check_machine(machine: Machine) -> None:
             f"{INSTEAD}."
         )
     name, version = machine.libc
-    if name != "glibc" or _numbers(version) < OLDEST_GLIBC:
+    if name != "glibc" or tuple(int(part) for part in version.split(".") if part.isdigit()) < OLDEST_GLIBC:
         found = f"{name} {version}".strip() or "another C library"
         raise Unsupported(
             f"The Relay build of TVM needs glibc 2.34 or newer (Debian 12, Ubuntu 22.04) and this machine has {found}: "
@@ -241,14 +231,6 @@ def check_disk(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(existing).free
     if free < needed:
         raise SetupError(
-            f"{folder} has {_megabytes(free)} free and {_megabytes(needed)} are needed: "
+            f"{folder} has {free // 1_000_000} MB free and {needed // 1_000_000} MB are needed: "
             "free some space, or choose another disk with --prefix (and TVM_WORKBENCH_CACHE for the cache)."
         )
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
-
-
-def _megabytes(count: int) -> str:
-    return f"{count // 1_000_000} MB"

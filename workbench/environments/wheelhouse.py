@@ -69,7 +69,7 @@ def make_wheelhouse(request: Wheelhouse, say: Callable[[str], None]) -> Path:
         _download(request, wheels, Path(scratch), say)
         if request.small:
             for wheel in wheels.glob("*.whl"):
-                if _distribution(wheel) in LEFT_OUT.keys() | _THEIR_NEEDS:
+                if wheel.name.partition("-")[0].replace("_", "-").lower() in LEFT_OUT.keys() | _THEIR_NEEDS:
                     wheel.unlink()
         say("compressing them (a few minutes)")
         unfinished = Path(scratch, archive.name)
@@ -125,10 +125,6 @@ def _own_wheel(scratch: Path) -> Path:
     arguments = ["wheel", "--no-deps", "--wheel-dir", str(scratch / "own"), str(folder)]
     run_pip(Path(sys.executable), arguments, purpose="build the wheel of workbench")
     return next((scratch / "own").glob("tvm_workbench-*.whl"))
-
-
-def _distribution(wheel: Path) -> str:
-    return wheel.name.partition("-")[0].replace("_", "-").lower()
 
 
 def _pack(wheels: Path, archive: Path) -> None:

@@ -161,18 +161,17 @@ def wrong_shapes(compared: Iterable[tuple[str, Sequence[int | str], Sequence[int
     >>> wrong_shapes([("the output y", (1, "?", 2), (1, 4, None)), ("the output z", (1, 2), (1, 3)), ("the output u", (), (1,))])
     ["TVM imports the output z as 1 x 2, and in the model it is 1 x 3 (and 1 more): the outputs are not the model's"]
     """
-    wrong = [each for each in compared if not _may_be_same(*each[1:])]
+    wrong = [
+        (name, ours, theirs)
+        for name, ours, theirs in compared
+        if len(ours) != len(theirs)
+        or any(isinstance(a, int) and b is not None and a != b for a, b in zip(ours, theirs, strict=True))
+    ]
     more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
     return [
         f"TVM imports {name[:LONGEST]} as {_sizes(ours)}, and in the model it is {_sizes(theirs)}{more}: the outputs are not the model's"
         for name, ours, theirs in wrong[:1]
     ]
-
-
-def _may_be_same(ours: Sequence[int | str], theirs: Sequence[int | None]) -> bool:
-    return len(ours) == len(theirs) and all(
-        isinstance(a, str) or b is None or a == b for a, b in zip(ours, theirs, strict=True)
-    )
 
 
 def _sizes(shape: Sequence[int | str | None]) -> str:
@@ -183,15 +182,13 @@ def _listed(found: Iterable[tuple[str, str]]) -> str:
     places: dict[str, list[str]] = {}
     for op, node in found:
         places.setdefault(op, []).append(node)
-    return "; ".join(f"{op[:LONGEST]} ({_places(nodes)})" for op, nodes in sorted(places.items()))
-
-
-def _places(nodes: list[str]) -> str:
-    named = [repr(node[:LONGEST]) for node in nodes[:SHOWN] if node]
-    count = f"{len(nodes)} times" if len(nodes) > 1 else "once"
-    if not named:
-        return count
-    return f"{count}: {', '.join(named)}{', ...' if len(nodes) > len(named) else ''}"
+    listed: list[str] = []
+    for op, nodes in sorted(places.items()):
+        named = ", ".join(repr(node[:LONGEST]) for node in nodes[:SHOWN] if node)
+        more = ", ..." if len(nodes) > sum(map(bool, nodes[:SHOWN])) else ""
+        count = f"{len(nodes)} times" if len(nodes) > 1 else "once"
+        listed.append(f"{op[:LONGEST]} ({count}{named and f': {named}{more}'})")
+    return "; ".join(listed)
 
 
 _SHAPELESS = re.compile(r"R\.Tensor\((?!\()")

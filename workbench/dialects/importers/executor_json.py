@@ -51,16 +51,12 @@ def build_graph(data: object, name: str) -> Graph:
         ) from None
 
 
-def _columns(data: Any) -> dict[str, list[Any]]:
-    """Return the lists with a value for each output of each node; each is written after the type of its values."""
-    pairs = fields(data, _COLUMNS, optional=True)
-    return {key: fields(dict(enumerate(pair)), {1: list})[1] for key, pair in pairs.items()}
-
-
 class _Reading:
     def __init__(self, data: object, builder: GraphBuilder) -> None:
         self.graph = fields(data, _GRAPH)
-        self.columns = _columns(data.get("attrs", {}) if isinstance(data, dict) else {})
+        # each list with a value for each output of each node is written after the type of its values
+        pairs = fields(data.get("attrs", {}) if isinstance(data, dict) else {}, _COLUMNS, optional=True)
+        self.columns = {key: fields(dict(enumerate(pair)), {1: list})[1] for key, pair in pairs.items()}
         self.rows = [*fields(data, {"node_row_ptr": list})["node_row_ptr"]] if self.columns else []
         "index of the first output of each node in the columns, and the end of the last one's"
         self.builder = builder
@@ -72,7 +68,8 @@ class _Reading:
         for place, node in enumerate(self.graph["nodes"]):
             self.values.append(self.outputs(place, node))
         heads = [self.value(reference) for reference in self.graph["heads"]]
-        result = heads[0] if len(heads) == 1 else self.add("tuple", "tuple", heads, self.tuple_type(heads))
+        type = f"({', '.join(self.builder.nodes[id].type for id in heads)})"
+        result = heads[0] if len(heads) == 1 else self.add("tuple", "tuple", heads, type)
         self.builder.outputs.append(result)
         self.builder.returns(self.main, result)
         return self.builder.build()
@@ -97,16 +94,13 @@ class _Reading:
         """Return the number of outputs of a node, which is its number of rows in the columns."""
         written = str(attrs.get("num_outputs", 1))[:10]
         count = int(written) if written.isdecimal() else 0
-        if not 0 < count <= (self.end(place) - self.begin(place) if self.columns else _MOST_OUTPUTS):
+        if not 0 < count <= (self.begin(place + 1) - self.begin(place) if self.columns else _MOST_OUTPUTS):
             raise Damaged(f"node {place} has {written!r} outputs")
         return count
 
     def begin(self, place: int) -> int:
         most = min(len(values) for values in self.columns.values()) + 1
         return inside(self.rows[inside(place, len(self.rows), "node_row_ptr")], most, "node_row_ptr")
-
-    def end(self, place: int) -> int:
-        return self.begin(place + 1)
 
     def call(
         self, name: str, given: Mapping[str, Any], inputs: list[int], types: list[str], planned: dict[str, int]
@@ -134,7 +128,7 @@ class _Reading:
         """Return the value in one of the graph's columns for an output of a node; None without such a column."""
         if key not in self.columns:
             return None
-        row = inside(self.begin(place) + output, self.end(place), "node_row_ptr")
+        row = inside(self.begin(place) + output, self.begin(place + 1), "node_row_ptr")
         return fields({key: self.columns[key][row]}, {key: wanted})[key]
 
     def type(self, place: int, output: int) -> str:
@@ -150,9 +144,6 @@ class _Reading:
         """Return the place of an output in the memory plan."""
         found = {key: self.entry(key, int, place, output) for key in ("storage_id", "device_index")}
         return {key: value for key, value in found.items() if value is not None}
-
-    def tuple_type(self, ids: list[int]) -> str:
-        return f"({', '.join(self.builder.nodes[id].type for id in ids)})"
 
     def add(self, kind: str, op: str, inputs: Any, type: str, **fields: Any) -> int:
         return self.builder.node(kind, op, inputs, type=type, **{"group": self.main, **fields})

@@ -63,7 +63,18 @@ class Picture:
 
     def read(self, source: Source) -> Workload:
         name = source.name or ("graph" if source.path is None else source.path.stem)
-        return _with_params(_picture(_json_text(source), name), source)
+        text = _json_text(source)
+        if FORMAT in text[:200]:
+            why = "is a saved graph, so it can be looked at and not changed or built; load the module it was made of"
+            return _with_params(GraphOnly(Graph.from_json(text), f"{name} {why}"), source)
+        try:
+            data = parse(text)
+        except Damaged as error:
+            raise LoadError(
+                f"{name} begins as a graph of TVM's graph executor and is damaged ({error}); save lib.get_graph_json() again"
+            ) from None
+        graph = executor_json.build_graph(data, name)
+        return _with_params(GraphOnly(graph, f"{name} {executor_json.WHY}", [executor_json.NOTE]), source)
 
 
 READERS: tuple[Reader, ...] = (TorchFile(), Model(), Picture())
@@ -86,20 +97,16 @@ def _json_text(source: Source) -> str:
 
 
 def _format(source: Source) -> str | None:
-    if source.path is None:
-        return None if isinstance(source.given, str) else _kind(source.given)
-    suffix = source.path.suffix.lower()
-    return suffix[1:] if suffix in SUFFIXES else None
-
-
-def _kind(source: Any) -> str | None:
-    """Return the importer for an object. Nothing is imported: an object's package is already loaded."""
+    """Return the importer for a source; None if it is not another framework's. An object's package is already loaded."""
+    if source.path is not None:
+        suffix = source.path.suffix.lower()
+        return suffix[1:] if suffix in SUFFIXES else None
     onnx, nn = sys.modules.get("onnx"), sys.modules.get("tvm.relax.frontend.nn")
-    if onnx is not None and isinstance(source, onnx.ModelProto):
+    if onnx is not None and isinstance(source.given, onnx.ModelProto):
         return "onnx"
-    if nn is not None and isinstance(source, nn.Module):
+    if nn is not None and isinstance(source.given, nn.Module):
         return "nn"
-    return "torch" if torch_model.kind_of(source) else None
+    return "torch" if torch_model.kind_of(source.given) else None
 
 
 def converted(format: str, dialect: str, source: Any, name: str, inputs: Inputs) -> Workload:
@@ -115,20 +122,3 @@ def converted(format: str, dialect: str, source: Any, name: str, inputs: Inputs)
 def importer(format: str, dialect: str) -> Importer:
     """Return the converter of a format for a dialect, such as that of `dialects/relay/importers/onnx.py`."""
     return known_dialect(dialect).importer(format)
-
-
-def _picture(text: str, name: str) -> Workload:
-    """Return a graph executor's graph, or a saved graph."""
-    if FORMAT in text[:200]:
-        graph = Graph.from_json(text)
-        return GraphOnly(
-            graph,
-            f"{name} is a saved graph, so it can be looked at and not changed or built; load the module it was made of",
-        )
-    try:
-        data = parse(text)
-    except Damaged as error:
-        raise LoadError(
-            f"{name} begins as a graph of TVM's graph executor and is damaged ({error}); save lib.get_graph_json() again"
-        ) from None
-    return GraphOnly(executor_json.build_graph(data, name), f"{name} {executor_json.WHY}", [executor_json.NOTE])

@@ -163,7 +163,12 @@ def _check_names(graph: Any) -> None:
 def visible_names(model: Any) -> Any:
     """Return the model, or a copy with control characters in names escaped, which terminals and TVM's JSON do not do."""
     _check_names(model.graph)
-    if not any(name != visible(name) for graph in _graphs(model.graph) for name in _names(graph)):
+    graphs = list(_graphs(model.graph))
+    names = chain(
+        (part.name for graph in graphs for part in _named_parts(graph)),
+        (name for graph in graphs for node in graph.node for name in (*node.input, *node.output)),
+    )
+    if all(name == visible(name) for name in names):
         return model
     copy = onnx_package().ModelProto()
     copy.CopyFrom(model)
@@ -177,11 +182,6 @@ def visible_names(model: Any) -> Any:
 
 def _named_parts(graph: Any) -> Iterator[Any]:
     return chain(graph.node, graph.input, graph.output, graph.initializer, graph.value_info)
-
-
-def _names(graph: Any) -> Iterator[str]:
-    yield from (named.name for named in _named_parts(graph))
-    yield from (name for node in graph.node for name in (*node.input, *node.output))
 
 
 def _graphs(graph: Any) -> Iterator[Any]:
@@ -226,7 +226,11 @@ def _modules(told: str) -> list[str]:
 
 def _settings_to_constants(onnx: Any, graph: Any) -> None:
     settings = {name for node in graph.node if node.op_type in _SETTINGS for name in node.input}
-    fixed = [tensor for tensor in graph.initializer if not _is_weight(onnx, tensor, settings)]
+    kind, fixed = onnx.TensorProto, []
+    for tensor in graph.initializer:
+        floating = tensor.data_type in (kind.FLOAT, kind.FLOAT16, kind.DOUBLE, kind.BFLOAT16)
+        if not floating or tensor.name in settings or all(size == 1 for size in tensor.dims):
+            fixed.append(tensor)
     names = {tensor.name for tensor in fixed}
     made = [onnx.helper.make_node("Constant", [], [tensor.name], f"/{tensor.name}", value=tensor) for tensor in fixed]
     rest = [tensor for tensor in graph.initializer if tensor.name not in names]
@@ -237,12 +241,6 @@ def _settings_to_constants(onnx: Any, graph: Any) -> None:
         getattr(graph, field).extend(values)
 
 
-def _is_weight(onnx: Any, tensor: Any, settings: Collection[str]) -> bool:
-    kind = onnx.TensorProto
-    floating = tensor.data_type in (kind.FLOAT, kind.FLOAT16, kind.DOUBLE, kind.BFLOAT16)
-    return floating and tensor.name not in settings and any(size != 1 for size in tensor.dims)
-
-
 def notes(model: Any, shapes: Mapping[str, Sequence[int]], newest: int, graph: Graph) -> list[str]:
     """Return notes about a model and what TVM imported of it.
 
@@ -251,19 +249,22 @@ def notes(model: Any, shapes: Mapping[str, Sequence[int]], newest: int, graph: G
     newest
         The highest opset of TVM's converters.
     """
-    version, other = opset(model), contradicted(model, shapes)
-    found = [other] if other else wrong_outputs(_declared(model), graph)
+    found = [contradicted(model, shapes)]
+    if not found[0]:
+        kinds = [(value.name, value.type.tensor_type) for value in model.graph.output]
+        # 0 is an open dimension
+        declared = [
+            (name, [each.dim_value or None for each in kind.shape.dim] if kind.HasField("shape") else None)
+            for name, kind in kinds
+        ]
+        found = wrong_outputs(declared, graph)
     found += drawn_once((node.op_type, node.name) for node in nodes(model.graph))
-    return found + too_new(version, newest) + unknown_dimensions(model, shapes)
-
-
-def _declared(model: Any) -> list[tuple[str, list[int | None] | None]]:
-    """Return the outputs with the shapes in the file, where it has them; None is an open dimension."""
-    kinds = [(value.name, value.type.tensor_type) for value in model.graph.output]
-    return [
-        (name, [each.dim_value or None for each in kind.shape.dim] if kind.HasField("shape") else None)
-        for name, kind in kinds
-    ]
+    if opset(model) > newest:
+        found.append(
+            f"the model is in opset {opset(model)} and the newest of TVM's converters here is for {newest}: an operator that changed "
+            "since is converted as it was; compare its outputs with those of another runtime"
+        )
+    return found + unknown_dimensions(model, shapes)
 
 
 def unknown_dimensions(model: Any, shapes: Mapping[str, Any]) -> list[str]:
@@ -323,17 +324,6 @@ def one_convert_map(frontend: ModuleType) -> Iterator[None]:
 def newest_version(names: Iterable[str]) -> int:
     """Return the highest opset in the names of TVM's converters, `_impl_v13`."""
     return max((int(found.group(1)) for name in names if (found := _VERSION.fullmatch(name))), default=1)
-
-
-def too_new(version: int, newest: int) -> list[str]:
-    """Return a note about a model with a newer opset than every converter, which convert an operator as it was."""
-    if version <= newest:
-        return []
-    note = (
-        f"the model is in opset {version} and the newest of TVM's converters here is for {newest}: an operator that changed "
-        "since is converted as it was; compare its outputs with those of another runtime"
-    )
-    return [note]
 
 
 Convert = Callable[[Any, str, Inputs], Workload]

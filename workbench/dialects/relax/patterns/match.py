@@ -58,18 +58,23 @@ def read(pattern: object) -> Pattern:
 def tried(program: Program, matcher: Matcher) -> list[Attempt]:
     """Try the program's pattern at its expressions in their order."""
     assert isinstance(program, RelaxProgram)
-    assert program.paired is not None
     if is_chain(matcher.pattern):
         return _chains(program, matcher)
     groups = _Groups(program, matcher.pattern)
     made = [_attempt(program, matcher, row) for row in range(len(program.rows)) if program.nodes[row]]
     refused = {attempt.row: groups.take(attempt.row, attempt.held) for attempt in made if attempt.held is not None}
-    return [_decided(attempt, groups, refused.get(attempt.row)) for attempt in made]
+    for place, attempt in enumerate(made):
+        if attempt.held is None:
+            continue
+        why = refused[attempt.row]
+        if why is None and (root := groups.root_of(attempt.row)) != attempt.row:
+            why = "overlaps", root
+        made[place] = replace(attempt, taken=why is None, refused=why)
+    return made
 
 
 def _attempt(program: RelaxProgram, matcher: Matcher, row: int) -> Attempt:
     paired = program.paired
-    assert paired is not None
     try:
         theirs = paired.root.extract_matched_expr(program.expressions[row], program.values)
     except Exception as error:  # noqa: BLE001  TVM's matcher ends with errors of several kinds; each is an answer
@@ -153,20 +158,11 @@ class _Groups:
         return self.of[row].root().rows[0]
 
 
-def _decided(attempt: Attempt, groups: _Groups, refused: tuple[str, int] | None) -> Attempt:
-    if attempt.held is None:
-        return attempt
-    if refused is None and groups.root_of(attempt.row) != attempt.row:
-        refused = ("overlaps", groups.root_of(attempt.row))
-    return replace(attempt, taken=refused is None, refused=refused)
-
-
 # -- chains of used_by, which TVM matches in a PatternContext, once for each dataflow block
 
 
 def _chains(program: RelaxProgram, matcher: Matcher) -> list[Attempt]:
     paired = program.paired
-    assert paired is not None
     found = _first_matches(program)
     made: list[Attempt] = []
     for row in range(len(program.rows)):
@@ -188,7 +184,6 @@ def _chains(program: RelaxProgram, matcher: Matcher) -> list[Attempt]:
 def _first_matches(program: RelaxProgram) -> dict[int, int]:
     """Return dataflow block -> the row of the last value of the match that TVM returns for it."""
     paired = program.paired
-    assert paired is not None
     found: dict[int, int] = {}
     with dpl.PatternContext() as context:
         _joined(paired.pattern, paired.objects, paired.pattern.root)

@@ -42,8 +42,8 @@ class RelaxProgram(Program):
     "variable -> its bound value, in TVM's form"
     row_of: dict[int, int]
     "identity of an expression or variable -> its row"
-    paired: Paired | None = None
-    "the pattern being matched"
+    paired: Paired
+    "the pattern, which is set before it is matched"
 
     @classmethod
     def of(cls, function: relax.Function, shown: dict[int, list[int]], graph: Graph, name: str) -> RelaxProgram:
@@ -88,7 +88,6 @@ class RelaxProgram(Program):
         return tuple(self.row_of[identity(used)] for used in _variables(self.expressions[row]))
 
     def fault(self, pattern: PatternNode, row: int) -> tuple[str, str] | None:
-        assert self.paired is not None, "a program knows its pattern before it is matched"
         theirs, expr = self.paired.objects[pattern.id], self.expressions[row]
         try:
             if _alone(theirs, pattern.kind).match(expr, self.values):

@@ -42,8 +42,8 @@ class RelayProgram(Program):
     """Expressions of a Relay function; TVM checks the conditions of a sub-pattern on one of them."""
 
     expressions: tuple[relay.Expr, ...]
-    paired: Paired | None = None
-    "the pattern being matched"
+    paired: Paired
+    "the pattern, which is set before it is matched"
 
     @classmethod
     def of(cls, root: relay.Expr, shown: Mapping[relay.Expr, tuple[int, ...]], graph: Graph, name: str) -> RelayProgram:
@@ -59,14 +59,13 @@ class RelayProgram(Program):
         return program
 
     def fault(self, pattern: PatternNode, row: int) -> tuple[str, str] | None:
-        assert self.paired is not None, "a program knows its pattern before it is matched"
         theirs, expr = self.paired.objects[pattern.id], self.expressions[row]
         if pattern.kind == "expr":
             same = tvm.ir.structural_equal(theirs.expr, expr)
             return None if same else ("expr-differs", f"is not {pattern.fields['text']}")
         if pattern.kind == "attr":
             return _attribute_fault(pattern, theirs, expr)
-        return _type_fault(pattern, theirs, _type_of(expr))
+        return _type_fault(pattern, theirs, getattr(expr, "_checked_type_", None))
 
 
 def expressions_of(root: relay.Expr) -> tuple[list[relay.Expr], set[relay.Expr]]:
@@ -90,22 +89,11 @@ def expressions_of(root: relay.Expr) -> tuple[list[relay.Expr], set[relay.Expr]]
                 if isinstance(expr, relay.Call) and binding and expr.op == binding[-1]:
                     recursive.add(expr)
         elif expr not in done and not (binding and isinstance(expr, relay.Var) and expr == binding[-1]):
-            stack.append((expr, "finish"))
-            stack.extend(reversed(_steps(expr)))
+            steps = [(part, "visit") for part in _parts(expr)]
+            if isinstance(expr, relay.Let):
+                steps = [(expr.var, "begin"), (expr.value, "visit"), (expr.var, "end"), *steps[::2]]
+            stack += [(expr, "finish"), *reversed(steps)]
     return order, recursive
-
-
-def _steps(expr: relay.Expr) -> list[tuple[Any, str]]:
-    """Return the steps before an expression is finished."""
-    if isinstance(expr, relay.Let):
-        return [
-            (expr.var, "begin"),
-            (expr.value, "visit"),
-            (expr.var, "end"),
-            (expr.var, "visit"),
-            (expr.body, "visit"),
-        ]
-    return [(part, "visit") for part in _parts(expr)]
 
 
 def _parts(expr: relay.Expr) -> list[relay.Expr]:
@@ -201,10 +189,6 @@ def _closed(order: list[relay.Expr], rows: list[Row]) -> frozenset[int]:
                     found.add(row)
                     stack.extend(rows[row].parts)
     return frozenset(found)
-
-
-def _type_of(expr: relay.Expr) -> tvm.ir.Type | None:
-    return getattr(expr, "_checked_type_", None)
 
 
 def _attribute_fault(pattern: PatternNode, theirs: dfp.DFPattern, expr: relay.Expr) -> tuple[str, str] | None:
