@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.analysis.units import linked
-from workbench.debugging.kernel_errors.forms import Scale, moved, moves, relaid, scales
+from workbench.debugging.kernel_errors.forms import Scale, layouts, moved, moves, relaid, scales
 from workbench.graph.model import GraphBuilder
 
 
@@ -27,6 +27,16 @@ def test_layouts_are_undone_by_the_layout_before(extents: tuple[int, ...], middl
     back = relaid(beyond, last, "NCHW")
     assert back is not None
     np.testing.assert_array_equal(back, image)
+
+
+def test_elementwise_operator_keeps_the_layout() -> None:
+    b = GraphBuilder("one", "relay")
+    packed = "Tensor[(1, 2, 4, 4, 8), float32]"
+    x = b.node("param", "x", type="Tensor[(1, 16, 4, 4), float32]")
+    y = b.node("op", "layout_transform", (x,), attrs={"dst_layout": "NCHW8c"}, type=packed)
+    z = b.node("op", "nn.relu", (y,), pattern=0, type=packed)
+    b.outputs.append(b.node("op", "sum", (z,), pattern=3, type="float32"))
+    assert layouts(b.build()) == {y: "NCHW8c", z: "NCHW8c"}
 
 
 def test_packed_layout_is_that_of_tvm() -> None:

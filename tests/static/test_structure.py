@@ -180,3 +180,16 @@ def test_files_named_by_ci_are_there() -> None:
     named += [ROOT / "tests/relax" / name for name in re.findall(r"\$at/(\w+\.py)", script)]
     assert len(named) > 5
     assert [path for path in named if not path.is_file()] == []
+
+
+def test_module_constants_are_assigned_once() -> None:
+    """A second assignment of a name changes what the functions above it read."""
+    twice = []
+    for path, tree in sources("workbench"):
+        assigned = (node for node in tree.body if isinstance(node, (ast.Assign, ast.AnnAssign)))
+        targets = [
+            each for node in assigned for each in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        ]
+        names = [target.id for target in targets if isinstance(target, ast.Name)]
+        twice += [(str(path), name) for name in sorted({*names}) if names.count(name) > 1]
+    assert twice == []

@@ -14,7 +14,7 @@ from workbench.graph.model import Graph, Node
 _AXIS = re.compile(r"(?<!\d)(\d*)([A-Za-z])")
 _DEFAULT = re.compile(r"nn\.(conv2d|(avg|max|global_avg|global_max|adaptive_avg|adaptive_max)_pool2d)|image\.resize2d")
 "operators of images whose layout is NCHW if their attributes do not give one"
-_KEEPS = (0, 1)
+_KEEP_LAYOUT = (0, 1)
 "pattern kinds of operators whose result has the layout of an input of its shape"
 
 
@@ -35,7 +35,7 @@ def layouts(graph: Graph) -> dict[int, str]:
     found: dict[int, str] = {}
     for node in graph.nodes:
         named = _named(node) if node.kind == "op" else ""
-        if not named and node.pattern in _KEEPS:
+        if not named and node.pattern in _KEEP_LAYOUT:
             alike = (i for i in graph.inputs[node.id] if i in found and graph.nodes[i].type == node.type)
             named = found.get(next(alike, -1), "")
         if named:
@@ -68,41 +68,28 @@ def relaid(value: np.ndarray, before: str, after: str) -> np.ndarray | None:
     names = [letter for _, letter in ours if letter.isupper()]
     if len(ours) != value.ndim or not _fit(ours, names) or not _fit(theirs, names):
         return None
-    whole = _merged(value, ours, names)
+    # first each axis in one piece, then the pieces of the other layout
+    letters = [letter for _, letter in ours]
+    pieces = [[letters.index(part) for part in (name, name.lower()) if part in letters] for name in names]
+    extents = [int(np.prod([value.shape[place] for place in places])) for places in pieces]
+    whole = value.transpose([place for places in pieces for place in places]).reshape(extents)
     parts = {letter.upper(): int(size) for size, letter in theirs if letter.islower()}
-    if any(extent % parts.get(name, 1) for name, extent in zip(names, whole.shape, strict=True)):
+    if any(extent % parts.get(name, 1) for name, extent in zip(names, extents, strict=True)):
         return None
-    return _split(whole, theirs, names, parts)
+    found: dict[str, int] = {}
+    for name, extent in zip(names, extents, strict=True):
+        inner = parts.get(name)
+        found |= {name: extent} if inner is None else {name: extent // inner, name.lower(): inner}
+    order = list(found)
+    return whole.reshape(list(found.values())).transpose([order.index(letter) for _, letter in theirs])
 
 
 def _fit(axes: Sequence[tuple[str, str]], names: Sequence[str]) -> bool:
     """Return whether a layout has each of these axes once, with at most one part that was split off."""
     letters = [letter for _, letter in axes]
-    outer = [letter for letter in letters if letter.isupper()]
-    return (
-        len(set(letters)) == len(letters)
-        and sorted(outer) == sorted(names)
-        and {x.upper() for x in letters} == set(names)
-    )
-
-
-def _merged(value: np.ndarray, axes: Sequence[tuple[str, str]], names: Sequence[str]) -> np.ndarray:
-    """Return the value with the axes of these names, each in one piece."""
-    letters = [letter for _, letter in axes]
-    pieces = [[letters.index(part) for part in (name, name.lower()) if part in letters] for name in names]
-    extents = [int(np.prod([value.shape[place] for place in places])) for places in pieces]
-    return value.transpose([place for places in pieces for place in places]).reshape(extents)
-
-
-def _split(
-    whole: np.ndarray, axes: Sequence[tuple[str, str]], names: Sequence[str], parts: dict[str, int]
-) -> np.ndarray:
-    letters, extents = [], []
-    for name, extent in zip(names, whole.shape, strict=True):
-        inner = parts.get(name)
-        letters += [name] if inner is None else [name, name.lower()]
-        extents += [extent] if inner is None else [extent // inner, inner]
-    return whole.reshape(extents).transpose([letters.index(letter) for _, letter in axes])
+    is_unique = len(set(letters)) == len(letters)
+    outer = sorted(letter for letter in letters if letter.isupper())
+    return is_unique and outer == sorted(names) and {letter.upper() for letter in letters} == set(names)
 
 
 _NUMBER = re.compile(r"-?\d+(\.\d*)?(e[-+]?\d+)?")
@@ -167,7 +154,16 @@ _ARGUMENTS = {
 "operator -> the arguments with the scale and the zero point of its result"
 _PRODUCTS = {"qnn.conv2d": (4, 5), "qnn.dense": (4, 5), "qnn.batch_matmul": (4, 5)}
 "operators whose result has the product of two scales, and no zero point"
-_KEEPS = {"reshape", "transpose", "squeeze", "strided_slice", "clip", "nn.relu", "nn.max_pool2d", "nn.batch_flatten"}
+_KEEP_SCALE = {
+    "reshape",
+    "transpose",
+    "squeeze",
+    "strided_slice",
+    "clip",
+    "nn.relu",
+    "nn.max_pool2d",
+    "nn.batch_flatten",
+}
 "operators on integers whose result has the scale of their first argument"
 
 
@@ -187,8 +183,9 @@ def scales(graph: Graph) -> dict[int, Scale]:
     """Return the scales of the quantised values of a graph, by node."""
     found: dict[int, Scale] = {}
     for node in graph.nodes:
-        scale = _of_operator(graph, node)
-        if scale is None and node.op.removeprefix("relax.") in _KEEPS and _is_integer(node):
+        scale, kind = _of_operator(graph, node), tensor(node.type)
+        is_kept = node.op.removeprefix("relax.") in _KEEP_SCALE and kind is not None and "int" in kind.dtype
+        if scale is None and is_kept:
             scale = found.get(graph.inputs[node.id][0])
         if scale is not None:
             found[node.id] = scale
@@ -201,15 +198,8 @@ def _of_operator(graph: Graph, node: Node) -> Scale | None:
     def at(place: int) -> float | None:
         return number(graph.nodes[inputs[place]]) if place < len(inputs) else None
 
-    if node.op in _ARGUMENTS:
-        scale, zero = (at(place) for place in _ARGUMENTS[node.op])
-        return None if scale is None or zero is None else Scale(scale, int(zero))
-    if node.op in _PRODUCTS:
-        first, second = (at(place) for place in _PRODUCTS[node.op])
-        return None if first is None or second is None else Scale(first * second, 0)
-    return None
-
-
-def _is_integer(node: Node) -> bool:
-    kind = tensor(node.type)
-    return kind is not None and "int" in kind.dtype
+    places = _ARGUMENTS.get(node.op) or _PRODUCTS.get(node.op)
+    first, second = map(at, places) if places else (None, None)
+    if first is None or second is None:
+        return None
+    return Scale(first, int(second)) if node.op in _ARGUMENTS else Scale(first * second, 0)

@@ -31,12 +31,7 @@ def aligned(rows: Sequence[Mapping[str, Any]], calls: Iterable[RanCall]) -> Iter
 class ReferenceRun:
     """The values of the reference, computed when they are asked for and dropped after their last use.
 
-    Parameters
-    ----------
-    calls
-        The calls of the run, with their rows.
-    needs
-        For each call of the build the values that it may be compared with.
+    `needs` has for each call of the build the values that it may be compared with.
     """
 
     def __init__(self, calls: Iterator[tuple[int | None, RanCall]], needs: Mapping[int, Iterable[Made]]) -> None:
@@ -108,15 +103,7 @@ class Candidate:
 
 
 class RightValues:
-    """The candidates for each value of a build, and the choice among them.
-
-    Parameters
-    ----------
-    path
-        From the graph of the build to that of the reference.
-    scales
-        Of the quantised tensors of the reference, where they are known.
-    """
+    """The candidates for each value of a build, and the choice among them; `path` goes from the build to the reference."""
 
     def __init__(self, build: Calls, reference: Calls, path: Path, scales: Mapping[Field, Scale]) -> None:
         self.build, self.reference, self.scales = build, reference, scales
@@ -150,7 +137,11 @@ class RightValues:
             value = None if value is None else self._moved(value, each, like)
             if value is not None:
                 level = len(each.moves)
-                found.append(self._right(value, each))
+                graph, node = (
+                    (self.build.graph, each.here) if each.there is None else (self.reference.graph, each.there)
+                )
+                scale = None if each.there is None else self.scales.get(each.there)
+                found.append(Right(value, graph.nodes[node.node].op, scale))
         return min(found, key=lambda right: right.difference(like).max_absolute, default=None)
 
     def why_unknown(self, made: Made, like: np.ndarray) -> str:
@@ -179,11 +170,6 @@ class RightValues:
             if len(sources) != 1:
                 return
             here = sources[0]
-
-    def _right(self, value: np.ndarray, candidate: Candidate) -> Right:
-        if candidate.there is None:
-            return Right(value, self.build.graph.nodes[candidate.here.node].op)
-        return Right(value, self.reference.graph.nodes[candidate.there.node].op, self.scales.get(candidate.there))
 
     def _of_reference(self, candidate: Candidate, there: Field, run: ReferenceRun) -> np.ndarray | None:
         """Return a value of the reference in the layout of the build's; None if it is unknown."""
@@ -281,19 +267,18 @@ class Walk:
             if row is None:
                 continue
             self.found[row] = CallErrors(row)
-            self._compare(row, call, self._inputs(call, numbers), run)
+            # the values that other calls made, by the place of the argument
+            made = ((place, source) for place, source in call.sources.items() if source is not None)
+            named = ((place, numbers[number], output) for place, (number, output) in made)
+            inputs = {
+                place: (at, output) for place, at, output in named if at is not None and (at, output) in self.held
+            }
+            self._compare(row, call, inputs, run)
             self.most_kept = max(self.most_kept, len(run.kept) + len(self.held))
             run.release(row)
             for made in [made for made in self.held if self.last_use[made[0]] <= row]:
                 del self.held[made]
             yield row
-
-    def _inputs(self, call: RanCall, numbers: Sequence[int | None]) -> dict[int, Made]:
-        """Return the values that other calls made, by the place of the argument."""
-        made = ((place, source) for place, source in call.sources.items() if source is not None)
-        named = ((place, numbers[number], output) for place, (number, output) in made)
-        values = {place: (row, output) for place, row, output in named if row is not None}
-        return {place: value for place, value in values.items() if value in self.held}
 
     def _compare(self, row: int, call: RanCall, inputs: Mapping[int, Made], run: ReferenceRun) -> None:
         """Run a call's kernel on the reference's inputs, and if that is wrong, on the inputs without the values in doubt."""
@@ -303,7 +288,8 @@ class Walk:
         doubted = frozenset().union(*(self.held[made].doubted for made in inputs.values()))
         others: list[np.ndarray] | None = None
         if doubted and not (_all_same(own, rights) and all(rights)):
-            others = call.repeated({place: _other(self.held[made]) for place, made in inputs.items()})
+            doubtful = ((place, self.held[made]) for place, made in inputs.items())
+            others = call.repeated({at: each.value if each.other is None else each.other for at, each in doubtful})
             again = [self.rights.of((row, output), value, run) for output, value in enumerate(others)]
             if not _all_same(own, rights) and any(again) and _all_same(others, again):
                 self._reject(doubted)
@@ -363,10 +349,6 @@ def _held(
     if right.difference(own).same:
         return Held(right.value, right)
     return Held(right.value, right, own, frozenset({row}))
-
-
-def _other(held: Held) -> np.ndarray:
-    return held.value if held.other is None else held.other
 
 
 def _all_same(values: Sequence[np.ndarray], rights: Sequence[Right | None]) -> bool:

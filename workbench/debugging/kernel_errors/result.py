@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
@@ -21,7 +21,7 @@ from workbench.target_text import TargetLike, target_text
 from workbench.terminal import html_table, visible
 from workbench.wording import counted
 from workbench.worker.limits import TIMEOUT
-from workbench.worker.parent import Progress, never, worker
+from workbench.worker.parent import JobOptions, Progress, never, worker
 from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
@@ -130,8 +130,13 @@ class KernelErrors:
         return overlaid(f"{what} error", "of the largest value", values, self.kernels, onto, max)
 
     def __str__(self) -> str:
-        worst = [row for row in self.worst() if row.own is not None and row.own.max_absolute]
-        lines = [self._sentence(), *map(_line, worst)]
+        lines = [self._sentence()]
+        for row in self.worst():
+            if row.own is not None and row.own.max_absolute:
+                inherited = 0.0 if row.inherited is None else row.inherited.max_relative
+                several = f", with that of calls {', '.join(map(str, row.includes))}" if row.includes else ""
+                errors = f"own {row.own.max_relative:.2g}{several}, inherited {inherited:.2g}"
+                lines.append(f"  {row.kernel} (call {row.index}): {errors}")
         return visible("\n".join(lines))
 
     def _sentence(self) -> str:
@@ -143,13 +148,6 @@ class KernelErrors:
         hidden = ("nodes", "includes", "own_abs", "inherited_abs", "whole_abs")
         rows = ({name: value for name, value in row.row().items() if name not in hidden} for row in self.rows)
         return html_table(self._sentence(), rows)
-
-
-def _line(row: KernelError) -> str:
-    assert row.own is not None
-    inherited = 0.0 if row.inherited is None else row.inherited.max_relative
-    several = f", with that of calls {', '.join(map(str, row.includes))}" if row.includes else ""
-    return f"  {row.kernel} (call {row.index}): own {row.own.max_relative:.2g}{several}, inherited {inherited:.2g}"
 
 
 def kernel_errors(
@@ -201,7 +199,11 @@ def kernel_errors(
     workload = with_inputs(workload_of(workload, "kernel_errors"), inputs)
     how = Config.of({} if config is None else config)
     check_config(workload, how)
-    right = workload if reference is None else _reference(workload, reference)
+    right = workload if reference is None else workload_of(reference, "reference= of kernel_errors")
+    if right.dialect != workload.dialect:
+        raise MeasureError(
+            f"{workload.name} is {workload.dialect} and the reference {right.name} is {right.dialect}; give one of the same dialect"
+        )
     with showing_progress(progress, f"Comparing the kernels of {workload.name}") as report:
         arguments = {
             "target": target_text(target),
@@ -210,25 +212,8 @@ def kernel_errors(
             "trusted": workload.trusted and right.trusted,
             "seed": seed,
         }
-        answer = worker().run(
-            "kernel_errors",
-            workload,
-            arguments,
-            timeout=timeout,
-            memory=memory,
-            progress=report,
-            cancelled=cancelled,
-        )
-    return _result(answer, how)
-
-
-def _reference(workload: Workload, given: object) -> Workload:
-    reference = workload_of(given, "reference= of kernel_errors")
-    if reference.dialect != workload.dialect:
-        raise MeasureError(
-            f"{workload.name} is {workload.dialect} and the reference {reference.name} is {reference.dialect}; give one of the same dialect"
-        )
-    return reference
+        limits: JobOptions = {"timeout": timeout, "memory": memory, "progress": report, "cancelled": cancelled}
+        return _result(worker().run("kernel_errors", workload, arguments, **limits), how)
 
 
 def _result(answer: Mapping[str, Any], how: Config) -> KernelErrors:
@@ -240,14 +225,9 @@ def _result(answer: Mapping[str, Any], how: Config) -> KernelErrors:
         nodes = tuple(call["nodes"])
         errors = {name: None if found[name] is None else OutputDifference(**found[name]) for name in ERRORS}
         operators = tuple(graph.nodes[id].op for id in nodes if graph.nodes[id].kind == "op")
-        note = found["note"] or _included(found["includes"], kernels)
+        note, names = found["note"], (f"{kernels.rows[at]['function']} (call {at})" for at in found["includes"])
+        if found["includes"] and not note:
+            note = f"its own error includes that of {', '.join(names)}, whose value the reference does not have"
         rest = {"reference": found["reference"], "scale": found["scale"], "includes": tuple(found["includes"])}
         rows.append(KernelError(call["index"], call["function"], operators, nodes, **errors, **rest, note=note))
     return KernelErrors(tuple(rows), kernels, answer["values"], answer["kept"])
-
-
-def _included(calls: Sequence[int], kernels: Kernels) -> str:
-    if not calls:
-        return ""
-    names = ", ".join(f"{kernels.rows[call]['function']} (call {call})" for call in calls)
-    return f"its own error includes that of {names}, whose value the reference does not have"

@@ -213,10 +213,6 @@ def _reducing(block: Any, before: int, store: Any, loads: list[Any], odd: Any) -
     return max(before, COMM_REDUCE), f"{here} reduces over {names} and reads each value once"
 
 
-_REDUCED = 2
-"IterVar.CommReduce, in every version"
-
-
 def _accesses(body: Any) -> tuple[list[Any], list[Any]]:
     found = list(_all_of(body))
     return [n for n in found if _class_name(n) == "BufferStore"], [n for n in found if compat.is_load(n)]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
-from math import floor
+from math import floor, inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -118,7 +118,12 @@ class Group:
     @cached_property
     def inside(self) -> int:
         """The number of trials inside the interval that the trials of other programs predict."""
-        return sum(self._is_inside(record) for record in self.records)
+        inside = 0
+        for record in self.records:
+            others = [each for each in self.records if each.program != record.program]
+            low, high = _interval(record.raw, others) if others else (inf, -inf)
+            inside += low <= record.saved <= high
+        return inside
 
     @property
     def is_shown(self) -> bool:
@@ -126,16 +131,12 @@ class Group:
         return len(self.records) >= LEAST and self.inside >= NEEDED * len(self.records)
 
     @property
-    def plain(self) -> int:
-        """Return the number of trials inside the seconds of the bytes and launches alone, without factors."""
-        return sum(record.low <= record.saved <= record.high for record in self.records)
-
-    @property
     def facts(self) -> tuple[object, ...]:
-        """Return the columns of the group in the table, after its key."""
+        """Return the columns of the group in the table, after its key; `plain`: trials inside the seconds without factors."""
         ranked = rank_correlation(self.records)
         shown = None if ranked is None else round(ranked, 2)
-        return len(self.records), self.undecided, self.plain, self.inside, shown, self.is_shown
+        plain = sum(record.low <= record.saved <= record.high for record in self.records)
+        return len(self.records), self.undecided, plain, self.inside, shown, self.is_shown
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -152,13 +153,6 @@ class Group:
         """Return the seconds that one kernel saves, as an interval."""
         return _interval(raw, self.records)
 
-    def _is_inside(self, record: Record) -> bool:
-        others = [each for each in self.records if each.program != record.program]
-        if not others:
-            return False
-        low, high = _interval(record.raw, others)
-        return low <= record.saved <= high
-
 
 @dataclass(frozen=True)
 class Calibration:
@@ -172,7 +166,11 @@ class Calibration:
         found: dict[Key, list[Record]] = {}
         for record in self.records:
             found.setdefault(record.key, []).append(record)
-        return {key: _group(records) for key, records in sorted(found.items())}
+        groups = {}
+        for key, records in sorted(found.items()):
+            decided = tuple(record for record in records if record.is_decided)
+            groups[key] = Group(decided, len(records) - len(decided))
+        return groups
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -237,11 +235,6 @@ def rank_correlation(records: Iterable[Record]) -> float | None:
     if min(np.std(predicted), np.std(measured)) == 0:
         return None
     return float(np.corrcoef(predicted, measured)[0, 1])
-
-
-def _group(records: Sequence[Record]) -> Group:
-    decided = tuple(record for record in records if record.is_decided)
-    return Group(decided, len(records) - len(decided))
 
 
 def _ranks(values: Sequence[float]) -> np.ndarray:
