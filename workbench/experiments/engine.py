@@ -115,6 +115,7 @@ class BackgroundRun(Generic[R]):
         self._notify()
 
     def resume(self) -> None:
+        """Go on after a pause."""
         self._control.resume()
         self._notify()
 
@@ -132,6 +133,7 @@ class BackgroundRun(Generic[R]):
         return self
 
     def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the thread; return whether it has ended."""
         with self._starting:
             thread = self._thread
         if thread is not None:

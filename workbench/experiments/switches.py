@@ -65,11 +65,16 @@ def switches(workload: Workload, pipeline: Pipeline | str | Config | None, opt_l
         running = Pipeline(step for step in made if step.enabled)
         Pipeline.parse(str(running))
         return Switches(tuple(step.text for step in running), running, base)
-    here = dialect_of(workload)
-    infos = {info.name: info for info in here.passes.catalog()}
-    free = [infos[name] for name in here.passes.toggles() if not infos[name].locked and name not in base.disabled]
-    running = [info.name for info in free if (info.opt_level or 0) <= base.opt_level and info.name not in base.required]
+    free = {name: level for name, level in free_passes(workload).items() if name not in base.disabled}
+    running = [name for name, level in free.items() if level <= base.opt_level and name not in base.required]
     return Switches(tuple(running), None, base)
+
+
+def free_passes(workload: Workload) -> dict[str, int]:
+    """Return the passes of the compiler's own pipeline that a PassContext can switch, each with its opt level."""
+    here = dialect_of(workload).passes
+    infos = {info.name: info for info in here.catalog()}
+    return {name: infos[name].opt_level or 0 for name in here.toggles() if not infos[name].locked}
 
 
 @dataclass(frozen=True)

@@ -91,9 +91,11 @@ class MeasureOptions:
 
 
 @dataclass(frozen=True)
-class Subject:
-    """A program to measure."""
+class Variant:
+    """A configuration of a program to measure, and its row so far."""
 
+    row: Row
+    target: str
     origin: Workload
     "the program whose outputs it should have"
     program: Workload
@@ -105,34 +107,35 @@ class Subject:
     folder: Path | None = None
     "the build of an executor"
 
-    @staticmethod
-    def of(workload: Workload, config: Config) -> Subject:
-        return Subject(workload, workload, config, config)
+    def failed(self, error: WorkbenchError) -> Variant:
+        """Return the variant with the complete row of an error."""
+        return replace(self, row=self.row.failed(error))
 
 
-def measured(subject: Subject, target: str, limits: MeasureOptions, row: Row) -> Row:
+def measured(variant: Variant, limits: MeasureOptions) -> Row:
     """Build, check and time; a failure is in the row's `status` and `message`."""
+    row = variant.row
     try:
-        check_config(subject.origin, subject.config)
-        missing = "" if limits.tracker else no_device(subject.program, target, limits)
-        row = _built(subject, target, limits, row)
+        check_config(variant.origin, variant.config)
+        missing = "" if limits.tracker else no_device(variant.program, variant.target, limits)
+        row = _built(variant, limits)
         if missing:
             raise NoDevice(missing)
-        return _run(subject, target, limits, row)
+        return _run(replace(variant, row=row), limits)
     except WorkbenchError as error:
         return row.failed(error)
 
 
-def _built(subject: Subject, target: str, limits: MeasureOptions, row: Row) -> Row:
+def _built(variant: Variant, limits: MeasureOptions) -> Row:
     """Compile in the child, which keeps the build, and return the row with its counts."""
-    if subject.folder is not None:
-        answer = counts_in(subject.folder)
+    if variant.folder is not None:
+        answer = counts_in(variant.folder)
     else:
-        request = {"target": target, "config": subject.build.to_data()}
-        answer = worker(limits.role).run("build", subject.program, request, **limits.of_a_job)
-    found = from_result(answer, subject.config)
+        request = {"target": variant.target, "config": variant.build.to_data()}
+        answer = worker(limits.role).run("build", variant.program, request, **limits.of_a_job)
+    found = from_result(answer, variant.config)
     return replace(
-        row,
+        variant.row,
         target=found.target,
         kernels=found.calls,
         functions=found.functions,
@@ -152,24 +155,24 @@ _TIMED = (
 "columns with the same names as in the answer of the job `run`"
 
 
-def _run(subject: Subject, target: str, limits: MeasureOptions, row: Row) -> Row:
+def _run(variant: Variant, limits: MeasureOptions) -> Row:
     """Run the build on its device, and return the row with its times and the check of its outputs."""
-    expected, why = reference(subject.origin, limits.seed, **limits.of_a_job) if limits.check else (None, "check=False")
+    expected, why = reference(variant.origin, limits.seed, **limits.of_a_job) if limits.check else (None, "check=False")
     tracker, of_a_job = limits.tracker, limits.of_a_job
     request = TimeRequest(
-        target=target,
-        config=subject.build.to_data(),
+        target=variant.target,
+        config=variant.build.to_data(),
         budget=limits.budget,
         seed=limits.seed,
         reference=None if expected is None else str(expected),
         per_kernel=limits.per_kernel,
-        folder=None if subject.folder is None else str(subject.folder),
+        folder=None if variant.folder is None else str(variant.folder),
         tracker=None if tracker is None else tracker.for_job(limits.timeout),
     )
     if tracker is not None:
         of_a_job["timeout"] = tracker.patience(limits.timeout)
-    job = "run" if subject.folder is None and tracker is None else "run_elsewhere"
-    answer = worker(limits.role).run(job, subject.program, asdict(request), **of_a_job)
+    job = "run" if variant.folder is None and tracker is None else "run_elsewhere"
+    answer = worker(limits.role).run(job, variant.program, asdict(request), **of_a_job)
     low, middle, high = (1e6 * seconds for seconds in quartiles(answer["samples"]))
     known = {name: answer.get(name) for name in _TIMED} | answer.get("conditions", {})
     if answer.get("per_kernel") is not None:
@@ -177,7 +180,7 @@ def _run(subject: Subject, target: str, limits: MeasureOptions, row: Row) -> Row
         known |= {"kernels_sum_us": together, "overhead_us": middle - together}
     same = answer.get("same")
     return replace(
-        row,
+        variant.row,
         **known,
         status=WRONG if same is False else OK,
         message=f"the outputs are not the reference's: {answer['said']}" if same is False else "",

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from workbench.dialects.base import Shapes, Workload, choose_entry, workload_of
 from workbench.dialects.compiler.inputs import Inputs, with_inputs
 from workbench.errors import WorkbenchError, WorkerLost
-from workbench.measurement.build_and_time import MeasureOptions, Subject, measured
+from workbench.measurement.build_and_time import MeasureOptions, Variant, measured
 from workbench.measurement.count import piped
-from workbench.measurement.remote.devices import Part, filled, measured_with
+from workbench.measurement.remote.devices import filled, measured_with
 from workbench.measurement.remote.tracker import Tracker
 from workbench.measurement.row import INTERRUPTED, Row, new_row, new_run, table
 from workbench.measurement.store import append
@@ -123,10 +123,10 @@ def measure(
                         report(f"{label}: {what}", (place + (fraction or 0.0)) / len(asked))
 
                     here = replace(how, progress=within)
-                    keep(place, filled(_part(runner, given, target, here, run), here))
+                    keep(place, filled(_variant(runner, given, target, here, run), here))
             else:
-                parts = [_part(runner, given, target, how, run) for given, target in asked]
-                measured_with(parts, how, executor, keep)
+                variants = [_variant(runner, given, target, how, run) for given, target in asked]
+                measured_with(variants, how, executor, keep)
     except KeyboardInterrupt:
         # `wb.history` does not keep these
         message = "interrupted before it was measured; call wb.measure again with this configuration"
@@ -161,19 +161,22 @@ def _listed(configs: Iterable[Any]) -> list[tuple[Config, Pipeline | None]]:
     ]
 
 
-def _part(runner: Runner, given: tuple[Config, Pipeline | None], target: str, how: MeasureOptions, run: str) -> Part:
-    """Return the subject of a row and the row; if its pipeline fails, the row is complete."""
+def _variant(
+    runner: Runner, given: tuple[Config, Pipeline | None], target: str, how: MeasureOptions, run: str
+) -> Variant:
+    """Return the variant of a row; if its pipeline fails, the row is complete."""
     config, pipeline = given
-    row = new_row(runner.workload, config, target, run)
+    workload = runner.workload
+    variant = Variant(new_row(workload, config, target, run), target, workload, workload, config, config)
     try:
         if how.cancelled():
             raise WorkerLost("cancelled before it was measured", "cancelled")
-        subject = Subject.of(runner.workload, config)
         if pipeline is not None:
-            subject = Subject(runner.workload, piped(runner, pipeline, config.opt_level), config, config.context())
+            program = piped(runner, pipeline, config.opt_level)
+            variant = replace(variant, program=program, build=config.context())
     except WorkbenchError as error:
-        return Part(row.failed(error), None, target)
-    return Part(row, subject, target)
+        return variant.failed(error)
+    return variant
 
 
 def measure_one(
@@ -190,6 +193,5 @@ def measure_one(
     `origin` is the workload before the pipeline, with whose outputs the outputs are compared.
     """
     start, target = workload if origin is None else origin, target_text(target)
-    subject = Subject(start, workload, config, config.context())
-    row = measured(subject, target, limits, new_row(start, config, target, new_run()))
-    return keep_row(row, store)
+    row = new_row(start, config, target, new_run())
+    return keep_row(measured(Variant(row, target, start, workload, config, config.context()), limits), store)

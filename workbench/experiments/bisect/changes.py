@@ -10,6 +10,7 @@ from typing import Literal
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
 from workbench.errors import WorkbenchError
+from workbench.experiments.switches import free_passes
 from workbench.pipeline.config import AS_IS, Config
 from workbench.pipeline.spec import PassStep, Pipeline
 
@@ -148,12 +149,12 @@ def _slots(before: Sequence[PassStep], after: Sequence[PassStep]) -> Iterator[Sl
 
 def _switched(workload: Workload) -> dict[str, int]:
     """Return the passes of the compiler that can be switched, each with its opt level."""
+    free = free_passes(workload)
     here = dialect_of(workload).passes
-    infos = {info.name: info for info in here.catalog()}
-    free = [name for name in here.toggles() if not infos[name].locked]
-    # not in the catalogue, and it runs at opt level 0 too
-    free += [name for name in AS_IS if name not in free and AS_IS[0] in infos]
-    return {name: (infos[name].opt_level or 0) if name in infos else 0 for name in free}
+    catalog = {info.name: info for info in here.catalog()}
+    # not all are in the catalogue, and they run at opt level 0 too
+    more = [name for name in AS_IS if name not in free and AS_IS[0] in catalog]
+    return {**free, **{name: (catalog[name].opt_level or 0) if name in catalog else 0 for name in more}}
 
 
 def _settings(good: Config, bad: Config) -> Iterator[Change]:

@@ -6,13 +6,13 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload, workload_of
 from workbench.dialects.kernel_search import best_cost_model
-from workbench.errors import MeasureError, NoDevice, StoreError, WorkbenchError, WorkerLost, check_seconds
+from workbench.errors import MeasureError, NoDevice, StoreError, WorkbenchError, WorkerLost
 from workbench.experiments.engine import RECENT, BackgroundRun
 from workbench.experiments.schedules.database import begun, folder_for
 from workbench.experiments.schedules.result import Task, Trial, TunedSchedules, selected, tasks_of, with_times
@@ -41,47 +41,44 @@ PAUSED = "Waiting to be resumed"
 "the step of a paused run as soon as no candidate is under way"
 
 
-@dataclass(frozen=True)
-class ScheduleRequest:
-    """The search of one run."""
-
-    workload: Workload
-    base: Config
-    target: str
-    kernels: Iterable[Any] | None
-    "as `tasks.selected` takes them"
-    trials: int
-    "for each kernel, including earlier runs"
-    cost_model: str
-    folder: str | Path | None = None
-    budget: float = 4.0
-    "seconds of the race at the end"
-    seed: int = 0
-    limits: dict[str, Any] = field(default_factory=dict)
-    "timeout, memory and cancelled of each job"
-
-    def __post_init__(self) -> None:
-        check_seconds(budget=self.budget)
-
-
 class ScheduleRun(BackgroundRun[TunedSchedules]):
     """One search, in this thread (`run`) or in its own (`start`); any thread may call the other methods.
 
     Each kernel's candidates are tried one at a time in a child process, then the model is measured and raced.
+
+    Parameters
+    ----------
+    base
+        The configuration to tune.
+    kernels
+        As `result.selected` takes them.
+    trials
+        For each kernel, including earlier runs.
+    limits
+        Of each job; the budget is that of the race at the end.
     """
 
-    def __init__(self, request: ScheduleRequest) -> None:
+    def __init__(
+        self,
+        workload: Workload,
+        base: Config,
+        target: str,
+        kernels: Iterable[Any] | None,
+        trials: int,
+        cost_model: str,
+        folder: str | Path | None,
+        limits: MeasureOptions,
+    ) -> None:
         super().__init__()
-        self.workload, self.base = request.workload, request.base
-        self.target = request.target
+        self.workload, self.base = workload, base
+        self.target = target
         "the target, as TVM resolved it once the model was built"
-        self._request = request
-        cancelled = request.limits["cancelled"]
-        self._limits = {
-            **request.limits,
-            "progress": lambda what, _part: self._at(what),
-            "cancelled": lambda: self._control.stopped() or cancelled(),
-        }
+        self._kernels, self._most, self._cost_model, self._folder = kernels, trials, cost_model, folder
+        self._limits = replace(
+            limits,
+            progress=lambda what, _part: self._at(what),
+            cancelled=lambda: self._control.stopped() or limits.cancelled(),
+        )
         self._lock = threading.Lock()
         self._tasks: tuple[Task, ...] = ()
         self._chosen: set[str] = set()
@@ -145,7 +142,7 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
     def waiting(self) -> int:
         """The number of candidates that are not tried yet."""
         open = (task for task in self.tasks if task.function in self._chosen and task.status == "not selected")
-        return sum(max(0, self._request.trials - task.known - task.trials) for task in open)
+        return sum(max(0, self._most - task.known - task.trials) for task in open)
 
     @property
     def left(self) -> float | None:
@@ -194,31 +191,30 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
         return self._found
 
     def _work(self) -> bool:
-        request = self._request
-        missing = no_device(request.workload, self.target, MeasureOptions(**self._limits))
+        missing = no_device(self.workload, self.target, self._limits)
         if missing:
             raise NoDevice(missing)
-        before = self._measured(request.base)
-        about = {**conditions(request.workload.dialect), "target": before["target"]}
-        kept = folder_for(about) if request.folder is None else Path(request.folder)
+        before = self._measured(self.base)
+        about = {**conditions(self.workload.dialect), "target": before["target"]}
+        kept = folder_for(about) if self._folder is None else Path(self._folder)
         folder = new_folder() if kept is None else kept
         begun(folder, about)
         self.target = before["target"]
         answer = self._job("tasks", folder)
         tasks = tasks_of(answer, before["per_kernel"])
-        self._chosen = selected(tasks, request.kernels, request.workload, len(answer["graph"]["nodes"]))
+        self._chosen = selected(tasks, self._kernels, self.workload, len(answer["graph"]["nodes"]))
         self._tasks = tasks
         for task in tasks:
             self._publish(self._tune(task, folder))
         found = TunedSchedules(
-            request.workload,
-            request.base,
+            self.workload,
+            self.base,
             self.target,
             folder,
             self.tasks,
             tuple(answer["calls"]),
             answer["graph"],
-            request.cost_model,
+            self._cost_model,
             before=before,
             kept=kept is not None,
         )
@@ -230,7 +226,7 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
         """Return the result with its times after and its race; as cancelled if the run was stopped."""
         if any(task.status == CANCELLED for task in found.tasks):
             return replace(found, status=CANCELLED)
-        how = {"budget": self._request.budget, "seed": self._request.seed, **self._limits}
+        how = {"budget": self._limits.budget, "seed": self._limits.seed, **self._limits.of_a_job}
         try:
             after = self._measured(found.config)
             raced = race(found.workload, found.base, found.config, found.target, **how)
@@ -242,9 +238,7 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
 
     def _measured(self, config: Config) -> dict[str, Any]:
         """Return a row of `wb.measure` with its kernels' times; raise if there are none."""
-        limits = MeasureOptions(
-            budget=self._request.budget / 4, seed=self._request.seed, per_kernel=True, **self._limits
-        )
+        limits = replace(self._limits, budget=self._limits.budget / 4, per_kernel=True)
         row = measure_one(self.workload, config, self.target, limits)
         if row.status in (CANCELLED, CRASHED, TIMEOUT, OUT_OF_MEMORY):
             raise WorkerLost(row.message, row.status)
@@ -253,13 +247,13 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
         return row.to_data()
 
     def _job(self, name: str, folder: Path, **more: Any) -> dict[str, Any]:
-        arguments = {"target": self.target, "config": self._request.base.to_data(), "folder": str(folder), **more}
-        return worker(ROLE).run(name, self.workload, arguments, **self._limits)
+        arguments = {"target": self.target, "config": self.base.to_data(), "folder": str(folder), **more}
+        return worker(ROLE).run(name, self.workload, arguments, **self._limits.of_a_job)
 
     def _tune(self, task: Task, folder: Path) -> Task:
         if task.function not in self._chosen:
             return replace(task, status="known") if task.known else task
-        if task.known >= self._request.trials:
+        if task.known >= self._most:
             return replace(task, status="known")
         try:
             going = True
@@ -276,7 +270,7 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
             return replace(task, status=CANCELLED)
         if task.best_us is None:
             return replace(task, status="failed", message="no candidate ran; see failures")
-        ended = task.known + task.trials < self._request.trials
+        ended = task.known + task.trials < self._most
         return replace(
             task, status="tuned", message="all schedules that MetaSchedule draws were tried" if ended else ""
         )
@@ -284,21 +278,21 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
     def _goes_on(self) -> bool:
         if self._control.paused:
             self._at(PAUSED)
-        return self._control.wait() and not self._limits["cancelled"]()
+        return self._control.wait() and not self._limits.cancelled()
 
     def _step(self, task: Task, folder: Path) -> tuple[Task, bool]:
         """Try one more candidate; return the kernel with its result, and whether there may be more."""
-        request, made = self._request, task.known + task.trials
+        made = task.known + task.trials
         begun = time.perf_counter()
         tried = self._job(
             "step",
             folder,
             function=task.function,
-            trials=request.trials - made,
-            upto=request.trials,
-            seed=request.seed + made,
+            trials=self._most - made,
+            upto=self._most,
+            seed=self._limits.seed + made,
             cores=sorted(allowed()) or [0],
-            cost_model=request.cost_model,
+            cost_model=self._cost_model,
         )["tried"]
         if tried is None:
             return task, False
@@ -315,7 +309,7 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
         with self._lock:
             self._tasks = tuple(task if task.function == other.function else other for other in self._tasks)
         best = "" if task.best_us is None else f", best {task.best_us:.3g} us"
-        self._at(f"{task.function}: {task.known + task.trials} of {counted(self._request.trials, 'candidate')}{best}")
+        self._at(f"{task.function}: {task.known + task.trials} of {counted(self._most, 'candidate')}{best}")
 
     def __str__(self) -> str:
         left = f", about {self.left:.0f} s left" if self.left else ""
@@ -414,11 +408,8 @@ def prepared_schedules(
     if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
         raise WorkbenchError(f"trials is {trials!r}; give the number of candidates for each kernel, 1 or more")
     model = _model(cost_model, workload.dialect)
-    limits = {"timeout": timeout, "memory": memory, "cancelled": cancelled}
-    request = ScheduleRequest(
-        workload, Config.of(config), target_text(target), kernels, trials, model, folder, budget, seed, limits
-    )
-    run = ScheduleRun(request)
+    limits = MeasureOptions(budget, timeout, memory, seed, cancelled=cancelled)
+    run = ScheduleRun(workload, Config.of(config), target_text(target), kernels, trials, model, folder, limits)
     run.listen(lambda run: progress(run.doing, run.spent))
     return run
 

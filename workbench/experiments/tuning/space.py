@@ -15,6 +15,7 @@ from workbench.analysis.tensors import nbytes
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
 from workbench.errors import WorkbenchError
+from workbench.experiments.switches import free_passes, switches
 from workbench.graph.model import Graph
 from workbench.pipeline.config import Config
 from workbench.pipeline.fusion_edits import cut_step, force_step
@@ -145,19 +146,13 @@ class Space:
     @staticmethod
     def switches(workload: Workload, opt_level: int = 3) -> Space:
         """Return the space of passes of the compiler's own pipeline that run at that opt level and can be switched off."""
-        from workbench.experiments.switches import switches
-
         return Space(toggles=switches(workload, None, opt_level).names, opt_levels=(opt_level,))
 
     @staticmethod
     def of(workload: Workload) -> Space:
         """Return the default space of `wb.tune`: all passes that a PassContext can switch off or on, and FuseOps' depth."""
         running = Space.switches(workload).toggles
-        here = dialect_of(workload)
-        infos = {info.name: info for info in here.passes.catalog()}
-        extras = tuple(
-            name for name in here.passes.toggles() if not infos[name].locked and (infos[name].opt_level or 0) > 3
-        )
+        extras = tuple(name for name, level in free_passes(workload).items() if level > 3)
         depth = {f"{workload.dialect}.FuseOps.max_depth": (None, 8, 1)}
         return Space(toggles=running, extras=extras, config=depth)
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from concurrent.futures import TimeoutError as StillWorking
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
 from workbench.errors import MeasureError, WorkbenchError, WorkerLost
-from workbench.measurement.build_and_time import MeasureOptions, Subject, measured, reference
+from workbench.measurement.build_and_time import MeasureOptions, Variant, measured, reference
 from workbench.measurement.remote.executor import submitted
 from workbench.measurement.remote.tracker import Tracker, target_there
 from workbench.measurement.row import OF_THIS_MACHINE, Row
@@ -43,49 +43,39 @@ def own_role() -> Iterator[str]:
 POLL_SECONDS = 0.1
 
 
-@dataclass(frozen=True)
-class Part:
-    """A row to fill."""
-
-    row: Row
-    subject: Subject | None
-    "None if the row is finished because its pipeline failed"
-    target: str
-
-
 def measured_with(
-    parts: Sequence[Part], how: MeasureOptions, executor: Executor | None, keep: Callable[[int, Row], None]
+    variants: Sequence[Variant], how: MeasureOptions, executor: Executor | None, keep: Callable[[int, Row], None]
 ) -> None:
     """Fill each row, and call `keep` with its place when it is finished.
 
     The executor gets all builds at once. Without a tracker, runs begin when all builds are done: a compiler that runs at the
     same time would distort the times.
     """
-    parts = [part if how.tracker is None else _remote(part, how.tracker) for part in parts]
+    variants = [each if how.tracker is None else _remote(each, how.tracker) for each in variants]
     if how.tracker is not None:
         how.tracker.check()
     with temporary_folder() as folder:
         orders = [
-            None if executor is None else _ordered(executor, part, how, Path(folder) / str(place))
-            for place, part in enumerate(parts)
+            None if executor is None else _ordered(executor, each, how, Path(folder) / str(place))
+            for place, each in enumerate(variants)
         ]
         if how.tracker is not None:
-            _on_devices(parts, orders, how, how.tracker, keep)
+            _on_devices(variants, orders, how, how.tracker, keep)
             return
         for order in orders:
             _wait(order, how)
-        for place, (part, order) in enumerate(zip(parts, orders, strict=True)):
-            keep(place, filled(part, how, order))
+        for place, (each, order) in enumerate(zip(variants, orders, strict=True)):
+            keep(place, filled(each, how, order))
 
 
 def _on_devices(
-    parts: Sequence[Part],
+    variants: Sequence[Variant],
     orders: Sequence[Future[Path] | None],
     how: MeasureOptions,
     tracker: Tracker,
     keep: Callable[[int, Row], None],
 ) -> None:
-    first = next((part.subject for part in parts if part.subject is not None), None)
+    first = next((each for each in variants if each.row.status is None), None)
     if first is not None and how.check:
         # once, here: every row needs it, on several devices at the same time; each row has the reason if there is none
         with suppress(MeasureError):
@@ -95,17 +85,17 @@ def _on_devices(
     def fill(place: int) -> None:
         if stop.is_set():
             return
-        part = parts[place]
+        variant = variants[place]
         with own_role() as role:
-            if part.subject is not None:
+            if variant.row.status is None:
                 # all devices use the same folder, so that parameters are written once
-                worker(role).adopt(part.subject.program, worker().written(part.subject.program))
+                worker(role).adopt(variant.program, worker().written(variant.program))
             mine = replace(how, role=role, cancelled=lambda: stop.is_set() or how.cancelled())
-            keep(place, filled(part, mine, orders[place]))
+            keep(place, filled(variant, mine, orders[place]))
 
-    pool = ThreadPoolExecutor(max(1, min(MOST_DEVICES, len(parts), len(tracker.servers()))))
+    pool = ThreadPoolExecutor(max(1, min(MOST_DEVICES, len(variants), len(tracker.servers()))))
     try:
-        for done in as_completed([pool.submit(fill, place) for place in range(len(parts))]):
+        for done in as_completed([pool.submit(fill, place) for place in range(len(variants))]):
             done.result()
     finally:
         # Ctrl-C ends the work of the others too
@@ -113,18 +103,18 @@ def _on_devices(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def filled(part: Part, how: MeasureOptions, order: Future[Path] | None = None) -> Row:
-    """Return the row of a part, measured here or on the device that `how` names, once its build is there."""
-    if part.subject is None:
-        return part.row
+def filled(variant: Variant, how: MeasureOptions, order: Future[Path] | None = None) -> Row:
+    """Return the row of a variant, measured here or on the device that `how` names, once its build is there."""
+    if variant.row.status is not None:
+        return variant.row
     try:
         if how.cancelled():
             raise WorkerLost("cancelled before it was measured", "cancelled")
         _wait(order, how)
-        subject = part.subject if order is None else replace(part.subject, folder=order.result())
+        built = variant if order is None else replace(variant, folder=order.result())
     except WorkbenchError as error:
-        return part.row.failed(error)
-    return measured(subject, part.target, how, part.row)
+        return variant.row.failed(error)
+    return measured(built, how)
 
 
 def _wait(order: Future[Path] | None, how: MeasureOptions) -> None:
@@ -137,27 +127,26 @@ def _wait(order: Future[Path] | None, how: MeasureOptions) -> None:
             raise WorkerLost("cancelled while the executor built it", "cancelled")
 
 
-def _ordered(executor: Executor, part: Part, how: MeasureOptions, folder: Path) -> Future[Path] | None:
+def _ordered(executor: Executor, variant: Variant, how: MeasureOptions, folder: Path) -> Future[Path] | None:
     """Start the build of a row. None for a row that is refused before the build; its message gives the reason later."""
-    if part.subject is None:
+    if variant.row.status is not None:
         return None
-    subject = part.subject
     try:
-        check_config(subject.origin, subject.config)
+        check_config(variant.origin, variant.config)
     except WorkbenchError:
         return None
     folder.mkdir()
-    target = part.target
+    program, target = variant.program, variant.target
     if how.tracker is None:
-        target = worker().run("resolve_target", subject.program, {"target": target}, **how.of_a_job)
-    written = worker().written(subject.program)
-    return submitted(executor, subject.program, written, str(target), subject.build.to_data(), folder, how.timeout)
+        target = worker().run("resolve_target", program, {"target": target}, **how.of_a_job)
+    written = worker().written(program)
+    return submitted(executor, program, written, str(target), variant.build.to_data(), folder, how.timeout)
 
 
-def _remote(part: Part, tracker: Tracker) -> Part:
+def _remote(variant: Variant, tracker: Tracker) -> Variant:
     """Return a row for another machine's device, with a target that gets nothing from this machine's CPU or GPU."""
-    row = replace(part.row, remote=str(tracker), **dict.fromkeys(OF_THIS_MACHINE))
+    there = replace(variant, row=replace(variant.row, remote=str(tracker), **dict.fromkeys(OF_THIS_MACHINE)))
     try:
-        return Part(row, part.subject, target_there(part.target))
+        return replace(there, target=target_there(variant.target))
     except MeasureError as error:
-        return Part(row.failed(error), None, part.target)
+        return there.failed(error)
