@@ -15,7 +15,7 @@ from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, NoServer, WorkerLost
 from workbench.experiments.engine import Budget, Control
 from workbench.experiments.tuning import evaluate, scheduler
-from workbench.experiments.tuning.evaluate import Effort, Evaluator
+from workbench.experiments.tuning.evaluate import Evaluator, TuneOptions
 from workbench.experiments.tuning.scheduler import Outcome, RPCRunner, Scheduler, SearchContext
 from workbench.experiments.tuning.search import Exhaustive, Guided
 from workbench.experiments.tuning.space import Space
@@ -95,7 +95,7 @@ def search_all(world, over, search=None, trials=None, **how):
         patch.setattr(evaluate, "legal", lambda workload, config: None)
         control = Control()
         workload = Workload(None, {}, "made up", "relay")
-        evaluator = Evaluator(workload, ("time",), Effort(prune=None), control.stopped)
+        evaluator = Evaluator(workload, ("time",), TuneOptions(prune=None), control.stopped)
         book, budget = Trials(None, [], evaluator), Budget(60, trials, [TARGET], control)
         budget.rest = lambda: True
         budget.begin()

@@ -23,11 +23,13 @@ from workbench.errors import (
     WorkerLost,
 )
 from workbench.measurement.build_and_time import MeasureOptions, no_device, reference
+from workbench.measurement.count import as_it_stands
 from workbench.measurement.race import race
 from workbench.measurement.row import CANCELLED, CRASHED, TIMEOUT
 from workbench.measurement.verdict import NOISE, RACED
 from workbench.pipeline.config import Config, check_config
-from workbench.pipeline.step import Step
+from workbench.pipeline.run import Runner
+from workbench.pipeline.spec import Pipeline
 from workbench.worker.parent import worker
 
 Answer = Literal["yes", "no", "can't tell"]
@@ -270,9 +272,24 @@ def of_origin(symptom: Symptom, origin: Workload) -> Symptom:
     return replace(symptom, origin=origin) if isinstance(symptom, (Wrong, Larger)) else symptom
 
 
-def of_failed_pass(symptom: Symptom, failed: Step) -> Finding:
-    """Return the answer for a pipeline of which a pass failed: a crash, or no answer to another question."""
-    error = TVMFailed(f"{failed.name} failed: {failed.error}")
+def probe(
+    symptom: Symptom,
+    workload: Workload,
+    config: Config,
+    pipeline: Pipeline | None,
+    limits: Limits,
+    runner: Runner | None = None,
+) -> Finding:
+    """Return whether a program shows a symptom. A pipeline is given if some passes are Python functions; they run in this process."""
+    if pipeline is None:
+        return symptom.probe(workload, config, limits)
+    runner = runner or Runner(workload)
+    trace = runner.run(pipeline, config.opt_level)
+    if trace.failed is None:
+        made = runner.workload_of(trace.end)
+        return of_origin(symptom, workload).probe(made, as_it_stands(workload, config), limits)
+    # a crash, or no answer to another question
+    error = TVMFailed(f"{trace.failed.name} failed: {trace.failed.error}")
     return Finding(YES, str(error), key_of(error)) if isinstance(symptom, Crash) else Finding(UNKNOWN, str(error))
 
 

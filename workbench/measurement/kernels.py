@@ -62,7 +62,7 @@ class Kernels:
     @property
     def functions(self) -> int:
         """Distinct compiled functions that are called; identical ones are shared."""
-        return len(self._functions())
+        return len(self._functions)
 
     @property
     def launches(self) -> int:
@@ -192,15 +192,13 @@ class Kernels:
         return function_in(self.fetch(form), form, name)
 
     def _check_name(self, name: str) -> None:
-        if name not in self._functions():
-            raise UnknownName("kernel", name, sorted(self._functions()))
+        if name not in self._functions:
+            raise UnknownName("kernel", name, sorted(self._functions))
 
+    @property
     def _functions(self) -> set[str]:
-        return {
-            row["function"]
-            for row in self.rows
-            if row.get("kind", "kernel") in ("kernel", "external") and not row["noop"]
-        }
+        kinds = ("kernel", "external")
+        return {row["function"] for row in self.rows if row.get("kind", "kernel") in kinds and not row["noop"]}
 
 
 def kernels(

@@ -222,7 +222,8 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
     A file of a newer workbench or of another program is refused. SQLite's own error is of exactly sqlite3.DatabaseError if
     the file is damaged.
     """
-    if not _may_be_ours(path):
+    is_new = not path.exists()
+    if not is_new and (not path.is_file() or _head(path)[: len(_MAGIC)] not in (b"", _MAGIC)):
         raise StoreError(_foreign(path))
     with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
         connection.execute("PRAGMA trusted_schema=OFF")
@@ -234,14 +235,9 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def _may_be_ours(path: Path) -> bool:
-    """Return whether a file is new, or begins as SQLite's do; `_check` checks the rest."""
-    if not path.exists():
-        return True
-    if not path.is_file():
-        return False
+def _head(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.read(len(_MAGIC)) in (b"", _MAGIC)
+        return file.read(100)
 
 
 def _foreign(path: Path) -> str:
@@ -253,8 +249,7 @@ def _foreign(path: Path) -> str:
 
 def is_ours(path: Path) -> bool:
     """Return whether the first bytes of a file show that this workbench made it."""
-    with path.open("rb") as file:
-        head = file.read(100)
+    head = _head(path)
     return head.startswith(_MAGIC) and head[68:72] == APPLICATION.to_bytes(4, "big")
 
 
@@ -279,7 +274,9 @@ def set_aside(path: Path, which: int) -> None:
     with _alone(path):
         if identity(path) != which:
             return
-        aside = _free_name(path)
+        stem = f"{path.name}.damaged-{time.strftime('%Y-%m-%d-%H%M%S')}"
+        names = (stem, *(f"{stem}-{number}" for number in range(2, 1000)))
+        aside = next(name for name in map(path.with_name, names) if not name.exists())
         # SQLite keeps more files next to it, which are needed to recover its rows
         for ending in ("-wal", "-shm", ""):
             part = path.with_name(path.name + ending)
@@ -337,10 +334,3 @@ def _alone(path: Path) -> Iterator[None]:
     with closing(sqlite3.connect(lock, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
         connection.execute("BEGIN EXCLUSIVE")
         yield
-
-
-def _free_name(path: Path) -> Path:
-    """Return NAME.damaged-DATE, numbered if that name is taken."""
-    stem = f"{path.name}.damaged-{time.strftime('%Y-%m-%d-%H%M%S')}"
-    names = (stem, *(f"{stem}-{number}" for number in range(2, 1000)))
-    return next(name for name in map(path.with_name, names) if not name.exists())

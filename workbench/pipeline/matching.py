@@ -92,10 +92,6 @@ def pattern_for(source: Workload | Graph, nodes: Iterable[int], exact: bool = Tr
     return suggest(matcher.programs, matcher.graph, chosen, matcher.match, exact)
 
 
-_PATTERNS = {"relay": "tvm.relay.dataflow_pattern", "relax": "tvm.relax.dpl"}
-"dialect -> the module of its pattern objects"
-
-
 @dataclass(frozen=True)
 class _GraphMatcher:
     """Matches on the data of a Graph."""
@@ -110,8 +106,9 @@ class _GraphMatcher:
 def _matcher(source: Workload | Graph, timeout: float = 60) -> Matcher:
     if isinstance(source, Workload):
         return dialect_of(source).patterns.matcher(source, partial(_ask_child, source, timeout))
-    graph = _graph(source)
-    return _GraphMatcher(graph, of_graph(graph))
+    if not isinstance(source, Graph):
+        raise WorkbenchError(f"a {type(source).__name__} has no nodes to match; give a Workload (wb.load) or a Graph")
+    return _GraphMatcher(source, of_graph(source))
 
 
 def _ask_child(workload: Workload, timeout: float, pattern: str) -> Sequence[Mapping[str, object]]:
@@ -127,20 +124,12 @@ def _ask_child(workload: Workload, timeout: float, pattern: str) -> Sequence[Map
         raise MeasureError(f"TVM did not answer{within}") from None
 
 
-def _graph(source: Workload | Graph) -> Graph:
-    if isinstance(source, Workload):
-        return source.graph
-    if isinstance(source, Graph):
-        return source
-    raise WorkbenchError(f"a {type(source).__name__} has no nodes to match; give a Workload (wb.load) or a Graph")
-
-
 def _read(pattern: object) -> Pattern:
     if isinstance(pattern, Pattern):
         return pattern
     if isinstance(pattern, str):
         return parse(pattern)
-    for dialect, module in _PATTERNS.items():
+    for dialect, module in (("relay", "tvm.relay.dataflow_pattern"), ("relax", "tvm.relax.dpl")):
         if type(pattern).__module__.startswith(module):
             return known_dialect(dialect).patterns.read(pattern)
     raise PatternError(

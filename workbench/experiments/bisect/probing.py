@@ -11,9 +11,8 @@ from workbench.dialects.base import Workload
 from workbench.errors import Cancelled
 from workbench.experiments.bisect.changes import Changes
 from workbench.experiments.ddmin import ddmin
-from workbench.experiments.symptoms import NO, UNKNOWN, YES, Finding, Limits, Symptom, of_failed_pass, of_origin
+from workbench.experiments.symptoms import NO, UNKNOWN, YES, Finding, Limits, Symptom, of_origin, probe
 from workbench.graph.model import Edge, Graph
-from workbench.measurement.count import as_it_stands
 from workbench.pipeline.config import Config
 from workbench.pipeline.fusion_edits import cut, cut_step
 from workbench.pipeline.run import Runner
@@ -125,7 +124,10 @@ class Prober:
         cuts = f", {counted(len(variant.cut), 'cut')}" if variant.cut else ""
         limits.progress(f"Probe {len(self.probes) + 1}: {len(variant.made)} of {counted(total, 'change')}{cuts}", None)
         begun = time.perf_counter()
-        finding = self._finding(variant, limits)
+        is_given = variant.workload is self.workload
+        symptom = self.symptom if is_given else of_origin(self.symptom, self.workload)
+        pipeline = variant.pipeline if variant.has_functions else None
+        finding = probe(symptom, variant.workload, variant.config, pipeline, limits, self._runner)
         if finding.answer == YES and finding.key:
             # a crash other than the first one is not an answer
             self._crash = self._crash or finding.key
@@ -133,19 +135,6 @@ class Prober:
                 finding = replace(finding, answer=UNKNOWN, evidence=f"another crash: {finding.evidence}")
         seconds, names = time.perf_counter() - begun, self.changes.names(variant.made)
         return Probe(variant.made, names, variant.cut, variant.config, finding, seconds, limits.budget)
-
-    def _finding(self, variant: Variant, limits: Limits) -> Finding:
-        if variant.pipeline is None or not variant.has_functions:
-            workload, config = variant.workload, variant.config
-        else:
-            # Python functions run here
-            trace = self._runner.run(variant.pipeline, variant.config.opt_level)
-            if trace.failed is not None:
-                return of_failed_pass(self.symptom, trace.failed)
-            workload = self._runner.workload_of(trace.end)
-            config = as_it_stands(variant.workload, variant.config)
-        symptom = self.symptom if workload is self.workload else of_origin(self.symptom, self.workload)
-        return symptom.probe(workload, config, limits)
 
 
 @dataclass(frozen=True)

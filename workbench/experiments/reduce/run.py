@@ -15,9 +15,9 @@ from workbench.dialects.registry import dialect_of
 from workbench.errors import Cancelled, WorkbenchError, check_seconds
 from workbench.experiments.reduce import phases
 from workbench.experiments.reduce.script import script
-from workbench.experiments.reduce.search import Search, Shrink, probe
+from workbench.experiments.reduce.search import Search, Shrink
 from workbench.experiments.reduce.size import Size, size_of
-from workbench.experiments.symptoms import UNKNOWN, YES, Finding, Limits, Question, Symptom, symptom_of
+from workbench.experiments.symptoms import UNKNOWN, YES, Finding, Limits, Question, Symptom, probe, symptom_of
 from workbench.pipeline.config import Config, check_config
 from workbench.pipeline.run import trace
 from workbench.pipeline.spec import Pipeline

@@ -13,12 +13,10 @@ from workbench.analysis.tensors import Tensor, tensor
 from workbench.dialects.base import Workload
 from workbench.errors import Cancelled, WorkerLost
 from workbench.experiments.reduce.size import Size, has_empty, size_of
-from workbench.experiments.symptoms import YES, Finding, Limits, Symptom, of_failed_pass, of_origin
+from workbench.experiments.symptoms import YES, Finding, Limits, Symptom, probe
 from workbench.graph.model import Graph
-from workbench.measurement.count import as_it_stands
 from workbench.pipeline.apply import applied_in_child
 from workbench.pipeline.config import Config
-from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.wording import counted
 from workbench.worker.parent import silent
@@ -131,17 +129,6 @@ class Search:
         self.limits.progress(about, None)
         found = probe(self.symptom, made, config, pipeline, replace(self.limits, progress=silent))
         return found if (found.answer, found.key) == (YES, self.wanted.key) else None
-
-
-def probe(symptom: Symptom, workload: Workload, config: Config, pipeline: Pipeline | None, limits: Limits) -> Finding:
-    """Return whether a program shows a symptom. A pipeline is given if some passes are Python functions; they run in this process."""
-    if pipeline is None:
-        return symptom.probe(workload, config, limits)
-    runner = Runner(workload)
-    trace = runner.run(pipeline, config.opt_level)
-    if trace.failed is not None:
-        return of_failed_pass(symptom, trace.failed)
-    return of_origin(symptom, workload).probe(runner.workload_of(trace.end), as_it_stands(workload, config), limits)
 
 
 def _key(workload: Workload) -> tuple[str, ...]:

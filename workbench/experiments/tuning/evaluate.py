@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload
@@ -23,7 +24,7 @@ from workbench.measurement.row import CANCELLED, NO_SERVER, NOT_MEASURED, OK, UN
 from workbench.pipeline.config import Config
 from workbench.pipeline.config import check_config as legal
 from workbench.worker.limits import TIMEOUT
-from workbench.worker.parent import never, silent
+from workbench.worker.parent import Progress, never, silent
 
 MEASURED = ("median_us", "q1_us", "q3_us", "build_seconds")
 "values that trials with equal final modules share"
@@ -95,9 +96,26 @@ WEIGHED = ("kernels", "traffic_bytes")
 
 
 @dataclass(frozen=True)
-class Effort:
-    """The effort for one candidate. `timeout`, `memory`, `store` and `executor` are those of `wb.measure`."""
+class TuneOptions:
+    """The options of `wb.tune`; `timeout`, `memory`, `store` and `executor` are those of `wb.measure`."""
 
+    budget: float = 60.0
+    "seconds for the search; a candidate under way is finished, and the checks and races of the best are additional"
+    trials: int | None = None
+    "most candidates for each target, including those of the log"
+    objective: str | Sequence[str] = "time"
+    """The value to minimise: `time` (median of a run), `kernels`, `bytes` (that kernels pass to each other), `build`
+    (seconds); or several, for a Pareto front."""
+    method: str = "auto"
+    "`auto`, `exhaustive` or `guided` (workbench/experiments/tuning/search.py)"
+    log: str | Path | bool | None = None
+    """A file to which each candidate is written as it ends, and from which a later run continues; True for one in the
+    folder of the measurements; None for none."""
+    race: float = 4.0
+    """Seconds of the final race of the best against the default, where time is an objective; 0 for none. If the best loses,
+    up to two others are raced; if all lose, the default is the best."""
+    progress: Progress = silent
+    "called for each candidate, with a text and the part of the budget that is spent"
     each: float = 0.5
     "seconds of timing"
     prune: float | None = 1.5
@@ -129,7 +147,7 @@ class Evaluator:
 
     workload: Workload
     objectives: tuple[str, ...]
-    effort: Effort = field(default_factory=Effort)
+    effort: TuneOptions = field(default_factory=TuneOptions)
     cancelled: Callable[[], bool] = never
     cache: BuildCache = field(default_factory=BuildCache)
 

@@ -158,7 +158,7 @@ class Result:
 
     def against_default(self, target: TargetLike | None = None, *, budget: float = 4.0, **how: Any) -> Race:
         """Race the default against the best now; `how` as for `wb.race`."""
-        target = self.targets[0] if target is None else target
+        target = target or self.targets[0]
         return race(self.workload, Config(), self.best_for(target).config, target, budget=budget, **how)
 
     @property
@@ -178,19 +178,19 @@ class Result:
         WorkbenchError
             A pass fails on it.
         """
-        target = self.targets[0] if target is None else target
+        target = target or self.targets[0]
         return final_workload(workload or self.workload, self.best_for(target).config, target)
 
     def applied_config(self, target: TargetLike | None = None) -> Config:
         """Return the configuration for the result of `apply`, without any further optimisation."""
-        return as_it_stands(self.workload, self.best_for(self.targets[0] if target is None else target).config)
+        return as_it_stands(self.workload, self.best_for(target or self.targets[0]).config)
 
     def code(self, target: TargetLike | None = None) -> str:
         """Return Python code that builds the winner: a module with `built(mod, params)`.
 
         It needs only TVM, except for CutFusion and ForceFusion, which it imports from this package.
         """
-        target = self.targets[0] if target is None else target
+        target = target or self.targets[0]
         return build_code(self.workload, self.best_for(target).config, target)
 
     def __str__(self) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 from workbench.dialects.base import Workload, workload_of
 from workbench.errors import NoDevice, NoServer, WorkbenchError, WorkerLost, check_seconds
 from workbench.experiments.engine import RECENT, BackgroundRun, Budget
-from workbench.experiments.tuning.evaluate import Clock, Effort, Evaluator
+from workbench.experiments.tuning.evaluate import Clock, Evaluator, TuneOptions
 from workbench.experiments.tuning.result import Result, Verdict, decide
 from workbench.experiments.tuning.scheduler import Candidate, RPCRunner, Runner, Scheduler, SearchContext
 from workbench.experiments.tuning.search import search
@@ -21,31 +20,7 @@ from workbench.experiments.tuning.trial_log import Log, Trials, default_log_path
 from workbench.measurement.race import Race, race
 from workbench.pipeline.config import Config
 from workbench.target_text import TargetLike, target_texts
-from workbench.worker.parent import Progress, silent
 from workbench.worker.progress import showing_progress
-
-
-@dataclass(frozen=True)
-class TuneOptions(Effort):
-    """The options of `wb.tune`: those of the search, and the effort for each candidate."""
-
-    budget: float = 60.0
-    "seconds for the search; a candidate under way is finished, and the checks and races of the best are additional"
-    trials: int | None = None
-    "most candidates for each target, including those of the log"
-    objective: str | Sequence[str] = "time"
-    """The value to minimise: `time` (median of a run), `kernels`, `bytes` (that kernels pass to each other), `build`
-    (seconds); or several, for a Pareto front."""
-    method: str = "auto"
-    "`auto`, `exhaustive` or `guided` (workbench/experiments/tuning/search.py)"
-    log: str | Path | bool | None = None
-    """A file to which each candidate is written as it ends, and from which a later run continues; True for one in the
-    folder of the measurements; None for none."""
-    race: float = 4.0
-    """Seconds of the final race of the best against the default, where time is an objective; 0 for none. If the best loses,
-    up to two others are raced; if all lose, the default is the best."""
-    progress: Progress = silent
-    "called for each candidate, with a text and the part of the budget that is spent"
 
 
 class Run(BackgroundRun[Result]):
@@ -240,7 +215,7 @@ def tune(
     objective
         The value to minimise: `time` (the default), `kernels`, `bytes`, `peak_bytes`, `build`; or several, for a Pareto front.
     how
-        The other options: fields of `TuneOptions` (workbench/experiments/tuning/run.py).
+        The other options: fields of `TuneOptions` (workbench/experiments/tuning/evaluate.py).
 
     Returns
     -------
