@@ -9,7 +9,7 @@ import pytest
 import workbench as wb
 from workbench.dialects.registry import dialect as door
 from workbench.errors import UnknownName
-from workbench.experiments.bisect.culprit import Culprit
+from workbench.experiments.bisect.search import Culprit
 from workbench.experiments.symptoms import Crash, Finding, Hang, Limits
 
 MERGE = "EliminateCommonSubexpr"

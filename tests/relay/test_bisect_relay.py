@@ -12,7 +12,7 @@ from planted import CRASHES, MISCOMPILES, OP_BATCH, alone, planted
 from tvm import relay
 
 import workbench as wb
-from workbench.experiments.bisect.culprit import Culprit
+from workbench.experiments.bisect.search import Culprit
 
 FAULTS = {**MISCOMPILES, **CRASHES}
 ROUNDING = "a float clipped and cast to int8"
