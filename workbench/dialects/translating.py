@@ -43,7 +43,12 @@ def to_relax(source: Workload | Graph, params: Mapping[str, Any] | None = None) 
     >>> [node.op for node in wb.to_relax(relay).graph.ops]
     ['relax.exp', 'relax.nn.relu', 'relax.nn.softmax']
     """
-    graph, arrays, name = _parts(source)
+    graph, name = graph_of(source, "to_relax"), source.name
+    arrays: dict[str, Any] = {}
+    if isinstance(source, Workload):
+        arrays = {key: _array(value) for key, value in source.params.items()}
+    if isinstance(source, GraphOnly):
+        arrays |= values_of_text(source)
     if graph.dialect != "relay":
         raise LoadError(f"{name} is {graph.dialect} already; to_relax takes Relay")
     if registry.installed() != "relax":
@@ -56,17 +61,6 @@ def to_relax(source: Workload | Graph, params: Mapping[str, Any] | None = None) 
     made = readers.load((module, known), name=name)
     made.notes.extend(notes)
     return made
-
-
-def _parts(source: Workload | Graph) -> tuple[Graph, dict[str, Any], str]:
-    """Return the graph, the arrays that came with it, and its name."""
-    graph = graph_of(source, "to_relax")
-    if isinstance(source, Graph):
-        return graph, {}, source.name
-    found = {name: _array(value) for name, value in source.params.items()}
-    if isinstance(source, GraphOnly):
-        found |= values_of_text(source)
-    return graph, found, source.name
 
 
 def values_of_text(source: GraphOnly) -> dict[str, Any]:

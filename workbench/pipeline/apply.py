@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Workload
@@ -171,8 +170,10 @@ def packed(step: PassStep) -> str:
     except ImportError:
         raise PipelineError("to run a function in a process of its own, `pip install cloudpickle`") from None
     home = sys.modules.get(getattr(type(step.run) if not hasattr(step.run, "__code__") else step.run, "__module__", ""))
+    file, name = getattr(home, "__file__", None), getattr(home, "__name__", "")
+    is_installed = name == "__main__" or file is None or "site-packages" in file or name.startswith("workbench.")
     # the child can import installed packages, and not a file in the folder of a notebook
-    by_value = home is not None and not _installed(home)
+    by_value = home is not None and not is_installed
     try:
         if by_value:
             cloudpickle.register_pickle_by_value(home)
@@ -184,13 +185,3 @@ def packed(step: PassStep) -> str:
     finally:
         if by_value and home is not None:
             cloudpickle.unregister_pickle_by_value(home)
-
-
-def _installed(module: ModuleType) -> bool:
-    file = getattr(module, "__file__", None)
-    return (
-        module.__name__ == "__main__"
-        or file is None
-        or "site-packages" in file
-        or module.__name__.startswith("workbench.")
-    )

@@ -7,7 +7,7 @@ import inspect
 import keyword
 import re
 import textwrap
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -66,10 +66,12 @@ def _pipeline(trace: Steps, words: CodeText) -> str:
     lines = [_line(step, words, sources, given) for step in trace.steps]
     binds = any(step.name == BIND and step.run is None for step in trace.steps)
     arguments = ", ".join(["mod", "params" if binds else "params=None", *(["*", *given] if given else [])])
+    are = "is a pass" if len(given) == 1 else "are passes"
+    needs = f"; {', '.join(given)} {are} of a notebook, and must be given" if given else ""
     transformed = "\n".join(
         [
             f"def transformed({arguments}):",
-            f'    """The module after the passes{_needs(given)}."""',
+            f'    """The module after the passes{needs}."""',
             "    passes = [",
             *(f"        {line}" for line in lines),
             "    ]",
@@ -98,12 +100,6 @@ def _imports(trace: Steps, words: CodeText, functions: bool) -> str:
         text += f"\n\n# of tvm-workbench: TVM has no such passes\nfrom {words.passes} import {', '.join(ours)}"
     # a function's annotations may have names that only its notebook imported
     return f"from __future__ import annotations\n\n{text}" if functions else text
-
-
-def _needs(given: Collection[str]) -> str:
-    if not given:
-        return ""
-    return f"; {', '.join(given)} {'is a pass' if len(given) == 1 else 'are passes'} of a notebook, and must be given"
 
 
 def _joined(head: str, imports: str, *parts: str) -> str:

@@ -130,29 +130,22 @@ def _from_fields(fields: Mapping[str, object]) -> Config:
     if isinstance(made.get("pipeline"), Pipeline):
         made["pipeline"] = str(made["pipeline"])
     for key, value in made.items():
-        if not isinstance(value, _TYPES[key]) or isinstance(value, bool):
-            raise MeasureError(f"{key} of a configuration is {fields[key]!r}; give {_TYPES_IN_WORDS[key]}")
+        kind, words = _TYPES[key]
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise MeasureError(f"{key} of a configuration is {fields[key]!r}; give {words}")
     return replace(Config(), **made)
 
 
 _TYPES = {
-    "name": str,
-    "opt_level": int,
-    "disabled": tuple,
-    "required": tuple,
-    "options": Mapping,
-    "pipeline": str,
-    "schedules": str,
+    "name": (str, "a string"),
+    "opt_level": (int, "a whole number"),
+    "disabled": (tuple, "names of passes"),
+    "required": (tuple, "names of passes"),
+    "options": (Mapping, "a dict of PassContext config"),
+    "pipeline": (str, "a Pipeline or its text"),
+    "schedules": (str, "the folder of a database of schedules"),
 }
-_TYPES_IN_WORDS = {
-    "name": "a string",
-    "opt_level": "a whole number",
-    "disabled": "names of passes",
-    "required": "names of passes",
-    "options": "a dict of PassContext config",
-    "pipeline": "a Pipeline or its text",
-    "schedules": "the folder of a database of schedules",
-}
+"the type of each field, and in words"
 
 
 def _tuple(names: object) -> object:

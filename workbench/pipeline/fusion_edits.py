@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
 
 from workbench.analysis import legality
 from workbench.dialects.base import Workload, workload_of
@@ -94,7 +93,8 @@ def outline(workload: Workload, nodes: Iterable[int], name: str, compiler: str |
 
 def cut_step(graph: Graph, edge: AnyEdge | Iterable[AnyEdge]) -> PassStep:
     """Return the pass that makes this cut in a module of that graph; raises IllegalEdit as `cut` does."""
-    edges = legality.cut(graph, _listed(edge))
+    is_one = isinstance(edge, Edge) or (isinstance(edge, tuple) and all(isinstance(part, int) for part in edge))
+    edges = legality.cut(graph, [edge] if is_one else list(edge))  # pyright: ignore[reportArgumentType]  one edge, or several
     triples = [(e.source, e.target, e.index) for e in edges]
     names = [graph.nodes[node].op for e in edges for node in (e.source, e.target)]
     return PassStep("CutFusion", {"edges": triples, "ops": names})
@@ -116,12 +116,6 @@ def outline_step(graph: Graph, nodes: Iterable[int], name: str, compiler: str | 
 def extract_step(graph: Graph, nodes: Iterable[int]) -> PassStep:
     """Return the pass that makes these nodes a program of their own; raises IllegalEdit where they cannot be one."""
     return PassStep("ExtractRegion", _operators(graph, nodes, legality.region))
-
-
-def _listed(edge: Any) -> list[AnyEdge]:
-    if isinstance(edge, Edge) or (isinstance(edge, tuple) and all(isinstance(part, int) for part in edge)):
-        return [edge]
-    return list(edge)
 
 
 def _operators(graph: Graph, nodes: Iterable[int], check: Callable[..., legality.Selection]) -> dict[str, object]:

@@ -164,7 +164,8 @@ class InChild:
         return workloads_of(readings, params, name, refused)
 
     def model(self, format: str, source: Any, name: str, inputs: Inputs) -> Workload:
-        if format in _OWN_OBJECTS or not (isinstance(source, Path) or _is_small(source)):
+        # protobuf writes models of less than 2 GiB
+        if format in _OWN_OBJECTS or not (isinstance(source, Path) or source.ByteSize() < 1 << 31):
             return HERE.model(format, source, name, inputs)
         given = {"format": format, "inputs": _shapes(inputs)}
 
@@ -215,28 +216,22 @@ def run_limited(
 ) -> dict[str, Any]:
     """Return the child's answer to a job about a source of some bytes; its end or a passed limit is an answer too."""
     child, progress = worker("loads", python), under_way() if progress is None else progress
+    seconds, memory = allowance.seconds_for(size), allowance.memory_for(size)
     try:
         child.run("start", None, {}, timeout=STARTING, progress=progress)
-        seconds, memory = allowance.seconds_for(size), allowance.memory_for(size)
         limits = {"timeout": seconds, "memory": memory, "progress": progress}
         return child.run(job, None, arguments, **limits)
     except WorkerLost as error:
         if error.status == "cancelled":
             raise
-        return {"error": to_data(LoadError(_why_lost(error, size, allowance)))}
+        # without the advice for measurements
+        most = {"timeout": f"{seconds:.0f} s", "out of memory": f"{in_words(memory)} of memory"}.get(error.status)
+        why = str(error) if most is None else _BEYOND.format(most, size)
     except OutOfMemory:
-        return {"error": to_data(LoadError(_BEYOND.format(f"{in_words(allowance.memory_for(size))} of memory", size)))}
+        why = _BEYOND.format(f"{in_words(memory)} of memory", size)
     except MeasureError as error:
-        return {"error": to_data(LoadError(str(error)))}
-
-
-def _why_lost(error: WorkerLost, size: int, allowance: Allowance) -> str:
-    """Return the reason for the end of the child, without the advice for measurements."""
-    if error.status == "timeout":
-        return _BEYOND.format(f"{allowance.seconds_for(size):.0f} s", size)
-    if error.status == "out of memory":
-        return _BEYOND.format(f"{in_words(allowance.memory_for(size))} of memory", size)
-    return str(error)
+        why = str(error)
+    return {"error": to_data(LoadError(why))}
 
 
 _BEYOND = "TVM needs more than {} to read these {:,} bytes; read them with TVM yourself and load the module"
@@ -248,11 +243,6 @@ def size_of(path: Path) -> int:
         return sum(file.stat().st_size for file in path.parent.iterdir() if file.is_file())
     except OSError:  # the child reports the error
         return 0
-
-
-def _is_small(model: Any) -> bool:
-    """Return whether protobuf can write a model: its limit is 2 GiB."""
-    return model.ByteSize() < 1 << 31
 
 
 def _shapes(inputs: Inputs) -> list[tuple[object, object]]:

@@ -79,18 +79,19 @@ def trace(
     """
     workload = workload_of(workload, "trace")
     seconds = 60.0 if isolated and timeout is None else timeout
-    steps = default_pipeline(workload) if pipeline is None else _pipeline(pipeline)
+    if pipeline is None:
+        steps = default_pipeline(workload)
+    else:
+        steps = (
+            pipeline
+            if isinstance(pipeline, Pipeline)
+            else Pipeline([pipeline] if isinstance(pipeline, str) else pipeline)
+        )
     total = max(1, len(steps))
     with showing_progress(None, f"Running the passes of {workload.name}") as report:
         return Runner(workload, seconds).run(
             steps, opt_level, progress=lambda done: report(f"{done} of {total} done", done / total)
         )
-
-
-def _pipeline(given: Pipeline | str | Sequence[object]) -> Pipeline:
-    if isinstance(given, Pipeline):
-        return given
-    return Pipeline([given]) if isinstance(given, str) else Pipeline(given)
 
 
 class Runner:

@@ -30,16 +30,9 @@ _LARGEST, _SMALL, _RATIO = 1 << 29, 1 << 26, 100
 _MOST_VALUES, _FEW_VALUES, _VALUES_PER_BYTE = 20_000_000, 2_000_000, 20
 "the same limits for values; each takes about 100 bytes of memory"
 _TRACE = {"name": str, "dialect": str, "opt_level": int, "start": int, "steps": list, "states": list}
-_STEP = {
-    "name": str,
-    "before": int,
-    "after": int,
-    "status": str,
-    "seconds": float,
-    "error": str,
-    "detail": str,
-    "depth": int,
-}
+_SAVED = {"name": str, "status": str, "seconds": float, "error": str, "detail": str, "depth": int}
+"fields of a Step"
+_STEP = {**_SAVED, "before": int, "after": int}
 _STATE = {"graph": dict, "text": str}
 _BUILD = {"target": str, "whole": bool}
 
@@ -129,14 +122,9 @@ def _to_data(trace: Steps) -> dict[str, object]:
     start = place(trace.start)
     steps = [
         {
-            "name": step.name,
+            **{name: getattr(step, name) for name in _SAVED},
             "before": place(step.state_before),
             "after": place(step.state_after),
-            "status": step.status,
-            "seconds": step.seconds,
-            "error": step.error,
-            "detail": step.detail,
-            "depth": step.depth,
         }
         for step in trace.steps
     ]

@@ -18,7 +18,7 @@ from tvm import relax
 from workbench.dialects.relax.compat import identity, name_of
 from workbench.dialects.relax.expressions import sort_of
 from workbench.errors import reason_of
-from workbench.graph.model import Graph, Node
+from workbench.graph.model import Graph
 from workbench.graph.nodes import Joined, Products
 
 _VALUES = ("op", "call", "if", "match", "function")
@@ -92,7 +92,9 @@ def bindings_of(module: tvm.IRModule) -> Iterator[tuple[Any, tuple[int, ...]]]:
     ]
     while waiting:
         value, around = waiting.pop()
-        blocks = [block for body in _bodies(value) if sort_of(body) == "sequence" for block in body.blocks]
+        names = {"if": ("true_branch", "false_branch"), "function": ("body",)}.get(sort_of(value), ())
+        bodies = [body for name in names if sort_of(body := getattr(value, name)) == "sequence"]
+        blocks = [block for body in bodies for block in body.blocks]
         for binding in (binding for block in blocks for binding in block.bindings):
             yield binding, around
             sort = sort_of(binding.value)
@@ -100,22 +102,12 @@ def bindings_of(module: tvm.IRModule) -> Iterator[tuple[Any, tuple[int, ...]]]:
                 waiting.append((binding.value, around if sort == "if" else (*around, identity(binding.value))))
 
 
-def _bodies(value: Any) -> tuple[Any, ...]:
-    if sort_of(value) == "if":
-        return value.true_branch, value.false_branch
-    return (value.body,) if sort_of(value) == "function" else ()
-
-
 def _pairs(graph: Graph, later: Drawn, first: Drawn) -> Iterator[tuple[int, int]]:
     """Pair the nodes of two equal values, with those of their bodies if they have some."""
     yield later.node, first.node
     ours, theirs = ([node for node in graph.nodes[d.start : d.end] if node.kind in _VALUES] for d in (later, first))
-    if list(map(_label, ours)) == list(map(_label, theirs)):
+    if [(node.kind, node.op) for node in ours] == [(node.kind, node.op) for node in theirs]:
         yield from ((a.id, b.id) for a, b in zip(ours, theirs, strict=True))
-
-
-def _label(node: Node) -> tuple[str, str]:
-    return node.kind, node.op
 
 
 def fusion_failure(module: tvm.IRModule) -> str:

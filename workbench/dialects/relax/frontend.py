@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
@@ -15,6 +15,7 @@ from tvm import relax
 from tvm.relax.frontend.nn import Parameter
 
 from workbench.dialects.base import Workload
+from workbench.dialects.editable import new_name
 from workbench.dialects.nesting import refuse_large_types
 from workbench.dialects.python_text import literal
 from workbench.dialects.relax import compat
@@ -35,22 +36,28 @@ from workbench.dialects.relax.expressions import callee_name, sort_of, type_part
 from workbench.dialects.relax.graph import build_graph
 from workbench.dialects.relax.parser import vocabulary
 from workbench.dialects.relax.parser.source import Source, find_program
+from workbench.dialects.relax.passes.rewriting import bindings_of, constants_of, rebuilt, with_main
 from workbench.dialects.relax.saved import dump as dump
 from workbench.dialects.relax.saved import load_json, load_metadata
 from workbench.dialects.relax.saved import restore as restore
-from workbench.dialects.relax.source_text import python, with_parameters
 from workbench.dialects.trust import is_generated, judge
 from workbench.errors import LoadError, Unread, reason_of
 from workbench.graph.model import Graph
 from workbench.graph.nodes import Answers, Products
 
 NAME = "relax"
+_IMPORT = re.compile(r"^# (from tvm\.script import .*)$", re.MULTILINE)
 
 
 def load(source: Any, params: Mapping[str, Any] | None, name: str) -> Workload | None:
     """Return a Workload of a module or an expression; None for anything else."""
     if isinstance(source, relax.Function):
-        source = _module_of(source)
+        free = [name_of(v) for v in relax.analysis.free_vars(source)]
+        if free:
+            raise LoadError(
+                f"the function uses {', '.join(free)} without binding them; make them parameters of the function"
+            )
+        source = tvm.IRModule.from_expr(source)
     if not isinstance(source, tvm.IRModule):
         return None
     compat.warn_of_unknown()
@@ -113,11 +120,22 @@ def source(module: tvm.IRModule) -> tuple[str, dict[str, np.ndarray]]:
 
     The text is the one that TVM prints, if it makes the same module; otherwise TVM's JSON, with all constants.
     """
-    apart, values = with_parameters(module)
+    main, apart = module["main"], module
+    taken = {name_of(each) for each in main.params}
+    instead: dict[int, relax.Expr] = {}
+    values: dict[str, np.ndarray] = {}
+    for each in constants_of(main):
+        if compat.identity(each) not in instead:
+            name = new_name("c", taken)
+            instead[compat.identity(each)] = relax.Var(name, compat.type_of(each))
+            values[name] = compat.value_of(each).numpy()
+    if values:
+        params = [*main.params, *instead.values()]
+        apart = with_main(module, rebuilt(main, params, bindings_of(main), instead, [main.body.body]))
     printed = text(apart)
     with suppress(LoadError):
         if same(bind(_from_script(find_program(printed, vocabulary.vocabulary())), values), module):
-            return python(printed), values
+            return _IMPORT.sub(r"\1", printed).strip() + "\n\n\nmod = Module", values
     return f"mod = tvm.ir.load_json({literal(tvm.ir.save_json(module))})", {}
 
 
@@ -170,15 +188,6 @@ def is_module(thing: Any) -> bool:
     return isinstance(thing, tvm.IRModule)
 
 
-def _module_of(function: relax.Function) -> tvm.IRModule:
-    free = [compat.name_of(v) for v in relax.analysis.free_vars(function)]
-    if free:
-        raise LoadError(
-            f"the function uses {', '.join(free)} without binding them; make them parameters of the function"
-        )
-    return tvm.IRModule.from_expr(function)
-
-
 def _from_script(source: Source) -> Any:
     metadata = {} if source.metadata is None else {"metadata": load_metadata(source.metadata)}
     read = partial(tvm.script.from_source, source.program, extra_vars={**vocabulary.environment(), **metadata})
@@ -218,7 +227,15 @@ def noted(module: tvm.IRModule) -> list[str]:
     """Return a sentence for each known pitfall in the module."""
     wrong = compat.flaw(module)
     notes = [f"TVM's check finds the module not well-formed, so its passes may fail: {wrong}"] if wrong else []
-    trained = [binding for binding in _bindings(module) if _trains(binding.value)]
+    functions = [each for each in module.functions.values() if isinstance(each, relax.Function)]
+    bodies = [each for each in functions if isinstance(each.body, relax.SeqExpr)]
+    trained = [
+        binding
+        for function in bodies
+        for binding in bindings_of(function)
+        if sort_of(binding.value) == "call" and callee_name(binding.value.op) == "relax.nn.batch_norm"
+        if getattr(binding.value.attrs, "training", False)
+    ]
     if not trained:
         return notes
     first = name_of(trained[0].var)
@@ -232,17 +249,3 @@ def noted(module: tvm.IRModule) -> list[str]:
         "DecomposeOpsForInference, takes the moving ones, and the outputs change: say training=False where the model is meant to infer"
     )
     return [*notes, told]
-
-
-def _bindings(module: tvm.IRModule) -> Iterator[Any]:
-    """Yield the bindings of the module's functions, except those inside branches and local functions."""
-    for function in module.functions.values():
-        if isinstance(function, relax.Function) and isinstance(function.body, relax.SeqExpr):
-            for block in function.body.blocks:
-                yield from block.bindings
-
-
-def _trains(value: Any) -> bool:
-    if sort_of(value) != "call" or callee_name(value.op) != "relax.nn.batch_norm":
-        return False
-    return bool(getattr(value.attrs, "training", False))

@@ -152,7 +152,9 @@ def _all_of(root: Any) -> Iterator[Any]:
 
 def _after(block: Any, before: int, outputs: set[Any]) -> tuple[int, str]:
     """Return the function's kind after a block, and the reason."""
-    stores, loads = _accesses(block.body)
+    parts = list(_all_of(block.body))
+    stores = [each for each in parts if _class_name(each) == "BufferStore"]
+    loads = [each for each in parts if compat.is_load(each)]
     if not stores:
         return OPAQUE, "writes nothing that TVM can see"
     if any(not _same(store.indices, stores[0].indices) for store in stores[1:]):
@@ -191,7 +193,7 @@ def _rearranging(
 
 def _reducing(block: Any, before: int, store: Any, loads: list[Any], odd: Any) -> tuple[int, str]:
     here = f"block {block.name_hint}"
-    axes = [axis.var for axis in block.iter_vars if int(axis.iter_type) == _REDUCED]
+    axes = {axis.var: None for axis in block.iter_vars if int(axis.iter_type) == _REDUCED}
     if not axes:
         return (
             OPAQUE,
@@ -204,18 +206,13 @@ def _reducing(block: Any, before: int, store: Any, loads: list[Any], odd: Any) -
             before, OUT_ELEMWISE
         ), f"{here} adds up {a} * {b} in {_place(store)}, and reads both again for other results"
     for load in loads:
-        if not _is_pure(axes, load.indices):
+        if not all(index in axes for index in load.indices if _used(index, lambda v: v in axes)):
             return (
                 max(before, OUT_ELEMWISE),
                 f"{here} reduces {_place(load)}, whose index is more than the reduced axis itself, as in pooling",
             )
     names = ", ".join(str(getattr(axis, "name", axis)) for axis in axes)
     return max(before, COMM_REDUCE), f"{here} reduces over {names} and reads each value once"
-
-
-def _accesses(body: Any) -> tuple[list[Any], list[Any]]:
-    found = list(_all_of(body))
-    return [n for n in found if _class_name(n) == "BufferStore"], [n for n in found if compat.is_load(n)]
 
 
 def _access(store: Any, load: Any) -> int:
@@ -239,17 +236,13 @@ def _is_one(a: Any, b: Any) -> bool:
 def _is_broadcast(store: Any, load: Any) -> bool:
     place = 0
     for size, index in zip(compat.buffer_shape(compat.buffer_of(load)), load.indices, strict=True):
-        if _is(size, 1) and _is(index, 0):
+        if compat.plain_value(size) == 1 and compat.plain_value(index) == 0:
             continue
         while place < len(store.indices) and not _is_one(store.indices[place], index):
             place += 1
         if place == len(store.indices):
             return False
     return True
-
-
-def _is(expr: Any, value: int) -> bool:
-    return compat.plain_value(expr) == value
 
 
 def _is_injective(store: Any, load: Any) -> bool:
@@ -300,11 +293,6 @@ def _uncast(expr: Any) -> Any:
     while _class_name(expr) == "Cast":
         expr = expr.value
     return expr
-
-
-def _is_pure(axes: list[Any], indices: Any) -> bool:
-    reduced = set(axes)
-    return all(index in reduced for index in indices if _used(index, lambda v: v in reduced))
 
 
 def _place(access: Any) -> str:

@@ -37,17 +37,14 @@ def entries(module: tvm.IRModule) -> tuple[str, ...]:
     functions = {
         variable.name_hint: function
         for variable, function in module.functions.items()
-        if isinstance(function, relay.Function) and not any(_has(function, key) for key in IN_PLACE)
+        if isinstance(function, relay.Function)
+        and not any((function.attrs and function.attrs.get(key)) is not None for key in IN_PLACE)
     }
     called = set[str]().union(
         *(functions_called(function, relay.analysis.post_order_visit) - {name} for name, function in functions.items())
     )
     found = [name for name, function in functions.items() if name == "main" or _takes_tensors(function)]
     return tuple(sorted(set(found) - (called - {"main"}), key=lambda name: (name != "main", name)))
-
-
-def _has(function: relay.Function, attribute: str) -> bool:
-    return function.attrs is not None and function.attrs.get(attribute) is not None
 
 
 def _takes_tensors(function: relay.Function) -> bool:

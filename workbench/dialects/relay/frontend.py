@@ -37,7 +37,7 @@ from workbench.dialects.relay.printer import (
 from workbench.dialects.relay.saved import checked, with_checked_metadata
 from workbench.dialects.relay.saved import dump as dump
 from workbench.dialects.relay.saved import restore as restore
-from workbench.dialects.relay.source_text import source as source
+from workbench.dialects.relay.saved import source as source
 from workbench.dialects.trust import is_generated, judge
 from workbench.errors import LoadError, TooDeep, UnknownOperator, Unread, reason_of
 from workbench.graph.model import Graph, depth
@@ -69,7 +69,21 @@ def load(source: Any, params: Mapping[str, Any] | None, name: str) -> Workload |
 
 def read(text: str, is_json: bool, name: str) -> Workload:
     """Return a Workload of printed text or of TVM's JSON."""
-    return _read_json(text, name) if is_json else from_reading(read_all(text)[0], {}, name)
+    if not is_json:
+        return from_reading(read_all(text)[0], {}, name)
+    try:
+        module = tvm.ir.load_json(checked(text))
+    except (tvm.TVMError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise LoadError(
+            f"this is not a module that tvm.ir.save_json of TVM {tvm.__version__} wrote: {reason_of(error)}"
+        ) from None
+    loaded = load(module, None, name)
+    if loaded is None:
+        raise LoadError(
+            f"this JSON holds a {type(module).__name__}, not an IRModule; save the whole module with tvm.ir.save_json"
+        )
+    judge(loaded, relay.Function, relay.analysis.post_order_visit, _is_code)
+    return loaded
 
 
 def from_reading(reading: Reading, params: Mapping[str, Any], name: str, refused: LoadError | None = None) -> Workload:
@@ -96,22 +110,6 @@ def from_reading(reading: Reading, params: Mapping[str, Any], name: str, refused
     judge(workload, relay.Function, relay.analysis.post_order_visit, _is_code)
     workload.notes += _contradictions(reading.graph(name), workload.graph)
     return workload
-
-
-def _read_json(text: str, name: str) -> Workload:
-    try:
-        module = tvm.ir.load_json(checked(text))
-    except (tvm.TVMError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-        raise LoadError(
-            f"this is not a module that tvm.ir.save_json of TVM {tvm.__version__} wrote: {reason_of(error)}"
-        ) from None
-    loaded = load(module, None, name)
-    if loaded is None:
-        raise LoadError(
-            f"this JSON holds a {type(module).__name__}, not an IRModule; save the whole module with tvm.ir.save_json"
-        )
-    judge(loaded, relay.Function, relay.analysis.post_order_visit, _is_code)
-    return loaded
 
 
 def _is_code(expr: relay.Expr) -> bool:
@@ -228,22 +226,19 @@ def module_of_reading(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.
     try:
         return _module_of_reading(reading, params)
     except LoadError:
-        _refuse_unknown_operators(reading)
+        # it has operators of an early Relax too
+        known = {name for name in map(str, tvm.ir.Op.list_op_names()) if not name.startswith("relax.")}
+        for part in operands_first(reading.module.functions.values()):
+            if part.kind == "op" and part.text not in known:
+                raise UnknownOperator(part.text, known, reading.text) from None
         raise
-
-
-def _refuse_unknown_operators(reading: Reading) -> None:
-    # it has operators of an early Relax too
-    known = {name for name in map(str, tvm.ir.Op.list_op_names()) if not name.startswith("relax.")}
-    for part in operands_first(reading.module.functions.values()):
-        if part.kind == "op" and part.text not in known:
-            raise UnknownOperator(part.text, known, reading.text) from None
 
 
 def _module_of_reading(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.IRModule, list[str]]:
     program = reading.text.partition(METADATA)[0]
     if not reading.complete or _ESCAPED.search(program) or lacks_types(reading.module):
-        return _build_module(reading, params)
+        module, assumed = module_of(reading.module, _values(reading.metadata), params)
+        return infer_types(module), assumed
     try:
         return _parsed(reading.whole), []
     except LoadError as refused:
@@ -260,16 +255,12 @@ def _module_of_reading(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm
             raise refused from None
 
 
-def _build_module(reading: Reading, params: Mapping[str, Any]) -> tuple[tvm.IRModule, list[str]]:
-    module, assumed = module_of(reading.module, _values(reading.metadata), params)
-    return infer_types(module), assumed
-
-
 def _parsed(text: str) -> tvm.IRModule:
     """Return the typed module that TVM's parser reads from a text."""
     try:
         with as_error(LoadError, "TVM cannot read this Relay text: "):
-            module = tvm.relay.parse(_with_version(with_checked_metadata(text)))
+            text = with_checked_metadata(text)
+            module = tvm.relay.parse(text if "#[version" in text else f'#[version = "0.0.5"]\n{text}')
     except (tvm.TVMError, AttributeError, ValueError, TypeError) as error:
         raise LoadError(f"TVM cannot read this Relay text: {reason_of(error)}") from None
     return infer_types(module)
@@ -299,7 +290,3 @@ def _contradictions(said: Graph, inferred: Graph) -> list[str]:
     return [
         f"{len(other)} types differ from what the text states; the first is that of {stated.op} in line {stated.line}: {stated.type} there, {found.type} as TVM infers it"
     ]
-
-
-def _with_version(text: str) -> str:
-    return text if "#[version" in text else '#[version = "0.0.5"]\n' + text

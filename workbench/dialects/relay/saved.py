@@ -1,4 +1,4 @@
-"""Modules of Relay as JSON: received JSON, accepted if it holds data only, and workloads for another process.
+"""Modules of Relay as JSON or Python: received JSON, if it holds data only, workloads for another process, and code for TVM alone.
 
 TVM's JSON can also name functions that type inference calls, and hold compiled modules. It holds a constant as base64,
 which TVM writes and reads at some 15 MB a second; so in a workload for another process large constants become parameters,
@@ -23,8 +23,11 @@ from tvm.relay.function import FunctionWithFields
 
 from workbench.dialects import arrays
 from workbench.dialects.base import SAFE_DEPTH, Workload
-from workbench.dialects.relay.diagnostics import infer_types
+from workbench.dialects.editable import new_name
+from workbench.dialects.python_text import literal
+from workbench.dialects.relay.diagnostics import as_error, infer_types
 from workbench.dialects.relay.entries import copy
+from workbench.dialects.relay.passes.rewriting import Memo, rewritten
 from workbench.dialects.relay.printer import parts
 from workbench.errors import LoadError, WorkbenchError, reason_of
 
@@ -33,6 +36,8 @@ _DATA = re.compile(
     r"|(Func|Tuple|Incomplete|Prim|Pointer)Type|Op|(Int|Float)Imm|Range|VirtualDevice|Target|TargetKind"
     r"|runtime\.(String|ShapeTuple|Box(Bool|Int|Float))|relay\.attrs\.(?!DebugAttrs)\w+|(relay|tir)\.\w+"
 )
+_TYPE = re.compile(r" /\* ty=[^*]*\*/")
+"a type that the parser infers again; that of a parameter is not a comment"
 _METADATA = re.compile(r"#\[\s*metadata\s*\]")
 
 
@@ -48,7 +53,11 @@ def checked(text: str) -> str:
         # TVM does not escape control characters in names
         graph, _ = json.JSONDecoder(strict=False).raw_decode(text.lstrip())
         for node in graph["nodes"]:
-            _check(node)
+            kind = node["type_key"]
+            if kind and not _DATA.fullmatch(kind):
+                raise LoadError(
+                    f"this JSON holds a {kind[:80]}, which is code and not data; save the module without it"
+                )
         # not the text itself: TVM's reader may read it differently. It does not support \uXXXX
         return json.dumps(graph, ensure_ascii=False)
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
@@ -59,12 +68,6 @@ def with_checked_metadata(text: str) -> str:
     """Return a Relay text whose `#[metadata]`, which TVM's parser reads as JSON, was checked."""
     mark = _METADATA.search(text)
     return text if mark is None else f"{text[: mark.start()]}#[metadata]\n{checked(text[mark.end() :])}"
-
-
-def _check(node: Any) -> None:
-    kind = node["type_key"]
-    if kind and not _DATA.fullmatch(kind):
-        raise LoadError(f"this JSON holds a {kind[:80]}, which is code and not data; save the module without it")
 
 
 def dump(workload: Workload, folder: Path) -> None:
@@ -171,12 +174,10 @@ def _can_lift(functions: Collection[relay.Function]) -> bool:
     """Return whether there is a large constant, and no function so deep that rewriting it ends the process."""
     seen: list[bool] = []
     for function in functions:
-        relay.analysis.post_order_visit(function, lambda expr: seen.append(_is_raw(expr)))
+        relay.analysis.post_order_visit(
+            function, lambda expr: seen.append(isinstance(expr, relay.Constant) and arrays.is_raw(expr.data))
+        )
     return any(seen) and (len(seen) <= SAFE_DEPTH or max(map(_depth, functions)) <= SAFE_DEPTH)
-
-
-def _is_raw(expr: relay.Expr) -> bool:
-    return isinstance(expr, relay.Constant) and arrays.is_raw(expr.data)
 
 
 def _depth(function: relay.Function) -> int:
@@ -193,3 +194,40 @@ def _depth(function: relay.Function) -> int:
         else:
             heights[stack.pop().handle.value] = 1 + max((heights[part.handle.value] for part in below), default=0)
     return heights[function.handle.value]
+
+
+def source(module: tvm.IRModule) -> tuple[str, dict[str, np.ndarray]]:
+    """Return Python that makes `mod`, and the values of the constants that are parameters of its `main`.
+
+    The text is the one that TVM prints, if TVM's parser makes the same module of it; otherwise TVM's JSON, with all constants.
+    """
+    apart, values = _with_parameters(module)
+    typed = str(apart.astext(show_meta_data=True))
+    for text in (_TYPE.sub("", typed), typed):
+        with suppress(tvm.TVMError, LoadError), as_error(LoadError):
+            read = relay.parse(text)
+            read["main"] = relay.build_module.bind_params_by_name(read["main"], values)
+            if tvm.ir.structural_equal(relay.transform.InferType()(read), relay.transform.InferType()(module)):
+                return f"mod = relay.parse({literal(text)})", values
+    return f"mod = tvm.ir.load_json({literal(tvm.ir.save_json(module))})", {}
+
+
+def _with_parameters(module: tvm.IRModule) -> tuple[tvm.IRModule, dict[str, np.ndarray]]:
+    """Return the module with the tensors among its constants as parameters, and their values."""
+    main = module["main"]
+    taken = {each.name_hint for each in relay.analysis.all_vars(main)}
+    memo: Memo = {}
+    values: dict[str, np.ndarray] = {}
+
+    def lift(expr: relay.Expr) -> None:
+        if isinstance(expr, relay.Constant) and expr.data.shape:
+            name = new_name("c", taken)
+            memo[expr], values[name] = relay.Var(name, expr.checked_type), expr.data.numpy()
+
+    relay.analysis.post_order_visit(main.body, lift)
+    if not memo:
+        return module, {}
+    params = [*main.params, *memo.values()]
+    made = copy(module)
+    made["main"] = relay.Function(params, rewritten(main.body, memo), None, main.type_params, main.attrs)
+    return relay.transform.InferType()(made), values

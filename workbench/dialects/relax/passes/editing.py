@@ -258,7 +258,9 @@ class Located(Editable):
         if attributes:
             shapes = [each for binding in bindings for each in operands(binding.value)]
             instead |= {
-                identity(each): relax.ShapeExpr([_changed_size(size, change) for size in each.values])
+                identity(each): relax.ShapeExpr(
+                    [change.attribute(int(size)) if compat.is_number(size) else size for size in each.values]
+                )
                 for each in shapes
                 if isinstance(each, relax.ShapeExpr)
             }
@@ -287,10 +289,6 @@ def _is_argument(value: relax.Expr) -> bool:
     if isinstance(value, relax.Var):
         return True
     return isinstance(value, compat.Constant) and bool(compat.fixed_shape(type_of(value)))
-
-
-def _changed_size(size: Any, change: Change) -> Any:
-    return change.attribute(int(size)) if compat.is_number(size) else size
 
 
 def _changed_param(param: relax.Var, change: Change) -> relax.Var:

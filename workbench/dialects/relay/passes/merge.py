@@ -29,7 +29,8 @@ class MergeIdenticalKernels:
         typed = relay.transform.InferType()(module)
         merged, taken_apart = {}, {}
         for name, function in typed.functions.items():
-            if not isinstance(function, relay.Function) or _is_offloaded(function):
+            kinds = ("Compiler", "Primitive", "SkipOptimization")
+            if not isinstance(function, relay.Function) or any(function.attrs and function.attrs.get(k) for k in kinds):
                 continue
             result, kept = _merged(function)
             if kept:
@@ -50,10 +51,6 @@ def is_kernel(expr: relay.Expr) -> bool:
         return False
     attrs = expr.op.attrs
     return bool(attrs.get("Primitive")) and not attrs.get("Compiler") and not attrs.get("Composite")
-
-
-def _is_offloaded(function: relay.Function) -> bool:
-    return any(function.attrs and function.attrs.get(key) for key in ("Compiler", "Primitive", "SkipOptimization"))
 
 
 def _merged(function: relay.Function) -> tuple[relay.Function, list[relay.Expr]]:
@@ -151,12 +148,10 @@ def _apart(function: relay.Function, kept: list[relay.Expr]) -> relay.Function:
     for expr in dataflow(function.body):
         old = operands(expr)
         new = with_parts(expr, old, [memo.get(part, part) for part in old])
-        memo[expr] = _written_out(new) if expr in apart else new
+        if expr in apart:
+            new = rewritten(new.op.body, dict(zip(new.op.params, new.args, strict=True)))
+        memo[expr] = new
     return rewritten(function, memo)
-
-
-def _written_out(call: relay.Call) -> relay.Expr:
-    return rewritten(call.op.body, dict(zip(call.op.params, call.args, strict=True)))
 
 
 def _count(module: tvm.IRModule) -> int:
