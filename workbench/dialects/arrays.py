@@ -114,10 +114,7 @@ def _placed(value: Any) -> tuple[int, int] | None:
 def read(folder: Path, make: Callable[[np.ndarray, list[int], str], Any]) -> dict[str, Any]:
     """Read the tensors that `write` wrote.
 
-    Parameters
-    ----------
-    make
-        A tensor from its bytes (a read-only view of the file), its shape and its type.
+    `make`: a tensor from its bytes (a read-only view of the file), its shape and its type.
     """
     listed = json.loads((folder / _LIST).read_text())
     size = (folder / _NUMBERS).stat().st_size

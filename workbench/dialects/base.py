@@ -122,10 +122,7 @@ class Workload:
 def workload_of(source: object, asked: str) -> Workload:
     """Return the Workload; `asked` is the function that the user called.
 
-    Raises
-    ------
-    WorkbenchError
-        The source is not a Workload.
+    Raises WorkbenchError: the source is not a Workload.
     """
     if not isinstance(source, Workload):
         raise WorkbenchError(f"{asked} takes a Workload, not {type(source).__name__}; {instead(source)}")
@@ -223,23 +220,13 @@ class Frontend(Protocol):
     def with_sizes(self, module: Any, shapes: Shapes) -> Any:
         """Return the module for these sizes: Relax checks them and keeps them symbolic, Relay writes them into the types.
 
-        Raises
-        ------
-        UnknownName
-            `main` does not have a symbolic dimension or an open input of that name.
-        LoadError
-            A size does not fit.
+        Raises UnknownName: `main` does not have a symbolic dimension or an open input of that name. Raises LoadError:
+        a size does not fit.
         """
         ...
 
     def check_types(self, module: Any) -> None:
-        """Refuse a module whose types are too large to be printed.
-
-        Raises
-        ------
-        LoadError
-            They have too many fields.
-        """
+        """Refuse a module whose types are too large to be printed. Raises LoadError: they have too many fields."""
         ...
 
     def text(self, module: Any) -> str:
@@ -307,10 +294,8 @@ def register_services(**functions: Callable[..., Any]) -> None:
 def frontend_of(workload: Workload) -> Frontend:
     """Return the facet of a workload's dialect that inspects and changes modules.
 
-    Raises
-    ------
-    LoadError, WorkbenchError
-        The workload has no module, or this environment's TVM does not have its dialect.
+    Raises LoadError or WorkbenchError: the workload has no module, or this environment's TVM does not have its
+    dialect.
     """
     return _services.frontend(workload)
 
@@ -318,12 +303,8 @@ def frontend_of(workload: Workload) -> Frontend:
 def choose_entry(workload: Workload, entry: str | None = None, shapes: Shapes | None = None) -> Workload:
     """Return the workload with another function as `main` or with other sizes, the same object each time.
 
-    Raises
-    ------
-    UnknownName
-        The module has no such function to run; the message lists those that it has.
-    LoadError
-        The sizes do not fit the function; the message lists the names that it leaves open.
+    Raises UnknownName: the module has no such function to run; the message lists those that it has. Raises LoadError:
+    the sizes do not fit the function; the message lists the names that it leaves open.
     """
     if shapes is not None and not isinstance(shapes, Mapping):
         raise LoadError(f"shapes={shapes!r:.80} has no names; give a dictionary, shapes={{'n': 128}}")

@@ -51,10 +51,8 @@ class Editable(ABC):
     def outlined(self, region: Selection, name: str, attribute: str, value: Any) -> Any:
         """Put a region into a function that is called in its place.
 
-        Parameters
-        ----------
-        attribute, value
-            The function's attribute: `Primitive` (a kernel), `Composite`, or `Compiler` (code of another compiler).
+        `attribute`, `value`: the function's attribute: `Primitive` (a kernel), `Composite`, or `Compiler` (code of
+        another compiler).
         """
 
     @abstractmethod

@@ -216,13 +216,7 @@ class ResizeDimensions(Change):
     "whether attributes that are this number, such as `units`, and shapes that operators take change too"
 
     def __post_init__(self) -> None:
-        """Refuse sizes that no tensor can have.
-
-        Raises
-        ------
-        PipelineError
-            The new size is not from 1 to the old one.
-        """
+        """Refuse sizes that no tensor can have. Raises PipelineError: the new size is not from 1 to the old one."""
         if not 0 < self.to <= self.size:
             raise PipelineError(f"the new size is {self.to!r}; give a whole number from 1 to {self.size}")
 
@@ -255,13 +249,7 @@ class ChangeDtype(Change):
     "inputs and constants by their node ids in the module's graph, which alone change; empty for all, and the attributes"
 
     def __post_init__(self) -> None:
-        """Refuse data types that numpy cannot convert.
-
-        Raises
-        ------
-        PipelineError
-            One is not a type of numbers.
-        """
+        """Refuse data types that numpy cannot convert. Raises PipelineError: one is not a type of numbers."""
         check_dtype(self.dtype)
         check_dtype(self.to)
 

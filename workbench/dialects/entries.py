@@ -22,10 +22,7 @@ def functions_reached(
 ) -> set[str]:
     """Return the names of the functions that one calls, directly or through functions of the dialect (`kind`).
 
-    Raises
-    ------
-    LoadError
-        One of them already has the name `main`, which the entry needs.
+    Raises LoadError: one of them already has the name `main`, which the entry needs.
     """
     reached: set[str] = set()
     waiting = [module[entry]]

@@ -80,10 +80,7 @@ class Copies:
     def add(self, around: int) -> None:
         """Count one value with so many repeated bodies around it.
 
-        Raises
-        ------
-        TooManyCopies
-            There are more than MOST_COPIES.
+        Raises TooManyCopies: there are more than MOST_COPIES.
         """
         self.left -= around
         if self.left < 0:

@@ -46,12 +46,8 @@ class PatternLanguage:
     def pair(self, pattern: object) -> Paired:
         """Return a pattern with its objects: one of TVM's, its text, or a Pattern.
 
-        Raises
-        ------
-        PatternError
-            It is none of these, or TVM rejects it, or its TVM object does not expose its conditions.
-        UnknownName
-            It names an operator that TVM does not have.
+        Raises PatternError: it is none of these, or TVM rejects it, or its TVM object does not expose its conditions.
+        Raises UnknownName: it names an operator that TVM does not have.
         """
         if isinstance(pattern, self.kind):
             return Paired(*PatternBuilder.read(pattern, self._take_apart))

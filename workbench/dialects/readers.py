@@ -67,15 +67,8 @@ def load(
 ) -> Workload:
     """Make a Workload of a program in any form. `wb.load` documents the accepted forms (`pipeline/load.py`).
 
-    Parameters
-    ----------
-    converter
-        Makes TVM's objects of texts and files.
-
-    Raises
-    ------
-    LoadError
-        The source is none of these, or cannot be read; the message describes what to do.
+    `converter`: makes TVM's objects of texts and files. Raises LoadError: the source is none of these, or cannot be
+    read; the message describes what to do.
     """
     if isinstance(source, Workload):
         return choose_entry(source, entry, shapes)

@@ -38,10 +38,7 @@ def register(*dialects: Dialect) -> None:
 def known_dialect(name: str) -> Dialect:
     """Return the dialect of a name, which may come from a file; its TVM may not be installed.
 
-    Raises
-    ------
-    UnknownName
-        There is no such dialect.
+    Raises UnknownName: there is no such dialect.
     """
     if name not in _known:
         raise UnknownName("dialect", str(name)[:40], _known)
@@ -64,10 +61,7 @@ def installed() -> str | None:
 def dialect(name: str) -> Dialect:
     """Return the dialect of that name; imports its TVM.
 
-    Raises
-    ------
-    UnknownName, WorkbenchError
-        There is no such dialect, or this environment's TVM does not have it.
+    Raises UnknownName or WorkbenchError: there is no such dialect, or this environment's TVM does not have it.
     """
     known = known_dialect(name)
     here = installed()
@@ -82,10 +76,7 @@ def dialect(name: str) -> Dialect:
 def dialect_of(workload: Workload) -> Dialect:
     """Return the dialect that a workload is written in.
 
-    Raises
-    ------
-    LoadError
-        The workload has no module; the message gives the reason, and what to do.
+    Raises LoadError: the workload has no module; the message gives the reason, and what to do.
     """
     _ = workload.module  # a GraphOnly's own reason is more specific than a missing dialect
     return dialect(workload.dialect)

@@ -37,16 +37,9 @@ def scheduled(config: Mapping[str, Any], dialect: str, *, empty: bool = False) -
 
     A database already in scope stays: it belongs to a caller that records the lookups.
 
-    Parameters
-    ----------
-    empty
-        Whether to use an empty database instead, for a caller that needs the kernels and not their code. TVM changes
-        the layout of the weights of a scheduled kernel, and cannot infer the types of such a module.
-
-    Raises
-    ------
-    MeasureError
-        There is no such database.
+    `empty`: whether to use an empty database instead, for a caller that needs the kernels and not their code. TVM
+    changes the layout of the weights of a scheduled kernel, and cannot infer the types of such a module. Raises
+    MeasureError: there is no such database.
     """
     folder = str(config.get("schedules") or "")
     here = registry.dialect(dialect).tuning if folder else None

@@ -57,10 +57,7 @@ class Applied:
 def make_pass(dialect: Dialect, step: PassStep, params: Mapping[str, object]) -> object:
     """Return the Pass object or function of a step.
 
-    Raises
-    ------
-    UnknownName, PipelineError
-        There is no such pass, or it does not take these options.
+    Raises UnknownName or PipelineError: there is no such pass, or it does not take these options.
     """
     if step.run is not None:
         return step.run
@@ -76,10 +73,8 @@ def make_pass(dialect: Dialect, step: PassStep, params: Mapping[str, object]) ->
 def applied(dialect: Dialect, run: object, module: object, opt_level: int, *, trusted: bool) -> Applied:
     """Run a pass and catch everything that it raises; the given module is not changed.
 
-    Parameters
-    ----------
-    trusted
-        Whether the pass may compile and run kernels. A pass that may not, and changes nothing else, was skipped.
+    `trusted`: whether the pass may compile and run kernels. A pass that may not, and changes nothing else, was
+    skipped.
     """
     with allowed(trusted) as refused:
         found = _applied(dialect, run, module, opt_level)
@@ -125,12 +120,7 @@ def applied_in_child(
 ) -> Applied:
     """Run a pass on a workload in the child process that tries passes.
 
-    Raises
-    ------
-    PipelineError
-        The pass can't be sent to another process.
-    WorkerLost
-        It was cancelled.
+    Raises PipelineError: the pass can't be sent to another process. Raises WorkerLost: it was cancelled.
     """
     pickled = "" if step.run is None else packed(step)
     with temporary_folder() as folder:
@@ -155,10 +145,7 @@ def applied_in_child(
 def packed(step: PassStep) -> str:
     """Return a function or a callback as text, with its code and its dependencies.
 
-    Raises
-    ------
-    PipelineError
-        It is a Pass object or a callback, or holds an object that exists in one process only.
+    Raises PipelineError: it is a Pass object or a callback, or holds an object that exists in one process only.
     """
     # a Pass object may be pickled incompletely, and a callback's patterns would no longer be the parts of its own pattern
     if hasattr(step.run, "info") or is_rewriter(step.run):

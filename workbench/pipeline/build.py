@@ -78,10 +78,7 @@ def traced(
 ) -> Trace:
     """Return the trace of a build in a child process.
 
-    Parameters
-    ----------
-    start
-        The first state; None if only the child has the workload's module.
+    `start`: the first state; None if only the child has the workload's module.
     """
     arguments = {"target": target, "config": config.to_data(), "whole": whole}
     answer = child.run("trace_build", workload, arguments, **(limits or {}))
@@ -119,15 +116,7 @@ def build_code(workload: Workload, config: Config, target: TargetLike) -> str:
 
     The code needs TVM alone. If the Config has passes of the workbench, such as CutFusion, the code imports them.
 
-    Parameters
-    ----------
-    target
-        The target in the code.
-
-    Raises
-    ------
-    WorkbenchError
-        A pass of the Config's pipeline fails on the workload.
+    `target`: the target in the code. Raises WorkbenchError: a pass of the Config's pipeline fails on the workload.
     """
     words = known_dialect(workload.dialect).code(bool(config.schedules))
     build = {**config.context().to_data(), "target": target_text(target)}

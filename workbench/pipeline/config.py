@@ -105,10 +105,7 @@ def context_of(
 ) -> Config:
     """Return the Config of the arguments of `wb.kernels` and `wb.count`, which take a whole Config instead of the options.
 
-    Raises
-    ------
-    MeasureError
-        It has a pipeline, which must run first.
+    Raises MeasureError: it has a pipeline, which must run first.
     """
     if not isinstance(config, Config):
         given = {"opt_level": opt_level, "disabled": disabled, "required": required, "options": config or {}}
@@ -172,12 +169,8 @@ _INNER = (
 def check_config(workload: Workload, config: Config) -> None:
     """Refuse a configuration that would not have the requested effect.
 
-    Raises
-    ------
-    UnknownName
-        TVM has no pass of a name, which it would ignore silently.
-    MeasureError
-        It switches off a pass that the compiler needs.
+    Raises UnknownName: TVM has no pass of a name, which it would ignore silently. Raises MeasureError: it switches
+    off a pass that the compiler needs.
     """
     catalog = {info.name: info for info in dialect_of(workload).passes.catalog()}
     for name in (*config.disabled, *config.required):

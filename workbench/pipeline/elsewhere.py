@@ -42,10 +42,7 @@ class Environment:
     def of(dialect: str, python: Path | None = None, role: str = "builds") -> Environment:
         """Return the environment of a dialect: the given Python, or this one, or the one that is found.
 
-        Raises
-        ------
-        SetupError
-            No environment has the dialect.
+        Raises SetupError: no environment has the dialect.
         """
         if python is None and installed() != dialect:
             python = find(dialect)
@@ -58,15 +55,8 @@ class Environment:
     def load(self, recipe: Recipe, name: str, folder: Path, progress: Progress) -> Workload:
         """Make a program in the child process, and return its graph as a Workload that the child can build.
 
-        Parameters
-        ----------
-        folder
-            Where the child writes the program; the Workload can be built while the folder is there.
-
-        Raises
-        ------
-        LoadError
-            The compiler does not read the model, or its process ended or passed its limits.
+        `folder`: where the child writes the program; the Workload can be built while the folder is there. Raises
+        LoadError: the compiler does not read the model, or its process ended or passed its limits.
         """
         given = {**recipe.arguments, "name": name, "folder": str(folder)}
         answer = run_limited(recipe.job, given, recipe.size, recipe.allowance, progress, self.python)

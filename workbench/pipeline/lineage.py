@@ -103,10 +103,7 @@ def _node_name(graph: Graph, id: int) -> str:
 def lineage(trace: Steps, state: State, node: int) -> Lineage:
     """Follow a node of one of the trace's states backward and forward.
 
-    Raises
-    ------
-    WorkbenchError
-        The state is not of this trace, or has no such node.
+    Raises WorkbenchError: the state is not of this trace, or has no such node.
     """
     steps = trace.transitions
     states = trace.states
@@ -138,10 +135,7 @@ _VALUES = ("param", "constant")
 def sourced(trace: Steps, state: State | None = None) -> Graph:
     """Return the graph of a state, by default the last one, with the sources of its nodes.
 
-    Raises
-    ------
-    ValueError
-        The trace has no such state.
+    Raises ValueError: the trace has no such state.
     """
     place = trace.states.index(trace.end if state is None else state)
     return _with_sources(trace.states[place].graph, _followed(trace, place))

@@ -163,10 +163,7 @@ def run_once(
 def difference(ours: list[np.ndarray], theirs: list[np.ndarray]) -> OutputDifference:
     """Compare arrays of equal shapes and types, pair by pair.
 
-    Raises
-    ------
-    MeasureError
-        Their number, shapes or types differ.
+    Raises MeasureError: their number, shapes or types differ.
     """
     kinds = [[f"{a.shape} {a.dtype}" for a in arrays] for arrays in (ours, theirs)]
     if kinds[0] != kinds[1]:

@@ -249,10 +249,7 @@ def parse_sample(text: str) -> tuple[str, Mapping[str, Any]]:
     >>> parse_sample("sample:bert{layers=2}")
     ('bert', {'layers': 2})
 
-    Raises
-    ------
-    WorkbenchError
-        The text is not one name with options.
+    Raises WorkbenchError: the text is not one name with options.
     """
     steps = list(Pipeline.parse(text.removeprefix(SAMPLE)))
     if len(steps) != 1:

@@ -43,10 +43,7 @@ def save(trace: Steps, path: str | Path) -> Path:
     The file is written under another name and renamed when it is complete, so that an older trace is never partly
     overwritten.
 
-    Raises
-    ------
-    LoadError
-        The file cannot be written.
+    Raises LoadError: the file cannot be written.
     """
     path = Path(path)
     data = gzip.compress(json.dumps(_to_data(trace), separators=(",", ":")).encode(), mtime=0)
@@ -74,10 +71,7 @@ def _umask() -> int:
 def load(path: str | Path, make: type[AnyTrace]) -> AnyTrace:
     """Read a file that `save` wrote; `make` is the class of the trace.
 
-    Raises
-    ------
-    LoadError
-        The file is not a trace, or is of an unknown version, damaged or truncated.
+    Raises LoadError: the file is not a trace, or is of an unknown version, damaged or truncated.
     """
     path = Path(path)
     try:

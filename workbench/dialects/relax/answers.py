@@ -44,10 +44,7 @@ class Drawn:
 def merged_nodes(module: tvm.IRModule, graph: Graph, drawn: Mapping[int, Sequence[Drawn]]) -> dict[int, int] | None:
     """Return the nodes that the pass merges, each with the earlier node it joins; None if the pass cannot run safely.
 
-    Parameters
-    ----------
-    drawn
-        For each bound variable, by identity, its nodes each time that its function is drawn.
+    `drawn`: for each bound variable, by identity, its nodes each time that its function is drawn.
     """
     try:
         result = relax.transform.EliminateCommonSubexpr()(module)
@@ -176,10 +173,7 @@ class _Asked:
 def joined_products(module: tvm.IRModule, graph: Graph, drawn: Mapping[int, Sequence[Drawn]]) -> Products:
     """Return the sets of products that the pass joins.
 
-    Parameters
-    ----------
-    drawn
-        For each variable, by identity, its nodes each time that its function is drawn.
+    `drawn`: for each variable, by identity, its nodes each time that its function is drawn.
     """
     shared = {graph.inputs[node.id][0] for node in graph.ops if node.op == MATMUL}
     if not any(sum(graph.nodes[user].op == MATMUL for user, _ in graph.consumers[left]) > 1 for left in shared):
@@ -206,10 +200,7 @@ def joined_products(module: tvm.IRModule, graph: Graph, drawn: Mapping[int, Sequ
 def _joined_variables(variable: Any, values: Mapping[int, Any]) -> Iterator[int]:
     """Yield the variable, or for one that the pass made, the variables that it concatenates.
 
-    Parameters
-    ----------
-    values
-        The values of the variables that the pass made.
+    `values`: the values of the variables that the pass made.
     """
     made = values.get(identity(variable))
     if made is None:

@@ -71,10 +71,7 @@ def flaw(module: tvm.IRModule) -> str:
 def walk(module: tvm.IRModule, visit: Callable[[Any], None] = lambda _expr: None) -> None:
     """Call `visit` with each expression of the Relax functions.
 
-    Raises
-    ------
-    LoadError
-        TVM fails on it: an expression has no type.
+    Raises LoadError: TVM fails on it: an expression has no type.
     """
     for variable, function in module.functions_items():
         if isinstance(function, relax.Function):
@@ -232,10 +229,7 @@ def buffer_shape(buffer: Any) -> list[Any]:
 def save_json(module: tvm.IRModule) -> str:
     """Return the module as JSON that `tvm.ir.load_json` reads.
 
-    Raises
-    ------
-    WorkbenchError
-        The installed apache-tvm-ffi would end the process.
+    Raises WorkbenchError: the installed apache-tvm-ffi would end the process.
     """
     if tvm_ffi.__version__.startswith("0.1.15"):
         raise WorkbenchError(

@@ -36,10 +36,7 @@ def _is_in_place(function: relax.Function) -> bool:
 def with_entry(module: tvm.IRModule, entry: str) -> tvm.IRModule:
     """Return the module with a function as `main`, its callees, and all kernels.
 
-    Raises
-    ------
-    LoadError
-        The function calls another one that has the name `main`.
+    Raises LoadError: the function calls another one that has the name `main`.
     """
     functions = {str(variable.name_hint): variable for variable in module.get_global_vars()}
     reached = functions_reached(module, entry, relax.Function, relax.analysis.post_order_visit)

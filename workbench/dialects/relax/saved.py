@@ -35,10 +35,7 @@ _INFERENCE = re.compile(r"tvm\.relax\.(struct_info|type)\.infer_\w+")
 def load_json(text: str) -> Any:
     """Return the object that a JSON text describes.
 
-    Raises
-    ------
-    LoadError
-        The text is not TVM's JSON, or holds something other than data.
+    Raises LoadError: the text is not TVM's JSON, or holds something other than data.
     """
     try:
         graph = json.loads(text)

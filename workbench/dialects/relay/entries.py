@@ -57,10 +57,7 @@ def _takes_tensors(function: relay.Function) -> bool:
 def with_entry(module: tvm.IRModule, entry: str) -> tvm.IRModule:
     """Return the module with a function as `main` and its callees.
 
-    Raises
-    ------
-    LoadError
-        The function calls another one that has the name `main`.
+    Raises LoadError: the function calls another one that has the name `main`.
     """
     reached = functions_reached(module, entry, relay.Function, relay.analysis.post_order_visit)
     kept = {
@@ -76,12 +73,8 @@ def with_entry(module: tvm.IRModule, entry: str) -> tvm.IRModule:
 def with_shapes(module: tvm.IRModule, shapes: Mapping[str, int | Sequence[int]]) -> tvm.IRModule:
     """Return the module with these input shapes: whole shapes, as Relay's open dimensions have no names.
 
-    Raises
-    ------
-    UnknownName
-        `main` has no input of that name with an open dimension.
-    LoadError
-        The shape does not fit the input's type.
+    Raises UnknownName: `main` has no input of that name with an open dimension. Raises LoadError: the shape does not
+    fit the input's type.
     """
     main = module["main"]
     open = {variable.name_hint: variable for variable in main.params if open_dimensions(variable.checked_type)}

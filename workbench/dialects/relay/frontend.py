@@ -89,10 +89,7 @@ def read(text: str, is_json: bool, name: str) -> Workload:
 def from_reading(reading: Reading, params: Mapping[str, Any], name: str, refused: LoadError | None = None) -> Workload:
     """Return a Workload of one reading; one without a module if repaired text does not make one.
 
-    Parameters
-    ----------
-    refused
-        The error of TVM, if the child process found that it makes no module of it.
+    `refused`: the error of TVM, if the child process found that it makes no module of it.
     """
     # Our reader goes first: its errors give the place, and TVM's own parser ends the process on very deep text.
     deep = depth(reading.graph(name, registered_pattern))

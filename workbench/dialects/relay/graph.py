@@ -109,10 +109,7 @@ def homes(function: Expr) -> dict[Expr, Key]:
     first use, inside a branch though other blocks use it too; TVM's own passes place it as is done here
     (src/relay/transforms/to_a_normal_form.cc, CalcScope).
 
-    Raises
-    ------
-    LoadError
-        A value uses itself, which text can express and a program cannot.
+    Raises LoadError: a value uses itself, which text can express and a program cannot.
     """
     block_of: dict[Expr, _Block] = {function.args[0]: _Block((function, 0), None, 0)}
     shared: dict[Expr, Key] = {}

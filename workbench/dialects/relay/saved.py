@@ -44,10 +44,7 @@ _METADATA = re.compile(r"#\[\s*metadata\s*\]")
 def checked(text: str) -> str:
     """Return the JSON at the start of a text, written again from the checked values.
 
-    Raises
-    ------
-    LoadError
-        It is not TVM's JSON, or holds something other than data.
+    Raises LoadError: it is not TVM's JSON, or holds something other than data.
     """
     try:
         # TVM does not escape control characters in names

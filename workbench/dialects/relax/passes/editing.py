@@ -93,10 +93,7 @@ class Located(Editable):
     def _place(self, nodes: Iterable[int]) -> Place:
         """Return the one dataflow block in which all of these nodes are bound.
 
-        Raises
-        ------
-        IllegalEdit
-            They are in several blocks, or in none that is dataflow.
+        Raises IllegalEdit: they are in several blocks, or in none that is dataflow.
         """
         chosen = [node for node in nodes if node in self.bindings]
         found = {self._places.get(identity(self.bindings[node].var)) for node in chosen}

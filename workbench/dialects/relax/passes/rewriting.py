@@ -25,10 +25,7 @@ class Place:
 def replaced(value: relax.Expr, instead: Mapping[int, relax.Expr]) -> relax.Expr:
     """Return a bound value in normal form, with some of its operands replaced.
 
-    Parameters
-    ----------
-    instead
-        Identity of an operand -> its replacement.
+    `instead`: identity of an operand -> its replacement.
     """
     if identity(value) in instead:
         return instead[identity(value)]

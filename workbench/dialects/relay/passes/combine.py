@@ -35,10 +35,7 @@ class CombineParallelOps:
     def __post_init__(self) -> None:
         """Refuse operators that cannot be combined correctly.
 
-        Raises
-        ------
-        PipelineError
-            The operator is unknown, has no batched form, or another one than was given.
+        Raises PipelineError: the operator is unknown, has no batched form, or another one than was given.
         """
         try:
             tvm.ir.Op.get(self.op)

@@ -105,10 +105,7 @@ class Located(Editable):
     def _function(self, region: Selection, prefix: str = "p") -> relay.Function:
         """Return the function that computes a region: of its inputs in order, to its one output or a Tuple of them.
 
-        Raises
-        ------
-        IllegalEdit
-            The module has a `let` or a function that is called twice, which the graph does not show.
+        Raises IllegalEdit: the module has a `let` or a function that is called twice, which the graph does not show.
         """
         for node in region.nodes:
             if isinstance(self.expressions[node], relay.Constant):
