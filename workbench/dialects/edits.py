@@ -45,6 +45,16 @@ class _Edit:
         raise NotImplementedError
 
 
+@dataclass(frozen=True)
+class _OfOperators(_Edit):
+    """An edit of chosen operators."""
+
+    nodes: Sequence[int] = ()
+    "the operators by their node ids in the module's graph"
+    ops: Sequence[str] = ()
+    "the operators at these ids, in the same order, checked first; empty to trust the ids"
+
+
 @tvm.transform.module_pass(opt_level=0, name="CutFusion")
 @dataclass(frozen=True)
 class CutFusion(_Edit):
@@ -69,18 +79,13 @@ class CutFusion(_Edit):
 
 @tvm.transform.module_pass(opt_level=0, name="ForceFusion")
 @dataclass(frozen=True)
-class ForceFusion(_Edit):
+class ForceFusion(_OfOperators):
     """Make chosen operators one kernel: they go into a Primitive function, which FuseOps leaves as it is.
 
     The region must be convex, give one tensor, and hold one complicated operator (a reduction, a convolution, ...) at most. Tuples
     and scalar constants between the chosen operators are included. In Relax run it after AnnotateTIROpPattern: before, no operator
     has a pattern.
     """
-
-    nodes: Sequence[int] = ()
-    "the operators by their node ids in the module's graph"
-    ops: Sequence[str] = ()
-    "the operators at these ids, in the same order, checked first; empty to trust the ids"
 
     def edited(self, at: Editable) -> tvm.IRModule:
         return at.outlined(legality.kernel(at.graph, self.nodes), "fused_by_hand", "Primitive", 1)
@@ -116,17 +121,12 @@ class OutlineRegion(_Edit):
 
 @tvm.transform.module_pass(opt_level=0, name="ExtractRegion")
 @dataclass(frozen=True)
-class ExtractRegion(_Edit):
+class ExtractRegion(_OfOperators):
     """Keep only chosen operators: `main` computes them from their inputs, and the rest of the module is left out.
 
     Constants that are tensors become parameters, because a kernel takes them as arguments too. A region with several results
     returns a tuple. Relax's kernels stay in the module.
     """
-
-    nodes: Sequence[int] = ()
-    "the operators by their node ids in the module's graph"
-    ops: Sequence[str] = ()
-    "the operators at these ids, in the same order, checked first; empty to trust the ids"
 
     def edited(self, at: Editable) -> tvm.IRModule:
         return at.extracted(legality.region(at.graph, self.nodes))
@@ -134,16 +134,11 @@ class ExtractRegion(_Edit):
 
 @tvm.transform.module_pass(opt_level=0, name="KeepOperators")
 @dataclass(frozen=True)
-class KeepOperators(_Edit):
+class KeepOperators(_OfOperators):
     """Keep only chosen operators of `main`. The values that they read of others become inputs of the same types.
 
     The outputs are the values that no chosen operator reads. Inputs and constants stay as they are.
     """
-
-    nodes: Sequence[int] = ()
-    "the operators by their node ids in the module's graph"
-    ops: Sequence[str] = ()
-    "the operators at these ids, in the same order, checked first; empty to trust the ids"
 
     def edited(self, at: Editable) -> tvm.IRModule:
         return at.kept(subprogram(at.graph, self.nodes))

@@ -72,15 +72,6 @@ def load(
     """
     if isinstance(source, Workload):
         return choose_entry(source, entry, shapes)
-    loaded = _loaded(source, params, name, inputs, converter)
-    return choose_entry(
-        loaded if entry is not None or isinstance(loaded, GraphOnly) else only_entry(loaded), entry, shapes
-    )
-
-
-def _loaded(
-    source: Any, params: Params | str | Path | None, name: str | None, inputs: Inputs, converter: Converter
-) -> Workload:
     external: Sequence[Any] = ()
     if isinstance(source, tuple) and len(source) == 3 and isinstance(source[2], list):
         *source, external = source
@@ -98,7 +89,9 @@ def _loaded(
         loaded.notes.append(
             f"{len(external)} external modules of the export are left out: their code cannot be built here"
         )
-    return loaded
+    if entry is None and not isinstance(loaded, GraphOnly):
+        loaded = only_entry(loaded)
+    return choose_entry(loaded, entry, shapes)
 
 
 def by_name(params: Params) -> dict[str, Any]:

@@ -171,7 +171,12 @@ def _checked(run: _Runs, step: Step, place: int) -> StepCheck:
     if found.same:
         return StepCheck(place, step.name, "same", found)
     first = _first(run, step, found)
-    return StepCheck(place, step.name, "different", found, first, _sentence(step, found, first))
+    where = "" if first is None else f"; {step.after.nodes[first.after].op} is the first node that differs"
+    message = (
+        f"{found.differing} of {found.elements} values differ, by up to {found.max_absolute:.3g} "
+        f"({found.max_relative:.1%} of the largest){where}"
+    )
+    return StepCheck(place, step.name, "different", found, first, message)
 
 
 def _first(run: _Runs, step: Step, found: OutputDifference) -> NodeDifference | None:
@@ -207,14 +212,6 @@ def _returned(graph: Graph) -> list[int]:
         else:
             found.append(id)
     return found
-
-
-def _sentence(step: Step, found: OutputDifference, first: NodeDifference | None) -> str:
-    where = "" if first is None else f"; {step.after.nodes[first.after].op} is the first node that differs"
-    return (
-        f"{found.differing} of {found.elements} values differ, by up to {found.max_absolute:.3g} "
-        f"({found.max_relative:.1%} of the largest){where}"
-    )
 
 
 def _table_row(row: StepCheck) -> dict[str, object]:

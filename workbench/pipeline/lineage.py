@@ -67,7 +67,9 @@ class Lineage:
         for state, ids in zip(reversed(self.states), reversed(self.places), strict=True):
             graph = state.graph
             if any(group.kind in ("primitive", "external") for group in graph.groups):
-                return tuple(dict.fromkeys(_kernel(graph, id) for id in ids if graph.nodes[id].kind in ("op", "call")))
+                known = ((id, graph.kernel_of(id)) for id in ids if graph.nodes[id].kind in ("op", "call"))
+                names = (graph.nodes[id].op if group is None else graph.groups[group].name for id, group in known)
+                return tuple(dict.fromkeys(names))
         return ()
 
     @property
@@ -88,11 +90,6 @@ class Lineage:
             least = max((link.sure for link in links), key=SURE.index)
             lines.append(f"  {self.trace.steps[transition.step].name}: {was} -> {became} ({least})")
         return visible("\n".join([*lines, *(f"  in kernel {name}" for name in self.kernels)]))
-
-
-def _kernel(graph: Graph, id: int) -> str:
-    group = graph.kernel_of(id)
-    return graph.nodes[id].op if group is None else graph.groups[group].name
 
 
 def _node_name(graph: Graph, id: int) -> str:

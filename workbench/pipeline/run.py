@@ -147,7 +147,9 @@ class Runner:
                     self._remembered(key, lambda s=state, p=step, r=run: self._step(p, r, s, opt_level, cancelled))
                 )
                 if steps[-1].error and state.flaw:
-                    steps[-1] = replace(steps[-1], error=f"{steps[-1].error}; {_broken(steps, state.flaw)}")
+                    first = next((step.name for step in steps if step.flaw), "")
+                    wrong = f"its input is not well-formed since {first}" if first else "the program is not well-formed"
+                    steps[-1] = replace(steps[-1], error=f"{steps[-1].error}; {wrong}: {state.flaw}")
                 state = steps[-1].state_after
             progress(len(steps))
         return Trace(
@@ -196,12 +198,6 @@ class Runner:
             lambda: self.dialect.frontend.text(module),
             flaw=lambda: self.dialect.frontend.flaw(module),
         )
-
-
-def _broken(steps: Sequence[Step], flaw: str) -> str:
-    """Return the pass that made a module which is not well-formed, as a clause."""
-    first = next((step.name for step in steps if step.flaw), "")
-    return f"its input is not well-formed since {first}: {flaw}" if first else f"the program is not well-formed: {flaw}"
 
 
 def run_here(workload: Workload, passes: str) -> After:

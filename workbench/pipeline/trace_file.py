@@ -53,19 +53,14 @@ def save(trace: Steps, path: str | Path) -> Path:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
         # mkstemp makes a file that only its owner can read, unlike other files written here
-        Path(name).chmod(0o666 & ~_umask())
+        os.umask(mask := os.umask(0))
+        Path(name).chmod(0o666 & ~mask)
         Path(name).replace(path)
     except OSError as error:
         with suppress(OSError):
             Path(name).unlink(missing_ok=True)
         raise LoadError(f"{path} cannot be written: {error.strerror}; what was there before is untouched") from None
     return path
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def load(path: str | Path, make: type[AnyTrace]) -> AnyTrace:

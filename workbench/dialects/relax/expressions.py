@@ -58,22 +58,17 @@ def _sort(kind: type) -> str:
 def operands_of(expr: Any) -> list[Any]:
     """Return the operands of an expression that are values: not a named callee, and the fields of a `call_tir`'s tuple."""
     sort = sort_of(expr)
-    if sort == "call":
-        return _operands_of_call(expr)
     if sort == "get_item":
         return [expr.tuple_value]
-    return list(expr.fields) if sort == "tuple" else []
-
-
-def _operands_of_call(call: Any) -> list[Any]:
-    callee, arguments = call.op, list(call.args)
-    sort = sort_of(callee)
-    if sort != "op":
-        return arguments if sort in ("global", "extern") else [callee, *arguments]
-    name = callee.name
-    if name in _CALLEE_AND_ARGUMENTS:
+    if sort != "call":
+        return list(expr.fields) if sort == "tuple" else []
+    callee, arguments = expr.op, list(expr.args)
+    called = sort_of(callee)
+    if called != "op":
+        return arguments if called in ("global", "extern") else [callee, *arguments]
+    if callee.name in _CALLEE_AND_ARGUMENTS:
         return arguments[1:]
-    if name in _CALLEE_AND_TUPLE:
+    if callee.name in _CALLEE_AND_TUPLE:
         fields = list(arguments[1].fields) if sort_of(arguments[1]) == "tuple" else [arguments[1]]
         return [*fields, *arguments[2:]]
     return arguments

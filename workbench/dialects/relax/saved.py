@@ -163,14 +163,14 @@ class _Swap:
             return node
         key = compat.identity(node)
         if key not in self.copies:
-            self.copies[key] = self._constant(node) if kind is compat.Constant else self._copy(node, _PARTS[kind])
+            if kind is compat.Constant:
+                value = compat.value_of(node)
+                changed = self.change(value)
+                self.copies[key] = None if changed is value else compat.with_value(node, changed)
+            else:
+                self.copies[key] = self._copy(node, _PARTS[kind])
         copied = self.copies[key]
         return node if copied is None else copied
-
-    def _constant(self, constant: Any) -> Any:
-        value = compat.value_of(constant)
-        changed = self.change(value)
-        return None if changed is value else compat.with_value(constant, changed)
 
     def _copy(self, node: Any, names: Iterable[str]) -> Any:
         """Return a copy of a node with its parts changed, None if none changes."""

@@ -24,7 +24,12 @@ def as_error(kind: type[WorkbenchError], before: str = "") -> Iterator[None]:
     The renderer is global, so the terminal gets no diagnostics while the block runs.
     """
     messages: list[str] = []
-    diagnostics.override_renderer(lambda context: messages.extend(_errors(context)))
+    serious = (diagnostics.DiagnosticLevel.BUG, diagnostics.DiagnosticLevel.ERROR)
+    diagnostics.override_renderer(
+        lambda context: messages.extend(
+            " ".join(str(one.message).split()) for one in context.diagnostics if one.level in serious
+        )
+    )
     try:
         yield
     except tvm.error.DiagnosticError:
@@ -33,14 +38,6 @@ def as_error(kind: type[WorkbenchError], before: str = "") -> Iterator[None]:
         raise kind(before + text) from None
     finally:
         diagnostics.override_renderer(None)
-
-
-def _errors(context: diagnostics.DiagnosticContext) -> list[str]:
-    return [
-        " ".join(str(one.message).split())
-        for one in context.diagnostics
-        if one.level in (diagnostics.DiagnosticLevel.BUG, diagnostics.DiagnosticLevel.ERROR)
-    ]
 
 
 def infer_types(module: tvm.IRModule) -> tvm.IRModule:

@@ -43,15 +43,14 @@ def entries(module: tvm.IRModule) -> tuple[str, ...]:
     called = set[str]().union(
         *(functions_called(function, relay.analysis.post_order_visit) - {name} for name, function in functions.items())
     )
-    found = [name for name, function in functions.items() if name == "main" or _takes_tensors(function)]
+
+    def takes_tensors(function: relay.Function) -> bool:
+        # the functions of TVM's prelude take other types
+        types = (variable.type_annotation for variable in function.params)
+        return not function.type_params and all(isinstance(type, relay.TensorType) for type in types)
+
+    found = [name for name, function in functions.items() if name == "main" or takes_tensors(function)]
     return tuple(sorted(set(found) - (called - {"main"}), key=lambda name: (name != "main", name)))
-
-
-def _takes_tensors(function: relay.Function) -> bool:
-    """Return whether its inputs can be filled with numbers; the functions of TVM's prelude take other types."""
-    return not function.type_params and all(
-        isinstance(variable.type_annotation, relay.TensorType) for variable in function.params
-    )
 
 
 def with_entry(module: tvm.IRModule, entry: str) -> tvm.IRModule:
@@ -81,7 +80,13 @@ def with_shapes(module: tvm.IRModule, shapes: Mapping[str, int | Sequence[int]])
     for name, shape in shapes.items():
         if name not in open:
             raise UnknownName("input that leaves a dimension open", name, open)
-        _check_fit(name, open[name].checked_type, shape)
+        type = open[name].checked_type
+        fits = isinstance(shape, Sequence) and len(shape) == len(type.shape)
+        if not fits or any(
+            isinstance(known, tvm.tir.IntImm) and int(known) != size
+            for known, size in zip(type.shape, shape, strict=True)  # pyright: ignore[reportArgumentType]  a sequence, by `fits`
+        ):
+            raise LoadError(f"the input {name} is {type}; give its whole shape, shapes={{{name!r}: (1, ...)}}")
     fixed = {
         variable: relay.var(name, shape=shapes[name], dtype=variable.checked_type.dtype)
         for name, variable in open.items()
@@ -97,12 +102,3 @@ def with_shapes(module: tvm.IRModule, shapes: Mapping[str, int | Sequence[int]])
 def open_dimensions(type: Any) -> bool:
     """Return whether a tensor's type has a dimension that is not a number."""
     return isinstance(type, relay.TensorType) and not all(isinstance(size, tvm.tir.IntImm) for size in type.shape)
-
-
-def _check_fit(name: str, type: Any, shape: int | Sequence[int]) -> None:
-    fits = isinstance(shape, Sequence) and len(shape) == len(type.shape)
-    if not fits or any(
-        isinstance(known, tvm.tir.IntImm) and int(known) != size
-        for known, size in zip(type.shape, shape, strict=True)  # pyright: ignore[reportArgumentType]  a sequence, by `fits`
-    ):
-        raise LoadError(f"the input {name} is {type}; give its whole shape, shapes={{{name!r}: (1, ...)}}")

@@ -61,7 +61,16 @@ NAME = "relay"
 def load(source: Any, params: Mapping[str, Any] | None, name: str) -> Workload | None:
     """Return a Workload of a module or an expression; None for anything else."""
     if isinstance(source, relay.Expr):
-        source = _module_of(source)
+        free = relay.analysis.free_vars(source) if isinstance(source, relay.Function) else []
+        if free:
+            names = ", ".join(variable.name_hint for variable in free)
+            raise LoadError(f"the function uses {names} without binding them; make them parameters of the function")
+        try:
+            source = tvm.IRModule.from_expr(source)
+        except tvm.TVMError:
+            raise LoadError(
+                "the function is not well formed; bind each variable once, and use it only where it is bound"
+            ) from None
     if not isinstance(source, tvm.IRModule):
         return None
     return Workload(infer_types(source), _arrays(params or {}), name, NAME, trusted=True)
@@ -131,7 +140,13 @@ def check_types(module: tvm.IRModule) -> None:
 
     for function in module.functions.values():
         relay.analysis.post_order_visit(function, note)
-    refuse_large_types(types, _type_parts, lambda type: type.handle.value)
+
+    def parts(type: Any) -> list[Any]:
+        if isinstance(type, relay.FuncType):
+            return [*type.arg_types, type.ret_type]
+        return list(type.fields) if isinstance(type, relay.TupleType) else []
+
+    refuse_large_types(types, parts, lambda type: type.handle.value)
 
 
 def text(module: tvm.IRModule) -> str:
@@ -176,29 +191,6 @@ def bind(module: tvm.IRModule, params: Mapping[str, Any]) -> tvm.IRModule:
 def is_module(thing: Any) -> bool:
     """Return whether an object is an IRModule."""
     return isinstance(thing, tvm.IRModule)
-
-
-def _module_of(expr: relay.Expr) -> tvm.IRModule:
-    free = [v.name_hint for v in relay.analysis.free_vars(expr)] if isinstance(expr, relay.Function) else []
-    if free:
-        raise LoadError(
-            f"the function uses {', '.join(free)} without binding them; make them parameters of the function"
-        )
-    try:
-        return tvm.IRModule.from_expr(expr)
-    except tvm.TVMError:
-        raise LoadError(
-            "the function is not well formed; bind each variable once, and use it only where it is bound"
-        ) from None
-
-
-def _type_parts(type: Any) -> list[Any]:
-    """Return the types inside a tuple's or a function's type."""
-    if isinstance(type, relay.TupleType):
-        return list(type.fields)
-    if isinstance(type, relay.FuncType):
-        return [*type.arg_types, type.ret_type]
-    return []
 
 
 def _arrays(params: Mapping[str, Any]) -> dict[str, tvm.nd.NDArray]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from itertools import accumulate
 from math import prod
 from typing import Any
 
@@ -157,23 +158,11 @@ class _Maker:
         callee, *arguments = (self.made[part] for part in expr.args)
         return relay.Call(callee, arguments, self.attrs(callee, arguments, expr))
 
-    def make_tuple(self, expr: Expr) -> relay.Tuple:
-        return relay.Tuple([self.made[part] for part in expr.args])
-
-    def make_get_item(self, expr: Expr) -> relay.TupleGetItem:
-        return relay.TupleGetItem(self.made[expr.args[0]], int(expr.text))
-
     def make_function(self, expr: Expr) -> relay.Function:
         result = relay_type(expr.result) if expr.result else None
         made = relay.Function([self.made[param] for param in expr.params], self.made[expr.args[0]], result)
         attrs = {n: self.value(v) for n, v in expr.attrs.items() if self.has_meaning(n, v, "function")}
         return made.with_attr(attrs) if attrs else made
-
-    def make_let(self, expr: Expr) -> relay.Let:
-        return relay.Let(*(self.made[part] for part in expr.args))
-
-    def make_if(self, expr: Expr) -> relay.If:
-        return relay.If(*(self.made[part] for part in expr.args))
 
     def make_ref(self, expr: Expr) -> relay.Expr:
         kinds = {"ref": relay.RefCreate, "ref_read": relay.RefRead, "ref_write": relay.RefWrite}
@@ -245,11 +234,11 @@ _MAKERS: dict[str, Callable[[_Maker, Expr], Any]] = {
     "op": _Maker.make_op,
     "global": _Maker.make_global,
     "call": _Maker.make_call,
-    "tuple": _Maker.make_tuple,
-    "get_item": _Maker.make_get_item,
+    "tuple": lambda maker, expr: relay.Tuple([maker.made[part] for part in expr.args]),
+    "get_item": lambda maker, expr: relay.TupleGetItem(maker.made[expr.args[0]], int(expr.text)),
     "function": _Maker.make_function,
-    "let": _Maker.make_let,
-    "if": _Maker.make_if,
+    "let": lambda maker, expr: relay.Let(*(maker.made[part] for part in expr.args)),
+    "if": lambda maker, expr: relay.If(*(maker.made[part] for part in expr.args)),
     "ref": _Maker.make_ref,
 }
 "kind of an expression in the text -> the method that makes TVM's object for it"
@@ -299,7 +288,8 @@ def relay_type(text: str) -> Any:
             return relay.TensorType(dims, simple.dtype)
         except (tvm.TVMError, ValueError, OverflowError):
             raise LoadError(f"{text[:80]} is not a type that TVM reads") from None
-    if sum(text.count(mark) for mark in "([{") > MOST_BRACKETS * 16 or _depth(text) > MOST_BRACKETS:
+    depths = accumulate((char in "([{") - (char in ")]}") for char in text)
+    if sum(text.count(mark) for mark in "([{") > MOST_BRACKETS * 16 or max(depths, default=0) > MOST_BRACKETS:
         raise LoadError(f"a type is nested too deeply: {text[:60]}...")
     try:
         with as_error(LoadError):
@@ -307,14 +297,6 @@ def relay_type(text: str) -> Any:
     except (tvm.TVMError, LoadError):
         raise LoadError(f"{text[:80]} is not a type that TVM reads") from None
     return function.params[0].type_annotation
-
-
-def _depth(text: str) -> int:
-    deepest = depth = 0
-    for char in text:
-        depth += (char in "([{") - (char in ")]}")
-        deepest = max(deepest, depth)
-    return deepest
 
 
 def type_of(array: Any) -> str:
