@@ -15,7 +15,7 @@ from workbench.debugging.lints.rules import lint as lint
 from workbench.debugging.remarks.result import remarks as remarks
 from workbench.dialects.kinds import explain_kind as explain_kind
 from workbench.dialects.registry import passes as passes
-from workbench.dialects.translating import to_relax as to_relax
+from workbench.dialects.relax.from_relay import to_relax as to_relax
 from workbench.errors import WorkbenchError as WorkbenchError
 from workbench.experiments.ablation import ablate as ablate
 from workbench.experiments.bisect.search import bisect as bisect

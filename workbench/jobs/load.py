@@ -27,7 +27,7 @@ from workbench.dialects.importers.files import importer
 from workbench.dialects.importers.names import with_sources
 from workbench.dialects.readers import HERE
 from workbench.dialects.registry import dialect_here, dialect_of
-from workbench.dialects.translating import to_relax, values_of_text
+from workbench.dialects.relax.from_relay import to_relax, values_of_text
 from workbench.dialects.trust import allowed
 from workbench.errors import LoadError, WorkbenchError, sentence, to_data
 from workbench.worker.child import Progress

@@ -38,7 +38,7 @@ def entries(module: tvm.IRModule) -> tuple[str, ...]:
         variable.name_hint: function
         for variable, function in module.functions.items()
         if isinstance(function, relay.Function)
-        and not any((function.attrs and function.attrs.get(key)) is not None for key in IN_PLACE)
+        and not (function.attrs and any(function.attrs.get(key) is not None for key in IN_PLACE))
     }
     called = set[str]().union(
         *(functions_called(function, relay.analysis.post_order_visit) - {name} for name, function in functions.items())
