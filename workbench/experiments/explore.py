@@ -12,8 +12,7 @@ from workbench.dialects.catalog import PassInfo
 from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, WorkbenchError, WorkerLost, check_level
 from workbench.graph.changes import Mark
-from workbench.pipeline.apply import BIND
-from workbench.pipeline.spec import PassStep, Pipeline
+from workbench.pipeline.spec import BIND, PassStep, Pipeline
 from workbench.terminal import html_table
 from workbench.wording import counted
 from workbench.worker.parent import Progress, silent, worker

@@ -18,10 +18,9 @@ from workbench.errors import MeasureError, WorkbenchError, reason_of
 from workbench.graph.model import Graph
 from workbench.jobs.build import built_here, compiler_of, pipeline_run, resolved_target, runner_of
 from workbench.jobs.run_build import repeatable_outputs
-from workbench.pipeline.apply import applied, make_pass
 from workbench.pipeline.config import Config
 from workbench.pipeline.outputs import Wanted
-from workbench.pipeline.run import ANY_LEVEL, Runner, run_here
+from workbench.pipeline.run import ANY_LEVEL, Runner, applied, make_pass, run_here
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.step import State, Step
 from workbench.wording import counted

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.registry import known_dialect
 from workbench.errors import WorkbenchError
-from workbench.pipeline.apply import BIND
-from workbench.pipeline.spec import PassStep, Pipeline
+from workbench.pipeline.spec import BIND, PassStep, Pipeline
 from workbench.pipeline.step import Step, Steps
 from workbench.quoting import comment
 from workbench.wording import counted

@@ -26,6 +26,10 @@ _COMMA = re.compile(r"\s*(?:,|\Z)")
 _END = re.compile(r"\s*\Z")
 
 
+BIND = "BindParams"
+"without options, the only pass that takes something outside the module: the workload's parameters"
+
+
 @dataclass(frozen=True)
 class PassStep:
     """One place in a pipeline."""

@@ -15,8 +15,8 @@ from workbench.debugging.remarks.decisions import FUSE_OPS
 from workbench.errors import WorkbenchError
 from workbench.measurement.build_and_time import RaceRequest
 from workbench.measurement.race import Race, judged
-from workbench.pipeline.apply import BIND
 from workbench.pipeline.config import Config
+from workbench.pipeline.spec import BIND
 from workbench.temporary import temporary_folder
 from workbench.wording import counted
 from workbench.worker.host import allowed

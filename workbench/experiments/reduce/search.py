@@ -15,8 +15,8 @@ from workbench.errors import Cancelled, WorkerLost
 from workbench.experiments.reduce.size import Size, has_empty, size_of
 from workbench.experiments.symptoms import YES, Finding, Limits, Symptom, probe
 from workbench.graph.model import Graph
-from workbench.pipeline.apply import applied_in_child
 from workbench.pipeline.config import Config
+from workbench.pipeline.run import applied_in_child
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.wording import counted
 from workbench.worker.parent import silent

@@ -24,12 +24,11 @@ from workbench.graph.model import Edge, Graph, known_node
 from workbench.measurement.boundaries.costs import BoundaryCosts
 from workbench.measurement.build_and_time import MeasureOptions
 from workbench.measurement.measure import measure_one
-from workbench.pipeline.apply import default_pipeline
 from workbench.pipeline.config import AS_IS, Config
 from workbench.pipeline.fusion_edits import cut_step
 from workbench.pipeline.load import load
 from workbench.pipeline.outputs import difference, run_once
-from workbench.pipeline.run import Runner
+from workbench.pipeline.run import Runner, default_pipeline
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.plots.rows import Row
 from workbench.terminal import visible

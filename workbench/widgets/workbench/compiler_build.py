@@ -9,10 +9,10 @@ from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.measurement.count import count_config
 from workbench.measurement.row import FAILED
-from workbench.pipeline.apply import BIND, binds, default_pipeline
 from workbench.pipeline.build import trace_build
 from workbench.pipeline.config import Config
-from workbench.pipeline.spec import Pipeline
+from workbench.pipeline.run import binds, default_pipeline
+from workbench.pipeline.spec import BIND, Pipeline
 from workbench.pipeline.step import Step
 from workbench.widgets.background import Background, Task
 from workbench.widgets.page_types import BuildState

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError, check_seconds
 from workbench.graph.diff import diff
-from workbench.pipeline.apply import binds
 from workbench.pipeline.build import trace_build
-from workbench.pipeline.run import Runner
+from workbench.pipeline.run import Runner, binds
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.step import State
 from workbench.pipeline.trace import Trace

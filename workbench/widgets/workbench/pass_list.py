@@ -12,9 +12,8 @@ from workbench.dialects.facets import Dialect
 from workbench.dialects.registry import dialect_of
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.graph.received import Damaged, literal
-from workbench.pipeline.apply import BIND
 from workbench.pipeline.config import Config
-from workbench.pipeline.spec import PassStep, Pipeline, short_name
+from workbench.pipeline.spec import BIND, PassStep, Pipeline, short_name
 
 Mode = Literal["pipeline", "context"]
 MODES: tuple[Mode, ...] = get_args(Mode)

@@ -18,9 +18,9 @@ from workbench.dialects.base import Workload, choose_entry
 from workbench.errors import UnknownName
 from workbench.measurement.overlay import Overlay
 from workbench.measurement.row import UNDER_WAY
-from workbench.pipeline.apply import default_pipeline
 from workbench.pipeline.config import Config
 from workbench.pipeline.load import load
+from workbench.pipeline.run import default_pipeline
 from workbench.pipeline.spec import PassStep, Pipeline, parse_sample
 from workbench.pipeline.trace import Trace
 from workbench.target_text import TargetLike, target_text
