@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from workbench.widgets import background
-from workbench.widgets.background import Background
+from workbench.widgets.background import Background, Work
 
 PATIENCE = 10.0
 
@@ -187,6 +187,26 @@ def test_request_without_progress_shows_none(errors):
     work.submit(lambda task: None)
     assert work.wait(PATIENCE)
     assert shown == []
+
+
+def test_requests_of_a_page_are_done_in_order_and_a_field_once(work):
+    gate, done = running(work), []
+    for name, value in (("set", 1), ("set", 2), ("click", 3), ("set", 4)):
+        work.submit_last(lambda task, v=value: done.append(v), name)
+    gate.open.set()
+    assert work.wait(PATIENCE)
+    assert done == [2, 3, 4]
+
+
+def test_a_widget_waits_for_what_its_work_starts_in_another_lane(errors):
+    shown, done = [], []
+    work = Work(errors.append, lambda lane, busy: shown.append((lane, busy and busy["what"])))
+    work.lane("second").submit(lambda task: done.append("first"))
+    work.lane("first").submit(lambda task: work.lane("second").submit(lambda task: done.append("second"), "Going on"))
+    assert work.wait(PATIENCE)
+    assert done[-1] == "second"
+    assert shown[-1] == ("second", None)
+    assert work.lane("first") is work.lane("first")
 
 
 UNFINISHED = """

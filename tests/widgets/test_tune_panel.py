@@ -159,24 +159,24 @@ def test_what_the_page_sets_is_used_and_what_is_wrong_is_told(workload, space):
     assert "takes a str" in named(panel, "tune-trouble")["text"]
 
 
-@pytest.mark.parametrize("seconds", ["nan", "inf", "1e400", "ten"])
-def test_budget_from_the_page_is_a_finite_number(workload, space, seconds):
+def test_budget_from_the_page_is_a_finite_number(workload, space):
     panel = panel_of(workload, space, None)
     assert panel.wait(60)
-    Page(panel).set("tune-budget", seconds)
-    assert named(panel, "tune-trouble")["text"] == f"{seconds!r} is not a number of seconds"
-    assert named(panel, "tune-budget")["value"] == "60"
+    for seconds in ("nan", "inf", "1e400", "ten"):
+        Page(panel).set("tune-budget", seconds)
+        assert named(panel, "tune-trouble")["text"] == f"{seconds!r} is not a number of seconds"
+        assert named(panel, "tune-budget")["value"] == "60"
 
 
-@pytest.mark.parametrize("arg", ["", "x", "-1", "\u00b2", "9" * 5000])
-@pytest.mark.parametrize("act", ["tune-pick", "tune-sort"])
-def test_stale_click_changes_nothing(workload, space, act, arg):
+def test_stale_click_changes_nothing(workload, space):
     panel = panel_of(workload, space, None, trials=2)
     panel.start()
     assert panel.wait(60)
     before = panel.blocks
-    Page(panel).click_action(act, arg)
-    assert panel.blocks == before
+    for act in ("tune-pick", "tune-sort"):
+        for arg in ("", "x", "-1", "\u00b2", "9" * 5000):
+            Page(panel).click_action(act, arg)
+            assert panel.blocks == before, (act, arg)
 
 
 def test_code_is_of_the_candidate_and_not_of_an_earlier_search(workload, space):

@@ -7,7 +7,7 @@ import json
 
 import pytest
 from page_driver import Page
-from workbench_widget.driving import MERGE, PIPELINE, names, statuses
+from workbench_widget.driving import MERGE, names, statuses
 
 import workbench as wb
 from workbench.errors import UnknownName, WorkbenchError
@@ -169,18 +169,17 @@ DAMAGED = [
 ]
 
 
-@pytest.mark.parametrize("text", DAMAGED, ids=range(len(DAMAGED)))
-def test_a_damaged_file_of_presets_is_told_in_words_and_never_lost(cast, dialect, config_home, text):
+def test_a_damaged_file_of_presets_is_told_in_words_and_never_lost(bench, config_home):
     config_home.mkdir()
-    (config_home / "presets.json").write_text(text)
-    bench = wb.Workbench(cast, PIPELINE[dialect], auto_measure=False)
-    assert "presets.json" in bench.state["presets_note"]
-    assert not any(preset["own"] for preset in bench.state["presets"])
-    bench.save_preset("new")
-    assert (config_home / "presets.damaged-1.json").read_text() == text
-    assert bench.presets[-1] == "new"
-    assert bench.state["presets_note"] == ""
-    bench.close()
+    for number, text in enumerate(DAMAGED, 1):
+        (config_home / "presets.json").write_text(text)
+        bench.session.presets.show(bench.choice)
+        assert "presets.json" in bench.state["presets_note"], text
+        assert not any(preset["own"] for preset in bench.state["presets"])
+        bench.save_preset("new")
+        assert (config_home / f"presets.damaged-{number}.json").read_text() == text
+        assert bench.presets[-1] == "new"
+        assert bench.state["presets_note"] == ""
 
 
 def test_the_compilers_own_pipeline_at_each_opt_level_is_a_preset(bench):

@@ -102,16 +102,8 @@ class Task:
 class Background:
     """A lane: a thread for requests, which run one at a time. It ends when no request is left.
 
-    Parameters
-    ----------
-    name
-        Name of the thread.
-    failed
-        Called with the exception of a request.
-    show
-        Called with the progress of a request, and with None at its end.
-    lock
-        That of the lanes that are waited for together.
+    `failed` gets the exception of a request, and `show` its progress, and None at its end. Lanes with one lock can be waited for
+    together.
     """
 
     def __init__(
@@ -218,15 +210,7 @@ class Background:
 
 
 class Work:
-    """The background work of a widget, in lanes by name.
-
-    Parameters
-    ----------
-    failed
-        Called with the exception of a request.
-    show
-        Called with a lane and its progress, and with None at the end of a request.
-    """
+    """The background work of a widget, in lanes by name; `show` gets a lane and its progress, and None at the end of a request."""
 
     def __init__(
         self,

@@ -177,15 +177,7 @@ def rows(items: Iterable[Line], name: str = "") -> Block:
 
 
 def near_misses(lines: Iterable[tuple[str, Line]], shown: int = -1) -> list[Line]:
-    """Return lines with those of one reason behind one line, with the reason and their number.
-
-    Parameters
-    ----------
-    lines
-        Each with its reason, in the order of the list.
-    shown
-        The line whose group is open; -1 for none.
-    """
+    """Return lines, each given with its reason: those of one reason behind one line, which is open if it holds the `shown` one."""
     groups: dict[str, list[tuple[int, Line]]] = {}
     for place, (reason, line) in enumerate(lines):
         groups.setdefault(reason, []).append((place, line))

@@ -19,16 +19,9 @@ FIRST = "passes"
 
 
 class Host:
-    """The page of one widget.
+    """The page of one widget, whose trait named `trait` shows `busy` and `error`; `title` is that of errors of background work.
 
-    Parameters
-    ----------
-    view
-        Its trait of the name `trait` shows `busy` and `error`.
-    title
-        Of the errors of background work.
-    in_order
-        Whether requests of the page run in the background, one after the other, each finished before the next.
+    Requests of the page run at once; `in_order` in the background, one after the other, each finished before the next.
     """
 
     def __init__(

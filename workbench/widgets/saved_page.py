@@ -22,17 +22,7 @@ _UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
 def saved_page(traits: Mapping[str, object], bundle: str, title: str) -> str:
-    """Return the text of the whole file.
-
-    Parameters
-    ----------
-    traits
-        The values of the page's model; bytes become base64.
-    bundle
-        The ES module of the widgets.
-    title
-        The title of the browser's tab.
-    """
+    """Return the text of the whole file: `bundle` is the ES module of the widgets, and bytes in the traits become base64."""
     script = inline_script(bundle)
     # one line each, so that a diff of two saved files is readable
     return _PAGE.format(

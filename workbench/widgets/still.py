@@ -37,14 +37,7 @@ class Words(Protocol):
 class Still:
     """The still output of a widget: the newest picture from the page, or a first one, and words.
 
-    Parameters
-    ----------
-    id
-        Of the output: letters and digits, the widget's trait `_still_id`.
-    words
-        Describes the widget.
-    first_picture
-        Returns the picture to show until the page sends one; "" for none.
+    `id` is the widget's trait `_still_id`. `first_picture` returns the picture to show until the page sends one; "" for none.
     """
 
     def __init__(self, id: str, words: Words, first_picture: Callable[[], str] = str) -> None:

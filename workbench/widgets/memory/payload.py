@@ -64,10 +64,7 @@ class PlanPayload(TypedDict, total=False):
 def encode_plan(plan: MemoryPlan, title: str = "", onto: Mapping[int, Sequence[int]] | None = None) -> PlanPayload:
     """Return a plan for the page; tensors that no row shows are left out.
 
-    Parameters
-    ----------
-    onto
-        The nodes of another graph for each node of the plan's, if that graph is on the page.
+    `onto` has the nodes of the graph on the page for each node of the plan's, if that is another one.
     """
     strings = Strings()
     rows = rows_of(plan)

@@ -23,14 +23,7 @@ OWN_NAMES = ("bind_params_by_name", "PlanDevices", "LabelOps")
 
 
 class CompilerBuild:
-    """The counts of the build at each opt level, and its explanation on request, made in a background thread.
-
-    Parameters
-    ----------
-    tell
-        Called with the state: `kernels` or `failed`, `opt_level`, and after a request `why`, sentences; `listing` while these
-        are being made.
-    """
+    """The counts of the build at each opt level, and its explanation on request; `tell` shows its state."""
 
     def __init__(self, workload: Workload, target: str, tell: Callable[[BuildState], None], work: Background) -> None:
         self._workload, self._target, self._tell, self._work = workload, target, tell, work

@@ -19,17 +19,7 @@ from workbench.worker.parent import unasked
 
 
 class Measurements:
-    """Rows by configuration.
-
-    Parameters
-    ----------
-    origin
-        The workload whose outputs every configuration should have.
-    target, budget
-        As `wb.measure` takes them.
-    changed
-        Called when a row has changed.
-    """
+    """Rows by configuration; every one should have the outputs of `origin`. `changed` is called when a row has changed."""
 
     def __init__(self, origin: Workload, target: str, budget: float, changed: Callable[[], None], work: Work) -> None:
         self.origin, self.target, self.budget, self._changed = origin, target, budget, changed

@@ -59,15 +59,7 @@ class Picture:
 
 
 class Page:
-    """The traits of a Workbench as one session sets them; a closed page drops late results.
-
-    Parameters
-    ----------
-    host
-        The widget's page.
-    drawn
-        Called after a picture.
-    """
+    """The traits of a Workbench as one session sets them; a closed page drops late results. `drawn` is called after a picture."""
 
     def __init__(self, host: Host, drawn: Callable[..., None]) -> None:
         self._host, self.work, self._drawn = host, host.work, drawn

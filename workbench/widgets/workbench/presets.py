@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,10 +52,11 @@ class OwnPreset:
 
 @dataclass(frozen=True)
 class Start:
-    """A preset of any kind: its description, and the choice that it makes."""
+    """A preset of any kind: its description, the choice that it makes, and whether it is the user's."""
 
     doc: str
     choice: Choice
+    own: bool = False
 
 
 class Presets:
@@ -75,12 +76,12 @@ class Presets:
 
     def starts(self, choice: Choice) -> dict[str, Start]:
         """Return all presets by name, the user's last; the compiler's keep the pass list of the choice."""
-        return self._all(self._built_in_starts(choice), self._own())
+        return self._all(choice, self._own())
 
     def save(self, name: str, choice: Choice) -> None:
         """Save a choice under a name; a WorkbenchError gives the reason why it cannot be saved."""
         name, dialect = name.strip(), self._catalog.dialect.name
-        if name in self._built_in_starts(choice):
+        if name in self._all(choice, ()):
             raise WorkbenchError(f"{name!r} is a preset of the workbench; give yours another name")
         if not name:
             raise WorkbenchError("a preset needs a name; type one, then save it")
@@ -108,35 +109,26 @@ class Presets:
 
     def states(self, choice: Choice) -> list[PresetState]:
         """Return the presets as the page lists them, with the one that the choice is marked as active."""
-        given = self._built_in_starts(choice)
         return [
             {
                 "name": name,
                 "doc": start.doc,
-                "own": name not in given,
+                "own": start.own,
                 "active": start.choice.runs_as(choice),
                 "opt_level": start.choice.opt_level,
             }
-            for name, start in self._all(given, self._known).items()
+            for name, start in self._all(choice, self._known).items()
         ]
 
-    def _built_in_starts(self, choice: Choice) -> dict[str, Start]:
-        pipelines = {
+    def _all(self, choice: Choice, own: Sequence[OwnPreset]) -> dict[str, Start]:
+        starts = {preset.name: Start("yours", preset.choice, own=True) for preset in own}
+        given = {
             preset.name: Start(preset.doc, Choice("pipeline", Pipeline.parse(preset.pipeline), preset.opt_level))
             for preset in self._catalog.presets
         }
-        compilers = {
-            f"compiler, opt level {level}": Start(
-                f"the compiler's own pipeline at opt level {level}, nothing disabled",
-                Choice("context", choice.pipeline, level),
-            )
-            for level in COMPILER_LEVELS
-        }
-        return {**pipelines, **compilers}
-
-    @staticmethod
-    def _all(given: Mapping[str, Start], own: Sequence[OwnPreset]) -> dict[str, Start]:
-        starts = {preset.name: Start("yours", preset.choice) for preset in own}
+        for level in COMPILER_LEVELS:
+            doc = f"the compiler's own pipeline at opt level {level}, nothing disabled"
+            given[f"compiler, opt level {level}"] = Start(doc, Choice("context", choice.pipeline, level))
         return {**given, **{name: start for name, start in starts.items() if name not in given}}
 
     def _own(self) -> list[OwnPreset]:
