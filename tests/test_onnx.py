@@ -352,6 +352,16 @@ def test_long_names_do_not_make_long_messages(dialect: str) -> None:
     assert len(str(caught.value)) < 2000
 
 
+def test_weights_that_are_also_inputs_are_one_parameter(dialect: str) -> None:
+    """Files before version 4 of the format list each initializer among the inputs."""
+    model = bert(1, wide=8)
+    named = wb.load(model)
+    listed = [onnx.helper.make_tensor_value_info(t.name, t.data_type, t.dims) for t in model.graph.initializer]
+    model.graph.input.extend(listed)
+    assert wb.trace(wb.load(model)).failed is None
+    assert wb.load(model).graph.to_json() == named.graph.to_json()
+
+
 @pytest.mark.one_dialect
 def test_weights_outside_the_models_folder_are_not_read(tmp_path: Path, dialect: str) -> None:
     (tmp_path / "in").mkdir()

@@ -231,10 +231,11 @@ def _settings_to_constants(onnx: Any, graph: Any) -> None:
         floating = tensor.data_type in (kind.FLOAT, kind.FLOAT16, kind.DOUBLE, kind.BFLOAT16)
         if not floating or tensor.name in settings or all(size == 1 for size in tensor.dims):
             fixed.append(tensor)
-    names = {tensor.name for tensor in fixed}
+    names, weights = ({tensor.name for tensor in tensors} for tensors in (fixed, graph.initializer))
     made = [onnx.helper.make_node("Constant", [], [tensor.name], f"/{tensor.name}", value=tensor) for tensor in fixed]
     rest = [tensor for tensor in graph.initializer if tensor.name not in names]
-    inputs = [value for value in graph.input if value.name not in names]
+    # before version 4 of the format each initializer is also an input, which Relax's converter would make a second parameter
+    inputs = [value for value in graph.input if value.name not in weights]
     body = list(graph.node)
     for field, values in (("node", [*made, *body]), ("initializer", rest), ("input", inputs)):
         graph.ClearField(field)
