@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from test_alignment import built, fused, programs
 
-from workbench.analysis.alignment import ONE, align
-from workbench.analysis.kernel_graphs import KernelGraphs, kernel_graphs
+from workbench.analysis.alignment import ONE, KernelGraphs, align, kernel_graphs
 from workbench.graph.model import Graph, GraphBuilder
 
 

@@ -42,26 +42,6 @@ class DominatorTree:
             yield up
             up = self.parent[up]
 
-    def common(self, nodes: Iterable[int]) -> int | None:
-        """Return the nearest node that dominates all of `nodes`; None if only the virtual root does."""
-        paths = [[node, *self.above(node)][::-1] for node in nodes]
-        found = None
-        for steps in zip(*paths, strict=False):
-            if any(step != steps[0] for step in steps):
-                break
-            found = steps[0]
-        return found
-
-    @cached_property
-    def children(self) -> tuple[tuple[int, ...], ...]:
-        """The nodes that each node dominates immediately."""
-        found: list[list[int]] = [[] for _ in self.parent]
-        for node in self.order:
-            up = self.parent[node]
-            if up is not None and up != VIRTUAL:
-                found[up].append(node)
-        return tuple(map(tuple, found))
-
     @cached_property
     def _intervals(self) -> tuple[list[int], list[int]]:
         """Each node's index in a pre-order of the tree, and the index after the last node that it dominates."""

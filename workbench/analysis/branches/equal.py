@@ -13,23 +13,16 @@ from collections.abc import Hashable, Iterator, Sequence
 from workbench.analysis.branches.calls import Calls, attribute
 from workbench.analysis.outcome import Reason
 from workbench.analysis.tensors import tensor
-from workbench.graph.identity import frozen
-from workbench.graph.model import Graph, Node
+from workbench.graph.identity import frozen, label
+from workbench.graph.model import Graph, Group, Node
 
 STATEFUL = ("nn.dropout", "memory.kill", "vm.invoke_tvm_op", "relax.print", "relax.assert_op")
 ALLOCATES = ("relax.builtin.", "relax.memory.", "relax.vm.")
 VALUES = ("constant", "shape", "global")
 "kinds of nodes that Relax's pass compares by value"
 COMMUTATIVE = (
-    "add",
-    "multiply",
-    "maximum",
-    "minimum",
-    "logical_and",
-    "logical_or",
-    "bitwise_and",
-    "bitwise_or",
-    "equal",
+    *("add", "multiply", "maximum", "minimum"),
+    *("logical_and", "logical_or", "bitwise_and", "bitwise_or", "equal"),
 )
 
 
@@ -154,30 +147,22 @@ def _reason(calls: Calls, a: int, b: int, known: Sequence[int]) -> Reason | None
     ours, theirs = ([_argument(calls, s, n, known) for s in graph.inputs[n]] for n in (a, b))
     different = attribute(first, other)
     if ours == theirs and different:
-        return Reason(
-            f"attr:{different}",
-            f"both are {first.op} of the same, and they differ in {different}: {first.attrs.get(different, 'the default')} and {other.attrs.get(different, 'the default')}",
-            (a, b),
-        )
+        shown = " and ".join(str(node.attrs.get(different, "the default")) for node in (first, other))
+        said = f"both are {first.op} of the same, and they differ in {different}: {shown}"
+        return Reason(f"attr:{different}", said, (a, b))
     if different or len(ours) != len(theirs):
         return None
     if ours == theirs and graph.dialect == "relax":
         return _why_not_merged(calls, a, b)
     if sorted(map(repr, ours)) == sorted(map(repr, theirs)) and first.op.removeprefix("relax.") in COMMUTATIVE:
-        return Reason(
-            "commuted",
-            f"they are {first.op} of the same two values in another order, which TVM does not look at",
-            (a, b),
-        )
+        said = f"they are {first.op} of the same two values in another order, which TVM does not look at"
+        return Reason("commuted", said, (a, b))
     if all(
         x == y or _equal_values(graph, s, t)
         for x, y, s, t in zip(ours, theirs, graph.inputs[a], graph.inputs[b], strict=True)
     ):
-        return Reason(
-            "const-identity",
-            f"their constants have equal values but are two objects, and TVM compares only constants of rank 0 by value; share one constant between the {first.op}",
-            (a, b),
-        )
+        said = f"their constants have equal values but are two objects, and TVM compares only constants of rank 0 by value; share one constant between the {first.op}"
+        return Reason("const-identity", said, (a, b))
     return None
 
 
@@ -214,55 +199,37 @@ def _cast(graph: Graph, node: int) -> str:
 
 def _equal_values(graph: Graph, a: int, b: int) -> bool:
     first, other = graph.nodes[a], graph.nodes[b]
-    digest = first.attrs.get("digest")
-    return (
-        first.kind == other.kind == "constant"
-        and digest is not None
-        and digest == other.attrs.get("digest")
-        and first.type == other.type
-    )
+    return first.kind == "constant" and "digest" in first.attrs and label(first) == label(other)
 
 
 def equal_kernels(graph: Graph) -> list[tuple[int, ...]]:
     """Return sets of fused kernels (groups of the graph) that compute the same from the same arguments."""
-    numbers: dict[Hashable, int] = {}
-    of_node: dict[int, Hashable] = {}
-    outputs = {
-        group.output: group.id
-        for group in graph.groups
-        if group.output is not None and graph.kernel_of(group.output) == group.id and _is_kernel(graph, group.id)
-    }
+    outputs = {group.output: group for group in graph.groups if _is_kernel(graph, group)}
     held: dict[int | None, list[int]] = {}
     for node in graph.nodes:
         held.setdefault(graph.kernel_of(node.id), []).append(node.id)
+    numbers: dict[Hashable, int] = {}
+    of_node: dict[int, Hashable] = {}
     same: dict[Hashable, list[int]] = {}
     for node in graph.nodes:
-        if node.id in outputs:
-            key = ("kernel", *_structure(graph, [id for id in held[outputs[node.id]] if id <= node.id], of_node))
-            if not _in_branch(graph, outputs[node.id]):
-                same.setdefault(key, []).append(outputs[node.id])
+        group = outputs.get(node.id)
+        if group is not None:
+            key = ("kernel", *_structure(graph, [id for id in held[group.id] if id <= node.id], of_node))
+            # an arm of an `if` may not run
+            if not any(around.kind == "branch" for around in graph.ancestors(group.id)):
+                same.setdefault(key, []).append(group.id)
         elif node.kind in ("tuple", "get_item"):
             key = (node.kind, node.op, *(of_node[s] for s in graph.inputs[node.id]))
-        elif node.kind == "constant":
-            key = _constant(node)
         else:
-            key = ("node", node.id)
+            key = label(node) if node.kind == "constant" else ("node", node.id)
         of_node[node.id] = numbers.setdefault(key, len(numbers))
     return [tuple(groups) for groups in same.values() if len(groups) > 1]
 
 
-def _is_kernel(graph: Graph, group: int) -> bool:
-    found = graph.groups[group]
-    inner = any(around.kind in ("primitive", "external") for around in graph.ancestors(found.parent))
-    return found.kind == "primitive" and "Composite" not in found.attrs and not inner
-
-
-def _in_branch(graph: Graph, group: int) -> bool:
-    return any(around.kind == "branch" for around in graph.ancestors(group))
-
-
-def _constant(node: Node) -> Hashable:
-    return ("constant", node.type, node.attrs.get("digest", node.op))
+def _is_kernel(graph: Graph, group: Group) -> bool:
+    outermost = group.output is not None and graph.kernel_of(group.output) == group.id
+    inner = any(around.kind in ("primitive", "external") for around in graph.ancestors(group.parent))
+    return outermost and group.kind == "primitive" and "Composite" not in group.attrs and not inner
 
 
 def _structure(graph: Graph, nodes: Sequence[int], of_node: dict[int, Hashable]) -> tuple[Hashable, ...]:
@@ -276,8 +243,6 @@ def _structure(graph: Graph, nodes: Sequence[int], of_node: dict[int, Hashable])
             ("inner", inside[s]) if s in inside else ("argument", arguments.setdefault(s, len(arguments)))
             for s in graph.inputs[id]
         ]
-        what = _constant(node) if node.kind == "constant" else (node.kind, node.op, frozen(node.attrs), node.type)
-        state = id if node.op in STATEFUL else None
-        rows.append((what, tuple(sources), state))
+        rows.append((label(node), tuple(sources), id if node.op in STATEFUL else None))
         inside[id] = len(inside)
     return (*rows, *(of_node[s] for s in arguments))

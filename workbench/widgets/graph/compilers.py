@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import traitlets
 
-from workbench.analysis.alignment import ONE, Alignment
-from workbench.analysis.kernel_graphs import KernelGraphs, kernel_graphs
+from workbench.analysis.alignment import ONE, Alignment, KernelGraphs, kernel_graphs
 from workbench.debugging.compilers.result import CompilerComparison, CompilerPair, Difference, plain
 from workbench.errors import WorkbenchError
 from workbench.graph.scopes import common_path, modules
