@@ -1,8 +1,9 @@
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from workbench.environments import SetupError
+from workbench.environments import SetupError, doctor
 from workbench.environments.relay import Machine, check_disk, check_machine
 
 DEBIAN = Machine("Linux", "x86_64", ("glibc", "2.36"), (3, 11))
@@ -41,3 +42,13 @@ def test_disk_is_asked_where_the_folder_will_be(tmp_path):
     check_disk(tmp_path / "not" / "yet", 1)
     with pytest.raises(SetupError, match=r"has \d+ MB free and 1000000000000 MB are needed"):
         check_disk(tmp_path / "not" / "yet", 10**18)
+
+
+def test_a_python_in_a_folder_of_another_name_is_not_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for name in (".venv", ".venv-relay", "download"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "pyvenv.cfg").touch()
+    monkeypatch.setattr("sys.prefix", str(tmp_path / ".venv"))
+    monkeypatch.setattr("sys.executable", str(tmp_path / ".venv" / "bin" / "python"))
+    monkeypatch.setattr(doctor, "environments", lambda kernels: {})
+    assert list(doctor._pythons()) == [tmp_path / ".venv-relay" / "bin" / "python"]

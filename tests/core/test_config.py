@@ -1,14 +1,18 @@
-"""A Config from what people write, and the name that plots give it."""
+"""A Config from what people write, the name that plots give it, and configurations that TVM would ignore or fail on."""
 
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
-from workbench.errors import MeasureError
+from workbench.dialects.base import Workload
+from workbench.dialects.catalog import PassInfo, Preset
+from workbench.errors import MeasureError, UnknownName
+from workbench.pipeline import config
 from workbench.pipeline.config import AS_IS, Config
-from workbench.pipeline.spec import Pipeline
+from workbench.pipeline.spec import Pipeline, short_name
 
 
 @pytest.mark.parametrize(
@@ -66,3 +70,68 @@ def test_same_build_has_one_form() -> None:
     assert Config(disabled=("B", "A")).same_build() == Config(disabled=("A", "B")).same_build()
     # where every pass is off, it is not the compiler's own pipeline
     assert Config(pipeline="-A").same_build() != Config().same_build()
+
+
+CATALOG = (PassInfo("FuseOps", "relay", locked="lowering takes kernels"), PassInfo("FoldConstant", "relay"))
+
+
+@pytest.fixture(autouse=True)
+def catalog(monkeypatch):
+    monkeypatch.setattr(
+        config, "dialect_of", lambda workload: SimpleNamespace(passes=SimpleNamespace(catalog=lambda: CATALOG))
+    )
+
+
+def check(**fields):
+    config.check_config(Workload(None, {}, "w", "relay"), Config(**fields))
+
+
+def test_known_names_pass():
+    check(disabled=("FoldConstant",), required=("FuseOps",))
+    check(disabled=("BackwardFoldScaleAxis", "tir.UnrollLoop"))
+
+
+@pytest.mark.parametrize("field", ["disabled", "required"])
+def test_an_unknown_name_offers_the_nearest(field):
+    with pytest.raises(UnknownName, match="did you mean FoldConstant"):
+        check(**{field: ("FoldConstants",)})
+
+
+def test_a_locked_pass_cannot_be_switched_off_and_the_reason_is_given():
+    with pytest.raises(MeasureError, match="FuseOps cannot be switched off: lowering takes kernels"):
+        check(disabled=("FuseOps",))
+
+
+BUILD = "SimplifyInference,FoldConstant,EliminateCommonSubexpr,FoldConstant,FuseOps"
+PRESETS = (
+    Preset("opt 3", BUILD, ""),
+    Preset("opt 2", BUILD, "", 2),
+    Preset("merge casts", "SimplifyInference,EliminateCommonSubexpr,FuseOps", ""),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "level", "name"),
+    [
+        (BUILD, 3, "opt 3 passes"),
+        (BUILD, 2, "opt 2 passes"),
+        (BUILD, 4, "opt 3 passes at opt level 4"),
+        (BUILD.replace("Elim", "-Elim"), 3, "opt 3 passes -EliminateCommonSubexpr"),
+        (BUILD.replace("EliminateCommonSubexpr,", ""), 3, "opt 3 passes -EliminateCommonSubexpr"),
+        (BUILD.replace("SimplifyInference,Fold", "SimplifyInference,-Fold"), 3, "opt 3 passes -FoldConstant at 2"),
+        (BUILD + ",DefuseOps", 3, "opt 3 passes +DefuseOps"),
+        ("DefuseOps," + BUILD, 3, "opt 3 passes +DefuseOps at 1"),
+        ("FuseOps", 3, "FuseOps"),
+        ("FuseOps", 1, "FuseOps at opt level 1"),
+        ("-FuseOps", 3, "no passes"),
+    ],
+)
+def test_name_is_the_difference_from_a_preset(text: str, level: int, name: str) -> None:
+    assert short_name(Pipeline.parse(text), level, PRESETS) == name
+
+
+def test_moved_passes_have_names_of_their_own() -> None:
+    pipeline = Pipeline.parse(BUILD)
+    moved = [pipeline.moved(0, to) for to in range(len(pipeline))] + [pipeline.moved(4, to) for to in range(4)]
+    names = {short_name(each, 3, PRESETS) for each in moved}
+    assert len(names) == len({str(each) for each in moved})

@@ -1,12 +1,17 @@
-"""What is true of every diff, whatever the two graphs."""
+"""What is true of every diff, whatever the two graphs; on small graphs, it has the fewest edits there are."""
 
 from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
+from random import Random
 
+import pytest
+from fewest_edits import Fewest, edited, edits
 from hypothesis import given
+from hypothesis import strategies as st
 from random_graphs import graphs, pairs
+from test_diff_examples import CHAIN, ONE_CAST, TWO_CASTS
 
 from workbench.graph.changes import MARKS
 from workbench.graph.diff import diff
@@ -105,3 +110,25 @@ def test_the_marks_that_the_page_reads_say_what_the_diff_says(pair):
     assert [MARKS[m] for m in coded["after_mark"]].count("added") == len(d.added)
     assert [MARKS[m] for m in coded["before_mark"]].count("kept") == len(d.kept)
     assert [MARKS[m] for m in coded["after_mark"]].count("kept") == len(d.kept)
+
+
+def test_the_count_by_every_mapping_on_graphs_one_can_count_by_hand():
+    assert Fewest(CHAIN, CHAIN).count() == 0
+    assert Fewest(TWO_CASTS, ONE_CAST).count() == 1, "the second cast is gone"
+    assert Fewest(ONE_CAST, TWO_CASTS).count() == 1
+
+
+@given(st.randoms(use_true_random=False))
+def test_no_mapping_has_fewer_edits(random):
+    before, after = edited(random)
+    d = diff(before, after)
+    assert d.edits == edits(d) == Fewest(before, after).count()
+
+
+@pytest.mark.parametrize("seeds", [range(1000), pytest.param(range(1000, 8000), marks=pytest.mark.long)], ids=len)
+def test_of_many_edits_none_has_a_mapping_with_fewer(seeds):
+    more = Counter()
+    for seed in seeds:
+        pair = edited(Random(seed))
+        more[diff(*pair).edits - Fewest(*pair).count()] += 1
+    assert more == {0: len(seeds)}

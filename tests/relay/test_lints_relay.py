@@ -1,4 +1,4 @@
-"""Operators that Relay compiles with a fallback, and logs of AutoTVM that a build uses or not."""
+"""Lints on Relay: operators with a fallback, logs of AutoTVM that a build uses or not, and transposes that undo each other."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tvm import autotvm, relay
 
 import workbench as wb
 from workbench.debugging.lints.result import Lint
+from workbench.debugging.lints.rules import UNDONE
 from workbench.debugging.lints.schedules import FALLBACK, UNUSED
 
 TARGET = "llvm -mcpu=core-avx2"
@@ -191,3 +192,28 @@ def test_a_fallback_has_no_configuration_to_race() -> None:
     found = wb.lint(dense(), TARGET)
     with pytest.raises(wb.WorkbenchError, match=r"no configuration to race; run its fix, wb\.tune_schedules"):
         found.measure([each for each in found if each.name == FALLBACK])
+
+
+PASSES = "SimplifyInference,FuseOps"
+
+
+def transposes(second: tuple[int, ...]) -> wb.Workload:
+    x = relay.var("x", shape=(1, 4, 6, 6))
+    return wb.load(relay.Function([x], relay.nn.relu(relay.transpose(relay.transpose(x, (0, 2, 3, 1)), second))))
+
+
+def test_transposes_that_lead_back() -> None:
+    w = transposes((0, 3, 1, 2))
+    (found,) = wb.lint(w, config=PASSES)
+    assert (found.name, found.bytes) == (UNDONE, 2 * 4 * 4 * 36)
+    assert wb.lint(w, config=found.pipeline)[:] == ()
+    made = eval(found.fix, {"wb": wb, "w": w})
+    assert "transpose" not in made.end.text
+
+
+def test_the_compiler_removes_them() -> None:
+    assert wb.lint(transposes((0, 3, 1, 2)))[:] == ()
+
+
+def test_transposes_that_do_not_lead_back() -> None:
+    assert wb.lint(transposes((0, 2, 3, 1)), config=PASSES)[:] == ()
