@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from workbench.errors import WorkbenchError
@@ -235,3 +236,25 @@ class Budget:
         if self.may_begin():
             time.sleep(REST_SECONDS)
         return self.wait()
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best value so far, after a trial."""
+
+    seconds: float
+    "duration of all trials up to it"
+    trial: int
+    value: float
+    "value of the first objective"
+
+
+def improvements(trials: Iterable[tuple[float, int, float | None]]) -> tuple[Best, ...]:
+    """Return the improvements of a value, of the duration, the number and the value of each trial; None if it has none."""
+    found: list[Best] = []
+    spent = 0.0
+    for seconds, number, value in trials:
+        spent += seconds
+        if value is not None and (not found or value < found[-1].value):
+            found.append(Best(spent, number, value))
+    return tuple(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 from workbench.dialects.base import Workload, workload_of
 from workbench.dialects.kernel_search import best_cost_model
 from workbench.errors import MeasureError, NoDevice, StoreError, WorkbenchError, WorkerLost
-from workbench.experiments.engine import RECENT, BackgroundRun
+from workbench.experiments.engine import RECENT, BackgroundRun, Best, improvements
 from workbench.experiments.schedules.database import begun, folder_for
 from workbench.experiments.schedules.result import Task, Trial, TunedSchedules, selected, tasks_of, with_times
-from workbench.experiments.tuning.trial import Best
 from workbench.measurement.build_and_time import MeasureOptions, no_device
 from workbench.measurement.machine import conditions
 from workbench.measurement.measure import measure_one
@@ -114,24 +113,21 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
         that ran alone; the race at the end measures the model.
         """
         known = {task.function: (task.weight, task.before_us or 0.0) for task in self.tasks}
-        total = sum(us for _, us in known.values())
-        return self._curve(total, self.trials, known)
+
+        def totals() -> Iterator[tuple[float, int, float | None]]:
+            for place, trial in enumerate(self.trials):
+                weight, before = known.get(trial.function, (0, 0.0))
+                if trial.us is None or weight * trial.us >= before:
+                    yield trial.seconds, place, None
+                    continue
+                known[trial.function] = weight, weight * trial.us
+                yield trial.seconds, place, sum(us for _, us in known.values())
+
+        return improvements(totals())
 
     def best_of(self, function: str) -> tuple[Best, ...]:
         """Return the improvements of the best candidate of one kernel, in microseconds per call."""
-        return self._curve(float("inf"), self.trials_of(function), {function: (1, float("inf"))})
-
-    def _curve(self, total: float, trials: Iterable[Trial], known: dict[str, tuple[int, float]]) -> tuple[Best, ...]:
-        found: list[Best] = []
-        spent = 0.0
-        for place, trial in enumerate(trials):
-            spent += trial.seconds
-            weight, before = known.get(trial.function, (0, 0.0))
-            if trial.us is not None and weight * trial.us < before:
-                known[trial.function] = weight, weight * trial.us
-                total = sum(us for _, us in known.values())
-                found.append(Best(spent, place, total))
-        return tuple(found)
+        return improvements((trial.seconds, place, trial.us) for place, trial in enumerate(self.trials_of(function)))
 
     @property
     def failures(self) -> dict[str, int]:

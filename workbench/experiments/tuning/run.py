@@ -9,13 +9,13 @@ from typing import Any
 
 from workbench.dialects.base import Workload, workload_of
 from workbench.errors import NoDevice, NoServer, WorkbenchError, WorkerLost, check_seconds
-from workbench.experiments.engine import RECENT, BackgroundRun, Budget
+from workbench.experiments.engine import RECENT, BackgroundRun, Best, Budget
 from workbench.experiments.tuning.evaluate import Clock, Evaluator, TuneOptions
 from workbench.experiments.tuning.result import Result, Verdict, decide
 from workbench.experiments.tuning.scheduler import Candidate, RPCRunner, Runner, Scheduler, SearchContext
 from workbench.experiments.tuning.search import search
 from workbench.experiments.tuning.space import Space
-from workbench.experiments.tuning.trial import Best, Trial, best_of, failures, front, objectives_of
+from workbench.experiments.tuning.trial import Trial, best_of, failures, front, objectives_of
 from workbench.experiments.tuning.trial_log import Log, Trials, default_log_path
 from workbench.measurement.race import Race, race
 from workbench.pipeline.config import Config

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from workbench.errors import MeasureError, UnknownName, WorkbenchError
+from workbench.experiments.engine import Best, improvements
 from workbench.graph.received import Damaged, fields
 from workbench.measurement.row import ALL, OK
 from workbench.pipeline.config import Config
@@ -136,27 +137,11 @@ def front(trials: Sequence[Trial], objectives: Sequence[str]) -> list[Trial]:
     return [first[cost] for cost in sorted(first)]
 
 
-@dataclass(frozen=True)
-class Best:
-    """The best value so far, after a trial."""
-
-    seconds: float
-    "duration of all trials up to it"
-    trial: int
-    value: float
-    "value of the first objective"
-
-
 def best_of(trials: Sequence[Trial], target: str, objectives: Sequence[str]) -> tuple[Best, ...]:
     """Return the improvements of the first objective for a target."""
-    found: list[Best] = []
-    spent = 0.0
-    for trial in trials:
-        spent += trial.seconds
-        costs = trial.costs(objectives[:1]) if trial.target == target else None
-        if costs is not None and (not found or costs[0] < found[-1].value):
-            found.append(Best(spent, trial.number, costs[0]))
-    return tuple(found)
+    costs = (trial.costs(objectives[:1]) if trial.target == target else None for trial in trials)
+    steps = zip(trials, costs, strict=True)
+    return improvements((trial.seconds, trial.number, cost[0] if cost else None) for trial, cost in steps)
 
 
 def failures(trials: Sequence[Trial]) -> dict[str, int]:
