@@ -8,7 +8,7 @@ Relay side, Relax reads the text and builds the sample by itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -75,12 +75,22 @@ def model_of(model: Any, params: Params | str | Path | None, shapes: Shapes, fol
     if isinstance(params, (str, Path)):
         params = read_params(Path(params))
     elif params is not None:
-        params = _arrays(readers.by_name(params))
+        params = readers.by_name(params)
+        for name, value in params.items():
+            if not hasattr(value, "dtype") or not hasattr(value, "shape"):
+                raise LoadError(
+                    f"the parameter {name:.80} is a {type(value).__name__}; give an array, numpy.asarray(value)"
+                )
     text = model.sample if isinstance(model, Workload) else model
     if is_sample(text):
-        return _sample(text, params, shapes)
+        if params or shapes:
+            raise LoadError(f"{text:.80} has its shapes and parameters; leave params and shapes out")
+        return Model(parse_sample(text)[0], Recipe("sample", {"text": text}, 0, MODEL))
     if hasattr(model, "SerializeToString") and hasattr(model, "graph"):
-        return _onnx(_written(model, folder), params, shapes)
+        proto: Any = model
+        path = folder / f"{re.sub('[^A-Za-z0-9]+', '_', proto.graph.name)[:40] or 'model'}.onnx"
+        path.write_bytes(proto.SerializeToString())
+        return _onnx(path, params, shapes)
     if torch_model.kind_of(model) == "exported":
         written = folder / "program.onnx"
         torch_model.write_onnx(model, written)
@@ -91,24 +101,10 @@ def model_of(model: Any, params: Params | str | Path | None, shapes: Shapes, fol
     if isinstance(model, str):
         return _text(model, "text", params, shapes, folder)
     if isinstance(model, GraphOnly):
-        return _text_of(model, params, shapes, folder)
+        # a text that was read without its TVM; a picture without text has none
+        text, metadata = model.text(), f"\n#[metadata]\n{model.metadata}" if model.metadata else ""
+        return _text(text + metadata, model.name, params, shapes, folder)
     return _live(model, params, shapes, folder)
-
-
-def _arrays(params: Params) -> Params:
-    for name, value in params.items():
-        if not hasattr(value, "dtype") or not hasattr(value, "shape"):
-            raise LoadError(
-                f"the parameter {name:.80} is a {type(value).__name__}; give an array, numpy.asarray(value)"
-            )
-    return params
-
-
-def _written(model: Any, folder: Path) -> Path:
-    """Return the path of a ModelProto, which is written to a file."""
-    path = folder / f"{re.sub('[^A-Za-z0-9]+', '_', model.graph.name)[:40] or 'model'}.onnx"
-    path.write_bytes(model.SerializeToString())
-    return path
 
 
 def _onnx(path: Path, params: Params | None, shapes: Shapes) -> Model:
@@ -139,24 +135,14 @@ def _text(text: str, name: str, params: Params | None, shapes: Shapes, folder: P
 
     is_code = BEGINS.search(text) is not None and not is_relay(text)
     dialect = "relax" if is_code or is_script(text) else "relay"
-    sizes = dict(shapes) if dialect == "relay" else {each: _one(size) for each, size in shapes.items()}
+    sizes = dict(shapes)
+    for symbol, size in shapes.items() if dialect == "relax" else ():
+        # the command line writes the size of a symbolic dimension as a shape
+        sizes[symbol] = size if isinstance(size, int) or len(size) != 1 else size[0]
     given = folder / "given"
     arrays.write(given, params or {})
     arguments = {"text": text, "params": str(given), "shapes": list(sizes.items())}
     return Model(name, Recipe("source", arguments, len(text) + _size(given), TEXT), dialect)
-
-
-def _one(size: int | Sequence[int]) -> int | Sequence[int]:
-    """Return the size of a symbolic dimension, which the command line writes as a shape."""
-    return size if isinstance(size, int) or len(size) != 1 else size[0]
-
-
-def _text_of(workload: GraphOnly, params: Params | None, shapes: Shapes, folder: Path) -> Model:
-    """Return the model of a text that was read without its TVM; raises LoadError for a picture without text."""
-    text = workload.text()
-    if workload.metadata:
-        text = f"{text}\n#[metadata]\n{workload.metadata}"
-    return _text(text, workload.name, params, shapes, folder)
 
 
 def _live(model: Any, params: Params | None, shapes: Shapes, folder: Path) -> Model:
@@ -177,12 +163,6 @@ def _live(model: Any, params: Params | None, shapes: Shapes, folder: Path) -> Mo
     arguments = {"given": str(given), "shapes": list(workload.shapes.items())}
     recipe = Recipe("saved", arguments, _size(given), MODEL, workload.trusted)
     return Model(workload.name, recipe, workload.dialect, relay=given if workload.dialect == "relay" else None)
-
-
-def _sample(text: str, params: Params | None, shapes: Shapes) -> Model:
-    if params or shapes:
-        raise LoadError(f"{text:.80} has its shapes and parameters; leave params and shapes out")
-    return Model(parse_sample(text)[0], Recipe("sample", {"text": text}, 0, MODEL))
 
 
 def _size(folder: Path) -> int:

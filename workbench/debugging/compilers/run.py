@@ -167,11 +167,6 @@ class Opened:
     folder: Path
     "for files of this side"
 
-    @property
-    def limits(self) -> Mapping[str, int]:
-        """The limits of inputs that hold indices, by `plain_name`."""
-        return {plain_name(name): limit for name, limit in self.workload.limits.items()}
-
 
 @dataclass(frozen=True)
 class _Comparing:
@@ -195,40 +190,34 @@ class _Comparing:
         Relay is first, because Relax translates what it read.
         """
         found: dict[int, Opened | WorkbenchError] = {}
+        first, report = compilers[0], self.limits.get("progress", silent)
         for at, compiler in sorted(enumerate(compilers), key=lambda each: each[1].dialect != "relay"):
             own = folder / str(at)
             own.mkdir()
-            first = compilers[0]
             same = at and (compiler.dialect, compiler.python) == (first.dialect, first.python)
-            role = "other builds" if same else "builds"
-            found[at] = self.open(compiler, role, own)
+            try:
+                python = None if compiler.python is None else Path(compiler.python)
+                environment = Environment.of(compiler.dialect, python, "other builds" if same else "builds")
+                found[at] = Opened(environment, self.model.load(environment, own, report), own)
+            except WorkbenchError as error:
+                found[at] = error
         return [found[at] for at in range(len(compilers))]
-
-    def open(self, compiler: Compiler, role: str, folder: Path) -> Opened | WorkbenchError:
-        """Find the environment and load the model; an error is a result."""
-        try:
-            python = None if compiler.python is None else Path(compiler.python)
-            environment = Environment.of(compiler.dialect, python, role)
-            report = self.limits.get("progress", silent)
-            return Opened(environment, self.model.load(environment, folder, report), folder)
-        except WorkbenchError as error:
-            return error
 
     def pair(
         self, compilers: Sequence[Compiler], opened: Sequence[Opened | WorkbenchError], target: str
     ) -> CompilerPair:
         """Return both halves for a target."""
         sides = self.started(compilers, opened, target)
-        sides = [self.built(side, each) for side, each in zip(sides, opened, strict=True)]
-        built = [
-            (side, each)
-            for side, each in zip(sides, opened, strict=True)
-            if isinstance(each, Opened) and side.status == OK
-        ]
-        runners = [self.runner(side, each) for side, each in built]
-        checks = self.checks(runners, built[0][1] if built else None)
-        pair = CompilerPair(sides[0], sides[1], checks)
-        if len(runners) == 2 and any(check.same is False for check in checks):
+        seconds, runners = self.budget / 2 if self.per_kernel else 0.0, []
+        for at, each in enumerate(opened):
+            if isinstance(each, Opened) and sides[at].status == OK:
+                sides[at] = build_side(sides[at], each.workload, each.environment, seconds, self.seed, self.limits)
+            if isinstance(each, Opened) and sides[at].status == OK:
+                side = sides[at]
+                asked = side.target, side.config, self.seed, self.limits
+                runners.append(Runner(side.title, each.environment, each.workload, each.folder, *asked))
+        pair = CompilerPair(sides[0], sides[1], self.checks(runners))
+        if len(runners) == 2 and any(check.same is False for check in pair.checks):
             pair = replace(pair, part=part_of(runners))
         if all(side.optimized is not None for side in sides):
             pair = replace(pair, rows=differences(*pair.sides))
@@ -246,8 +235,10 @@ class _Comparing:
         for at, (side, each) in enumerate(zip(sides, opened, strict=True)):
             sides[at] = side.failed(each) if isinstance(each, WorkbenchError) else self.asked(side, each)
         named = titles(compilers, [side.tvm for side in sides], given)
-        oldest_first = sorted(zip(given, sides, strict=True), key=lambda each: _version(each[1].tvm), reverse=True)
-        full = {text: side.target for text, side in oldest_first}
+        # an unknown version is the newest, and the oldest, which is last, decides
+        versions = [tuple(map(int, re.findall(r"\d+", side.tvm)[:3])) or (1 << 30,) for side in sides]
+        newest_first = sorted(zip(versions, given, sides, strict=True), key=lambda each: each[0], reverse=True)
+        full = {text: side.target for _, text, side in newest_first}
         return [
             replace(side, compiler=replace(side.compiler, title=title), target=full[text])
             for side, title, text in zip(sides, named, given, strict=True)
@@ -264,25 +255,13 @@ class _Comparing:
         side = replace(side, tvm=found["tvm"], target=found["target"])
         return side.failed(MeasureError(found["refused"])) if found["refused"] else side
 
-    def built(self, side: CompilerSide, opened: Opened | WorkbenchError) -> CompilerSide:
-        """Return the half of one compiler with its build, unless it has failed before."""
-        if isinstance(opened, WorkbenchError) or side.status != OK:
-            return side
-        seconds = self.budget / 2 if self.per_kernel else 0.0
-        return build_side(side, opened.workload, opened.environment, seconds, self.seed, self.limits)
-
-    def runner(self, side: CompilerSide, opened: Opened) -> Runner:
-        """Return what runs a side's build."""
-        environment, workload, folder = opened.environment, opened.workload, opened.folder
-        return Runner(side.title, environment, workload, folder, side.target, side.config, self.seed, self.limits)
-
-    def checks(self, runners: Sequence[Runner], reader: Opened | None) -> tuple[OutputCheck, ...]:
+    def checks(self, runners: Sequence[Runner]) -> tuple[OutputCheck, ...]:
         """Run each build once and compare the outputs; those of an ONNX model also with ONNX's reference evaluator."""
-        if reader is None:
+        if not runners:
             return ()
         found: dict[str, Any] = {each.title: _or_reason(lambda each=each: read_outputs(each)) for each in runners}
-        limits, onnx = reader.limits, self.model.onnx
-        if onnx is not None:
+        if (onnx := self.model.onnx) is not None:
+            limits = {plain_name(name): limit for name, limit in runners[0].workload.limits.items()}
             found[ONNX] = _or_reason(lambda: reference_outputs(runners[0], onnx, self.shapes, limits))
         return check_outputs(found)
 
@@ -293,7 +272,9 @@ class _Comparing:
             return replace(pair, unraced=f"{missing} has no build that runs")
         if not self.budget:
             return replace(pair, unraced="budget=0")
-        wrong = [{"same": _right(pair.checks, runner.title)} for runner in runners]
+        # whether outputs are those of ONNX's reference evaluator
+        right = {check.first: check.same for check in pair.checks if check.second == ONNX}
+        wrong = [{"same": right.get(runner.title)} for runner in runners]
         try:
             pair = replace(pair, race=race_in_turn((runners[0], runners[1]), wrong, self.budget))
         except WorkbenchError as error:
@@ -305,18 +286,8 @@ class _Comparing:
         return replace(pair, tried=races, untried=tuple(each for each in found if isinstance(each, str)))
 
 
-def _version(text: str) -> tuple[int, ...]:
-    """Return a version of TVM to compare; an unknown one is the newest."""
-    return tuple(map(int, re.findall(r"\d+", text)[:3])) or (1 << 30,)
-
-
 def _or_reason(work: Callable[[], Any]) -> Any:
     try:
         return work()
     except WorkbenchError as error:
         return str(error)
-
-
-def _right(checks: Sequence[OutputCheck], title: str) -> bool | None:
-    """Return whether a compiler's outputs are those of ONNX's reference evaluator; None if they were not compared."""
-    return next((check.same for check in checks if check.first == title and check.second == ONNX), None)
