@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
@@ -14,21 +15,25 @@ from workbench.wording import counted
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NOUNS = {
-    "median_us": "time a run",
-    "kernels": "kernels",
-    "handover_bytes": "bytes between kernels",
-    "peak_bytes": "peak memory",
-    "build_seconds": "build time",
+
+class Objective(NamedTuple):
+    """The words for a value that a search minimises."""
+
+    noun: str
+    better: str
+    "for a candidate with a smaller value, which may be worse by other objectives"
+    most: str
+    "for the one with the smallest"
+    unit: Callable[[float], tuple[float, str]] = lambda _: (1.0, "")
+
+
+OBJECTIVES = {
+    "median_us": Objective("time a run", "measured less", "lowest median", time_unit),
+    "kernels": Objective("kernels", "has fewer", "fewest"),
+    "handover_bytes": Objective("bytes between kernels", "hands over less", "least handed over", byte_unit),
+    "peak_bytes": Objective("peak memory", "has a lower peak", "lowest peak", byte_unit),
+    "build_seconds": Objective("build time", "was built in less", "shortest build", lambda _: (1.0, "s")),
 }
-WORDS = {
-    "median_us": ("measured less", "lowest median"),
-    "kernels": ("has fewer", "fewest"),
-    "handover_bytes": ("hands over less", "least handed over"),
-    "peak_bytes": ("has a lower peak", "lowest peak"),
-    "build_seconds": ("was built in less", "shortest build"),
-}
-"words for a candidate with a smaller value, and for the one with the smallest; by other objectives it may be worse"
 ROWS = 6
 "height of the plot, in bars"
 WIDE = 20
@@ -57,10 +62,10 @@ def tuning_progress(
     known = complete(tried, value)
     right = known[known["status"] == "ok"]
     if right.empty:
-        return empty(
-            ax, f"{counted(len(tried), 'candidate')} tried, none can win" if len(tried) else "nothing tried yet", theme
-        )
-    factor, unit = _unit(value, float(right[value].min()))
+        none = f"{counted(len(tried), 'candidate')} tried, none can win"
+        return empty(ax, none if len(tried) else "nothing tried yet", theme)
+    objective = OBJECTIVES.get(value) or Objective(value, f"has a smaller {value}", f"smallest {value}")
+    factor, unit = objective.unit(float(right[value].min()))
     values = pd.Series(right[value], dtype=float).mul(factor)
     best = values.cummin()
     ends = [*right.index + 1, len(tried)]
@@ -69,7 +74,12 @@ def tuning_progress(
     out = tried.index[tried["status"] != "ok"] + 1
     # a candidate that cannot win has no value on the axis, so it is drawn at the edge
     ax.plot(out, [0.03] * len(out), "x", color=theme.bad, markersize=6, transform=ax.get_xaxis_transform(), zorder=2)
-    _words(ax, values, best, len(tried), theme)
+    first, last, default = float(values.iloc[0]), float(best.iloc[-1]), values.index[0] == 0
+    say(ax, len(tried), last, figures(last), theme, color=theme.accent, fontweight="bold")
+    if default and last < first:
+        ax.axhline(first, color=theme.dim, linewidth=1, linestyle="--", zorder=1)
+        aside = {"color": theme.dim, "ha": "right", "xytext": (0, 7)}
+        say(ax, len(tried), first, f"default {figures(first)}", theme, **aside)
     if values.max() > WIDE * values.min() > 0:
         # on a linear scale the best ones would be on one line
         ax.set_yscale("log")
@@ -83,41 +93,19 @@ def tuning_progress(
     ax.grid(axis="y", color=theme.faint, linewidth=0.5, alpha=0.6)
     crosses = f" (✗ {len(out)} failed or not built)" if len(out) else ""
     ax.set_xlabel(f"candidates tried{crosses}")
-    ax.set_ylabel(f"{NOUNS.get(value, value)}{unit and f' ({unit})'}")
-    # a candidate that is the same program as another has the other's value
-    own = int(pd.isna(right["like"]).sum()) if "like" in right else len(right)
-    dress(ax, _finding(values, best, (len(tried), own), value, unit), theme)
-    return ax
-
-
-def _unit(value: str, smallest: float) -> tuple[float, str]:
-    if value == "median_us":
-        return time_unit(smallest)
-    if value in ("handover_bytes", "peak_bytes"):
-        return byte_unit(smallest)
-    return (1.0, "s") if value == "build_seconds" else (1.0, "")
-
-
-def _words(ax: Axes, values: pd.Series, best: pd.Series, tried: int, theme: Theme) -> None:
-    say(ax, tried, float(best.iloc[-1]), figures(float(best.iloc[-1])), theme, color=theme.accent, fontweight="bold")
-    if values.index[0] == 0 and best.iloc[-1] < values.iloc[0]:
-        ax.axhline(float(values.iloc[0]), color=theme.dim, linewidth=1, linestyle="--", zorder=1)
-        said = f"default {figures(float(values.iloc[0]))}"
-        say(ax, tried, float(values.iloc[0]), said, theme, color=theme.dim, ha="right", xytext=(0, 7))
-
-
-def _finding(values: pd.Series, best: pd.Series, counts: tuple[int, int], value: str, unit: str) -> str:
-    """Return the title, which compares by this value only, because there may be other objectives."""
-    tried, own = counts
-    last = float(best.iloc[-1])
-    noun = NOUNS.get(value, value)
-    better, most = WORDS.get(value, (f"has a smaller {noun}", f"smallest {noun}"))
-    said = f"{figures(last)} {unit or ('kernel' if value == 'kernels' and last == 1 else noun)}"
+    ax.set_ylabel(f"{objective.noun}{unit and f' ({unit})'}")
+    # the title compares by this value only, because there may be other objectives
+    said = f"{figures(last)} {unit or ('kernel' if value == 'kernels' and last == 1 else objective.noun)}"
+    if default and last >= first:
+        # a candidate that is the same program as another has the other's value
+        own = int(pd.isna(right["like"]).sum()) if "like" in right else len(right)
+        left_out = f" ({len(tried):,} tried)" if own < len(tried) else ""
+        none = f"none of {own:,} candidates {objective.better}{left_out}"
+        dress(ax, f"{said} by default; {none if len(tried) > 1 else 'nothing else was tried yet'}", theme)
+        return ax
+    begun = f", from {figures(first)}" if default else ""
     when = int(best.index[(best == last).argmax()]) + 1
-    if values.index[0] == 0 and last >= values.iloc[0]:
-        left_out = f" ({tried:,} tried)" if own < tried else ""
-        others = f"none of {own:,} candidates {better}{left_out}" if tried > 1 else "nothing else was tried yet"
-        return f"{said} by default; {others}"
-    begun = f", from {figures(float(values.iloc[0]))}" if values.index[0] == 0 else ""
     raced = "; medians, not raced" if value == "median_us" else ""
-    return f"{said}{begun}: the {most} of {counted(tried, 'candidate')}, found at number {when}{raced}"
+    many = counted(len(tried), "candidate")
+    dress(ax, f"{said}{begun}: the {objective.most} of {many}, found at number {when}{raced}", theme)
+    return ax
