@@ -224,12 +224,15 @@ def waterfall(
     ends = [row[what] * factor for row in known]
     drawn = [Bar(str(known[0]["pass"]), (Part(ends[0], theme.bar),), figures(ends[0]))]
     for place, i in enumerate(shown[1:], 1):
-        (low, high), fewer = sorted(ends[i - 1 : i + 1]), ends[i] < ends[i - 1]
-        colour, words, dim = theme.good if fewer else theme.bad, f"{'-' if fewer else '+'}{figures(high - low)}", None
+        before, after = ends[i - 1], ends[i]
         if what == "median_us":
-            colour, words, dim = theme.bar, figures(ends[i]), theme.dim
-        drawn.append(Bar(str(known[i]["pass"]), (Part(high - low, colour),), words, low, how={"color": dim or colour}))
-        ax.plot([ends[i - 1]] * 2, [place - 1.31, place + 0.31], color=theme.faint, linewidth=0.8, zorder=0)
+            colour, shade, words = theme.bar, theme.dim, figures(after)
+        else:
+            colour = shade = theme.good if after < before else theme.bad
+            words = f"{'-' if after < before else '+'}{figures(abs(after - before))}"
+        part = Part(abs(after - before), colour)
+        drawn.append(Bar(str(known[i]["pass"]), (part,), words, min(before, after), how={"color": shade}))
+        ax.plot([before, before], [place - 1.31, place + 0.31], color=theme.faint, linewidth=0.8, zorder=0)
     drawn.append(Bar("result", (Part(ends[-1], theme.accent),), figures(ends[-1]), how={"fontweight": "bold"}))
     bars(ax, drawn, theme, top * factor * 1.16 or 1)
     ax.set_xlabel(f"{unit} {measure.words}".strip())
