@@ -87,16 +87,6 @@ def test_choice_becomes_a_trace_and_a_picture(session, page):
     assert page.state["passes"][0]["status"] == "changed"
 
 
-def test_toggle_undo_and_redo_change_the_trace(session, page):
-    merged = session.kernels
-    session.toggle(MERGE)
-    assert session.kernels > merged
-    session.undo()
-    assert session.kernels == merged
-    session.redo()
-    assert page.state["passes"][0]["status"] == "off"
-
-
 def test_measured_rows_are_shown_and_raced(session, page):
     with pytest.raises(WorkbenchError, match="two configurations"):
         session.race(print)
@@ -112,12 +102,6 @@ def test_measured_rows_are_shown_and_raced(session, page):
     assert page.work.wait(120)
     assert raced == [tuple(session.measurements.all())]
     assert page.state["headline"]["raced"]
-
-
-def test_refused_option_is_shown_in_its_form(session, page):
-    session.set_option(0, "no such option", "1")
-    assert page.state["refused"]["form"] == "pass 0"
-    assert page.state["refused"]["text"]
 
 
 def test_progress_of_one_lane_does_not_hide_that_of_another(bench):

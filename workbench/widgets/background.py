@@ -80,7 +80,6 @@ class Task:
         return lambda what, fraction=None: self.report(f"{prefix}: {what}", fraction)
 
     def drop(self) -> None:
-        """Remove the progress of the request."""
         if self._shown:
             self._show(None)
 
@@ -231,7 +230,6 @@ class Work:
         return lane
 
     def cancel(self) -> None:
-        """Stop all requests."""
         for lane in list(self._lanes.values()):
             lane.cancel()
 

@@ -37,7 +37,6 @@ class Host:
         view.on_msg(self._receive)
 
     def get(self, name: str) -> Any:
-        """Return a trait."""
         return getattr(self.view, name)
 
     def push(self, **changes: Any) -> None:
@@ -46,7 +45,6 @@ class Host:
             self.view.set_trait(self._trait, {**self.get(self._trait), **changes})
 
     def fail(self, title: str, text: str) -> None:
-        """Show an error."""
         self.push(error=failure(title, text))
 
     def refuse(self, error: Exception) -> None:

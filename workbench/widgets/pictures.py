@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -134,46 +134,37 @@ def draw(page: Mapping[str, Any], suffix: str) -> bytes:
     from matplotlib.artist import Artist
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.transforms import Affine2D
 
     class Strokes(Artist):
         """All strokes as one artist: one for each would take twice as long."""
 
         def draw(self, renderer: Any) -> None:
-            _draw(renderer, figure, page["drawn"])
+            scale = figure.dpi / 72 * POINTS
+            to_paper = Affine2D().scale(scale, -scale).translate(0, figure.bbox.height)
+            for stroke in page["drawn"]:
+                ink = renderer.new_gc()
+                ink.set_alpha(stroke["alpha"])
+                if "text" in stroke:
+                    ink.set_foreground(_colour(stroke["fill"]))
+                    _text(renderer, ink, to_paper, stroke)
+                else:
+                    _path(renderer, ink, to_paper, stroke)
+                ink.restore()
 
     width, height = page["width"], page["height"]
     figure = Figure((width * POINTS / 72, height * POINTS / 72), facecolor=page["background"])
     # a canvas of its own, so that pyplot's global state is not changed
     FigureCanvasAgg(figure)
     figure.add_artist(Strokes())
+    # two pixels for each of the screen's, fewer for a picture that would fill the memory
+    ratio = min(2.0, (MOST_PIXELS / (width * height)) ** 0.5, LONGEST_SIDE / max(width, height))
     out = io.BytesIO()
     with warnings.catch_warnings():
         # a letter that the font lacks is drawn as a box, so no warning is needed
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
-        figure.savefig(out, format=suffix[1:], dpi=_resolution(width, height))
+        figure.savefig(out, format=suffix[1:], dpi=72 / POINTS * ratio)
     return out.getvalue()
-
-
-def _resolution(width: float, height: float) -> float:
-    """Return two pixels for each of the screen's, fewer for a picture that would fill the memory."""
-    ratio = min(2.0, (MOST_PIXELS / (width * height)) ** 0.5, LONGEST_SIDE / max(width, height))
-    return 72 / POINTS * ratio
-
-
-def _draw(renderer: Any, figure: Any, strokes: Sequence[Mapping[str, Any]]) -> None:
-    from matplotlib.transforms import Affine2D
-
-    scale = figure.dpi / 72 * POINTS
-    to_paper = Affine2D().scale(scale, -scale).translate(0, figure.bbox.height)
-    for stroke in strokes:
-        ink = renderer.new_gc()
-        ink.set_alpha(stroke["alpha"])
-        if "text" in stroke:
-            ink.set_foreground(_colour(stroke["fill"]))
-            _text(renderer, ink, to_paper, stroke)
-        else:
-            _path(renderer, ink, to_paper, stroke)
-        ink.restore()
 
 
 def _path(renderer: Any, ink: Any, to_paper: Any, stroke: Mapping[str, Any]) -> None:

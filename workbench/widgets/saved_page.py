@@ -13,7 +13,6 @@ import html
 import json
 import re
 from collections.abc import Mapping
-from typing import Protocol, runtime_checkable
 
 from workbench.colours import PAGE
 from workbench.terminal import visible
@@ -54,18 +53,11 @@ def inline_script(source: str) -> str:
     return re.sub(r"<(?=/script|!--)", r"<\\", lines, flags=re.IGNORECASE)
 
 
-@runtime_checkable
-class _Scalar(Protocol):
-    """A number of numpy."""
-
-    def item(self) -> object: ...
-
-
 def _plain(value: object) -> object:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return base64.b64encode(value).decode()
     # numpy's numbers in a row of measurements
-    return value.item() if isinstance(value, _Scalar) else str(value)
+    return getattr(value, "item", value.__str__)()
 
 
 _PAGE = """<!doctype html>

@@ -11,7 +11,6 @@ import base64
 import re
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Protocol
 
 OUTPUT = "tvm-workbench-still"
 "key in the metadata of the cell's output"
@@ -26,21 +25,14 @@ Bundle = tuple[dict[str, object], dict[str, object]]
 "the data of a cell's output by type, and its metadata"
 
 
-class Words(Protocol):
-    """A description of a widget: markup with all names escaped."""
-
-    def __call__(self, *, drawn: bool) -> str:
-        """Return the words; `drawn` if there is a picture above them."""
-        ...
-
-
 class Still:
     """The still output of a widget: the newest picture from the page, or a first one, and words.
 
-    `id` is the widget's trait `_still_id`. `first_picture` returns the picture to show until the page sends one; "" for none.
+    `id` is the widget's trait `_still_id`. `words` returns markup with all names escaped, and gets `drawn`: whether a picture is
+    above it. `first_picture` returns the picture to show until the page sends one; "" for none.
     """
 
-    def __init__(self, id: str, words: Words, first_picture: Callable[[], str] = str) -> None:
+    def __init__(self, id: str, words: Callable[..., str], first_picture: Callable[[], str] = str) -> None:
         self._id, self._words, self._first_picture = id, words, first_picture
         self.picture = ""
         "from the page"
@@ -80,7 +72,6 @@ class Still:
             self.update()
 
     def html(self) -> str:
-        """Return the markup of the output."""
         picture = self.picture or self._first_picture()
         image = f'<img src="{picture}" alt="" style="max-width:100%">' if picture else ""
         style = f"<style>{_STYLE.format(id=self._id)}</style>"

@@ -57,7 +57,6 @@ class Settings:
 
     @staticmethod
     def of(fields: dict[str, Any]) -> Settings:
-        """Return the settings from a dict of these fields."""
         unknown = [name for name in fields if name not in Settings.__dataclass_fields__]
         if unknown:
             raise WorkbenchError(
@@ -105,7 +104,6 @@ class Fused:
 
     @cached_property
     def handed(self) -> int:
-        """Bytes that kernels pass to other kernels."""
         return handed_bytes(self.report)
 
     def branches(self, least: int) -> list[BranchGroup]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 
 from workbench.analysis.branches import BranchGroup
@@ -88,14 +89,12 @@ class PageState:
         """The group of branches that the user clicked."""
         return (self.groups or ())[self.branch :][:1] if self.tab == "branches" and self.branch >= 0 else ()
 
-    @property
+    @cached_property
     def frames(self) -> tuple[Decision, ...]:
-        """The decisions that the player shows."""
         return self.filter.of(self.fused)
 
-    @property
+    @cached_property
     def shaded(self) -> Region | None:
-        """The shaded region."""
         nest = self.fused.nest(self.region) if 0 <= self.region < len(self.fused.graph.nodes) else []
         return nest[min(self.outward, len(nest) - 1)] if nest else None
 

@@ -23,7 +23,6 @@ class NodeIds(traitlets.List[int]):
         super().__init__(traitlets.Int())
 
     def validate(self, obj: View, value: object) -> list[int]:
-        """Refuse ids that the graph does not have."""
         ids, shown = super().validate(obj, value) or [], obj.shown_graphs()
         return known(ids, len(shown[0].nodes), "node") if shown else ids
 
@@ -36,7 +35,6 @@ class CollapsedGroups(traitlets.TraitType[list[int] | None, list[int] | None]):
     allow_none, default_value = True, None
 
     def validate(self, obj: View, value: object) -> list[int]:
-        """Refuse ids that the graph does not have."""
         if not isinstance(value, (list, tuple)) or any(type(id) is not int for id in value):
             self.error(obj, value)
         shown = obj.shown_graphs()
@@ -67,7 +65,6 @@ class CollapsedSides(traitlets.TraitType[Sides | None, Sides | None]):
     allow_none, default_value = True, None
 
     def validate(self, obj: View, value: object) -> Sides:
-        """Refuse as SideIds does."""
         if not isinstance(value, dict):
             self.error(obj, value)
         return sides_of(str(self.name), value)

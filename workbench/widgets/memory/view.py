@@ -34,7 +34,6 @@ class PlanNodes(traitlets.TraitType["list[int] | Sides", "list[int] | Sides"]):
     info_text = "a list of ids; for two plans a dict with lists of ids for 'before' and 'after'"
 
     def validate(self, obj: MemoryView, value: object) -> list[int] | Sides:
-        """Refuse ids that the graph does not have."""
         if len(obj.shown) == 1:
             if not isinstance(value, (list, tuple)) or any(type(id) is not int for id in value):
                 self.error(obj, value)

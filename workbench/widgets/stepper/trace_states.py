@@ -80,7 +80,6 @@ class States:
         return self._states[state].graph
 
     def diff(self, before: int, after: int) -> GraphDiff:
-        """Return the difference between any two states."""
         return diff(self.graph(before), self.graph(after))
 
     # -- messages to the page

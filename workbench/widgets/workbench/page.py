@@ -86,14 +86,12 @@ class Page:
                 self._host.push(**changes)
 
     def show(self, **traits: object) -> None:
-        """Set traits."""
         with self.lock:
             if self._open:
                 for name, value in traits.items():
                     self._host.view.set_trait(name, value)
 
     def fail(self, title: str, text: str) -> None:
-        """Show an error."""
         self.error = text
         self.push(error=page_types.failure(title, text))
 

@@ -31,7 +31,6 @@ class Panel:
         self._work = self.page.work.lane(self.name, self._failed)
 
     def set_open(self, is_open: bool) -> None:
-        """Open or close the tab."""
         self.open = is_open
         self.refresh()
 

@@ -45,7 +45,6 @@ class Choice:
 
     @property
     def running(self) -> Pipeline:
-        """The passes that are on."""
         return Pipeline(step for step in self.pipeline if step.enabled)
 
     def runs_as(self, other: Choice) -> bool:
@@ -58,7 +57,6 @@ class Choice:
         return switched == (set(other.disabled), set(other.required), other.options)
 
     def pass_at(self, index: int) -> PassStep:
-        """Return the pass at that place of the pipeline."""
         if not 0 <= index < len(self.pipeline):
             raise WorkbenchError(f"there is no pass {index}; the passes are 0 to {len(self.pipeline) - 1}")
         return self.pipeline[index]
@@ -128,7 +126,6 @@ class Catalog:
 
     @classmethod
     def of(cls, workload: Workload) -> Catalog:
-        """Return the catalog of the workload's dialect."""
         from workbench.dialects.compiler.capture import settings  # it loads TVM, which this module must not
 
         dialect = dialect_of(workload)

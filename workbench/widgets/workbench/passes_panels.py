@@ -97,7 +97,6 @@ class WaterfallPanel(PassesPanel):
     def found(
         self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task
     ) -> Iterator[Sequence[WaterfallRow]]:
-        """Yield the rows of `wb.waterfall` as they fill."""
         request = WaterfallRequest(
             workload=self.session.workload,
             target=self.session.target,
@@ -196,7 +195,6 @@ class AblationPanel(PassesPanel):
     def found(
         self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task
     ) -> Iterator[Sequence[AblationRow]]:
-        """Yield the rows of `wb.ablate` as they fill."""
         self._pairs, self._withdrawn = {}, set()
         request = AblationRequest(
             workload=self.session.workload,

@@ -86,7 +86,6 @@ class Session:
 
     @property
     def config(self) -> Config:
-        """The chosen configuration."""
         return self.choice.config(self.catalog.presets)
 
     def choose(self, choice: Choice) -> None:
@@ -98,13 +97,11 @@ class Session:
 
     @verb("undo")
     def undo(self) -> None:
-        """Go back to the previous choice."""
         if self._history.undo():
             self._change()
 
     @verb("redo")
     def redo(self) -> None:
-        """Go forward again."""
         if self._history.redo():
             self._change()
 
@@ -114,12 +111,10 @@ class Session:
 
     @verb("toggle")
     def switch(self, index: int, enabled: bool) -> None:
-        """Switch the pass at that place of the pipeline."""
         self.choose(self.choice.toggled(index, enabled))
 
     @verb("toggle_context")
     def switch_context(self, name: str, enabled: bool) -> None:
-        """Switch a pass of the PassContext."""
         self.choose(self.choice.context_toggled(self.catalog.toggleable(name), enabled))
 
     @verb("add")
@@ -133,17 +128,14 @@ class Session:
 
     @verb("move")
     def move(self, index: int, to: int) -> None:
-        """Move a pass to another place."""
         self.choose(self.choice.moved(index, to))
 
     @verb("duplicate")
     def duplicate(self, index: int) -> None:
-        """Repeat a pass."""
         self.choose(self.choice.duplicated(index))
 
     @verb("remove")
     def remove(self, index: int) -> None:
-        """Remove a pass."""
         self.choose(self.choice.removed(index))
 
     @verb("mode")
@@ -153,7 +145,6 @@ class Session:
 
     @verb("opt_level")
     def set_opt_level(self, value: int) -> None:
-        """Choose the opt level."""
         self.choose(self.choice.with_opt_level(value))
 
     @verb("option")
@@ -243,7 +234,6 @@ class Session:
         self.check_trace(trace)
 
     def check_trace(self, trace: Trace) -> None:
-        """Check a trace, instead of the one that is being checked."""
         failed = partial(self.page.fail, "The outputs cannot be checked")
         self._checking.submit(partial(check_outputs, trace, self.drawing.show_checks, failed))
 
@@ -276,7 +266,6 @@ class Session:
 
     @verb("clear_rows")
     def clear_rows(self) -> None:
-        """Forget the measured rows."""
         self.measurements.clear()
 
     def race(self, done: Callable[[Config, Config], None]) -> None:
