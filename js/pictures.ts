@@ -56,21 +56,9 @@ function sheets(picture: Picture, stage: Stage): [number, number][] {
 }
 
 function sheet(stage: Stage, sides: number, title: string): Sheet {
-  const { scene } = stage;
-  if (!scene) throw new Error("the graph has no arrangement");
-  const frame = {
-    scene,
-    camera: stage.camera,
-    view: stage.view,
-    theme: PAPER,
-    ruler: stage.ruler,
-    look: stage.look,
-    sides,
-    textSide: (sides === 1 ? 0 : 1) as 0 | 1,
-    t: 1,
-    earlier: null,
-  };
-  return { frame, title };
+  const frame = stage.frameFor(stage.view, PAPER, sides);
+  if (!frame) throw new Error("the graph has no arrangement");
+  return { frame: { ...frame, t: 1, earlier: null }, title };
 }
 
 await main(process.argv[2]);

@@ -11,12 +11,7 @@ const CHAIN = [
 ];
 
 test("groups go by the ids that Python has", () => {
-  const picture = single(
-    graph(CHAIN, [
-      { kind: "primitive", name: "a", id: 5 },
-      { kind: "primitive", name: "b", id: 7 },
-    ]),
-  );
+  const picture = single(graph(CHAIN, "primitive:a #5 | primitive:b #7"));
   assert.deepEqual([...fromPython(picture, [7])!], [1]);
   assert.deepEqual(toPython(picture, new Set([1, 0])), [5, 7]);
   assert.equal(fromPython(picture, null), null);
@@ -25,14 +20,8 @@ test("groups go by the ids that Python has", () => {
 });
 
 test("a group that both sides have is closed from either, and Python gets both", () => {
-  const before = graph(CHAIN, [
-    { kind: "primitive", name: "a", id: 1 },
-    { kind: "primitive", name: "b", id: 2 },
-  ]);
-  const after = graph(CHAIN, [
-    { kind: "primitive", name: "a", id: 4 },
-    { kind: "primitive", name: "b", id: 3 },
-  ]);
+  const before = graph(CHAIN, "primitive:a #1 | primitive:b #2");
+  const after = graph(CHAIN, "primitive:a #4 | primitive:b #3");
   const kept = ["kept", "kept", "kept"] as const;
   const picture = compare(
     before,

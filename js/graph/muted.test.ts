@@ -36,7 +36,7 @@ test("a collapsed group is muted when all of it is", () => {
     { label: "exp", inputs: [0], group: 0 },
     { label: "tanh", inputs: [1], group: 0 },
   ];
-  const picture = single(graph(nodes, [{ kind: "primitive", name: "fused" }]));
+  const picture = single(graph(nodes, "primitive:fused"));
   const shown = visible(picture, { ...DEFAULT_OPTIONS, collapsed: new Set([0]) });
   const box = shown.collapsedGroup.indexOf(0);
   assert.ok(!mutedItems(shown, mutedNodes(picture, ["exp"])!).has(box));

@@ -58,7 +58,7 @@ test("boxes of both sides become one where they hold the same nodes", () => {
 });
 
 test("a box that only the before side has is put around its nodes", () => {
-  const before = graph("a @0 | b 0 @0", [{ kind: "primitive", name: "fused" }]);
+  const before = graph("a @0 | b 0 @0", "primitive:fused");
   const after = graph("a | b 0");
   const picture = compare(before, after, unchanged(2));
   assert.equal(picture.groups.count, 1);
@@ -67,8 +67,8 @@ test("a box that only the before side has is put around its nodes", () => {
 });
 
 test("boxes that cross part their nodes instead of showing a lie", () => {
-  const before = graph("a @0 | b 0 @0 | c 1", [{ kind: "primitive", name: "ab" }]);
-  const after = graph("a | b 0 @0 | c 1 @0", [{ kind: "primitive", name: "bc" }]);
+  const before = graph("a @0 | b 0 @0 | c 1", "primitive:ab");
+  const after = graph("a | b 0 @0 | c 1 @0", "primitive:bc");
   const picture = compare(before, after, unchanged(3));
   for (const s of [0, 1] as const) {
     const graphs = [before, after];

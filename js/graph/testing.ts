@@ -24,10 +24,11 @@ const TENSOR = "Tensor[(1, 64), float32]";
 
 export function payload(
   given: NodeSpec[] | string,
-  groups: GroupSpec[] = [],
+  boxes: GroupSpec[] | string = [],
   output: number[] = [],
 ): Required<GraphPayload> {
   const nodes = typeof given === "string" ? nodesOf(given) : given;
+  const groups = typeof boxes === "string" ? groupsOf(boxes) : boxes;
   const strings = [""];
   const at = (text: string) => {
     const known = strings.indexOf(text);
@@ -66,7 +67,7 @@ export function payload(
   };
 }
 
-export function graph(nodes: NodeSpec[] | string, groups: GroupSpec[] = [], output: number[] = []): Graph {
+export function graph(nodes: NodeSpec[] | string, groups: GroupSpec[] | string = [], output: number[] = []): Graph {
   return decode(payload(nodes, groups, output));
 }
 
@@ -81,6 +82,14 @@ function nodesOf(text: string): NodeSpec[] {
       inputs: inputs.trim().split(" ").filter(Boolean).map(Number),
       group: Number(group ?? -1),
     };
+  });
+}
+
+/** Groups as words: kind, name, after "#" what Python calls it; "scope:layer_0 | primitive:fused #7". */
+function groupsOf(text: string): GroupSpec[] {
+  return text.split(" | ").map((group, i) => {
+    const [kind, name, id = i] = group.split(/:| #/);
+    return { kind: kind as GroupSpec["kind"], name, id: Number(id) };
   });
 }
 

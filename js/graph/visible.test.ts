@@ -81,12 +81,7 @@ test("a field taken from a tuple finds its producer", () => {
 });
 
 test("a collapsed group is one item, and edges between two of them are one", () => {
-  const picture = single(
-    graph("x:param | a 0 @0 | b 1 @0 | c 2 1 @1", [
-      { kind: "scope", name: "s0" },
-      { kind: "scope", name: "s1" },
-    ]),
-  );
+  const picture = single(graph("x:param | a 0 @0 | b 1 @0 | c 2 1 @1", "scope:s0 | scope:s1"));
   const shown = visible(picture, { ...DEFAULT_OPTIONS, collapsed: new Set([0, 1]) });
   assert.equal(shown.count, 3);
   assert.equal(shown.edgeCount, 2);
@@ -95,14 +90,9 @@ test("a collapsed group is one item, and edges between two of them are one", () 
 });
 
 test("a lone function around everything is not a box; two functions are", () => {
-  const one = single(graph("a @0", [{ kind: "function", name: "main" }]));
+  const one = single(graph("a @0", "function:main"));
   assert.equal(visible(one, DEFAULT_OPTIONS).open.length, 0);
-  const two = single(
-    graph("a @0 | b @1", [
-      { kind: "function", name: "main" },
-      { kind: "function", name: "f" },
-    ]),
-  );
+  const two = single(graph("a @0 | b @1", "function:main | function:f"));
   assert.equal(visible(two, DEFAULT_OPTIONS).open.length, 2);
 });
 

@@ -19,7 +19,7 @@ async function opened() {
   document.body.append(pane.element);
   stage.resize({ width: 800, height: 600 });
   const nodes = "x:param | nn.dense 0 @0 | nn.relu 1 @0 | tanh 2";
-  await stage.setPicture(single(graph(nodes, [{ kind: "primitive", name: "fused" }])));
+  await stage.setPicture(single(graph(nodes, "primitive:fused")));
   end = () => pane.dispose();
   const press = (key: string, init: KeyboardEventInit = {}) => pressed(key, init, pane.canvas);
   return { stage, pane, press };
@@ -163,11 +163,10 @@ test("a tooltip counts the attributes that it leaves out", async () => {
   const { stage } = await opened();
   const attrs = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`a${i}`, i]));
   await stage.setPicture(single(graph([{ label: "nn.conv2d", attrs }])));
-  const { scene, camera, view, ruler, look } = stage;
-  assert.ok(scene);
-  const shown = { scene, camera, view, ruler, look, theme: PAPER };
+  const frame = stage.frameFor(stage.view, PAPER, 1);
+  assert.ok(frame);
   const tooltip = new Tooltip();
-  tooltip.show({ ...shown, sides: 1, textSide: 0, t: 1, earlier: null }, { ...NOTHING, item: 0 }, { x: 0, y: 0 });
+  tooltip.show(frame, { ...NOTHING, item: 0 }, { x: 0, y: 0 });
   await new Promise((done) => setTimeout(done, 300));
   assert.deepEqual(tooltip.shown.value?.lines.slice(-2), ["a9: 9", "and 2 more attributes"]);
 });

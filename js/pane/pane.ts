@@ -110,20 +110,8 @@ export class Pane {
   }
 
   frame(): Frame | null {
-    const { stage } = this;
-    if (!stage.scene || this.width === 0) return null;
-    return {
-      scene: stage.scene,
-      camera: stage.camera,
-      view: { width: this.width, height: this.height },
-      theme: this.theme,
-      ruler: stage.ruler,
-      look: stage.look,
-      sides: this.options.sides,
-      textSide: this.options.sides === 1 ? 0 : 1,
-      t: stage.progress,
-      earlier: stage.before,
-    };
+    const { width, height } = this;
+    return width === 0 ? null : this.stage.frameFor({ width, height }, this.theme, this.options.sides);
   }
 
   private paint(): void {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { single } from "../graph/picture.ts";
 import { graph } from "../graph/testing.ts";
-import { type Frame, sx, sy } from "./frame.ts";
+import { sx, sy } from "./frame.ts";
 import { paint } from "./paint.ts";
 import { PAPER, paperRuler } from "./paper.ts";
 import { Stage } from "./stage.ts";
@@ -26,13 +26,12 @@ test("a label of an edge covers no node and no group's name", async () => {
   const stage = new Stage(paperRuler(undefined));
   await stage.setPicture(single(graph(NODES, KERNELS)));
   stage.select([0, 3, 7]);
-  const { scene, camera, ruler, look } = stage;
+  const { scene, ruler } = stage;
   assert.ok(scene);
-  const frame: Frame = {
-    ...{ scene, ruler, look, theme: PAPER, sides: 1, textSide: 0, t: 1, earlier: null },
-    camera: { ...camera, x: scene.width / 2, y: scene.height / 2, scale: 1 },
-    view: { width: scene.width, height: scene.height },
-  };
+  stage.camera = { x: scene.width / 2, y: scene.height / 2, scale: 1 };
+  stage.progress = 1;
+  const frame = stage.frameFor({ width: scene.width, height: scene.height }, PAPER, 1);
+  assert.ok(frame);
   const pen = new StrokePen(0, 0);
   paint(pen, 1, frame);
   const labels = pen.drawn.filter((each): each is Words => "text" in each && each.align === "center");

@@ -168,7 +168,7 @@ test("a comparison of two groupings opens on the first group that only one side 
   const kept = chain.map(() => "kept" as const);
   const picture = compare(
     graph(chain),
-    graph(fused, [{ kind: "primitive", name: "fused" }]),
+    graph(fused, "primitive:fused"),
     diff(
       kept,
       kept,

@@ -177,7 +177,7 @@ test("a box is wide enough for the name of an operator, but not for any name", (
 test("a closed group has its operators, or its calls where it has none, as in a graph of kernels", () => {
   const lineOf = (kinds: ("op" | "call")[]) => {
     const nodes = kinds.map((kind) => ({ label: "conv2d", kind, group: 0 }));
-    const picture = single(graph(nodes, [{ kind: "scope", name: "layer" }]));
+    const picture = single(graph(nodes, "scope:layer"));
     return contentOf(visible(picture, { ...DEFAULT_OPTIONS, collapsed: new Set([0]) }), 0, 0).lines[0];
   };
   assert.equal(lineOf(["op", "call"]), "1 op: conv2d");

@@ -25,7 +25,7 @@ test("the first frame after a group was opened shows what is in it, and the grou
     inputs: list,
     ...(i === 1 || i === 2 ? { group: 0 } : {}),
   }));
-  const picture = single(graph(nodes, [{ kind: "scope", name: "layer" }]));
+  const picture = single(graph(nodes, "scope:layer"));
   await stage.setPicture(picture, new Set([0]));
   paint(0);
   const closed = stage.scene!;

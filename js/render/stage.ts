@@ -14,6 +14,7 @@ import { between, type Camera, fit, type Size, zoomAt } from "./camera.ts";
 import { sizes } from "./content.ts";
 import { Events } from "./events.ts";
 import { extent, firstChange, fitsWhole, framed, openingCamera, shows } from "./first_view.ts";
+import { type Frame } from "./frame.ts";
 import { inItems, itemsOf, type Look, mutedItems, PLAIN } from "./look.ts";
 import { type Earlier, earlier, ease, moved, nearestKept, shift } from "./motion.ts";
 import { type Notes } from "./notes.ts";
@@ -21,6 +22,7 @@ import { type Overlay } from "./overlay.ts";
 import { layoutInput, ownSlots, sharedSlots } from "./question.ts";
 import { around, buildScene, type Scene } from "./scene.ts";
 import { type Ruler } from "./text.ts";
+import { type Theme } from "./theme.ts";
 import { asksToTheRight, swapped, turnedScene, turnedSizes } from "./turned.ts";
 
 const GLIDE_MS = 250;
@@ -477,6 +479,12 @@ export class Stage {
   private lookAgain(): void {
     const { current, selection, hoveredNode, found, overlay, notes } = this;
     if (current) this.look = inItems(this.look, current, { selection, hoveredNode, found, overlay, notes });
+  }
+
+  /** What a pane of that size and those sides shows now; null while there is no scene. */
+  frameFor(view: Size, theme: Theme, sides: number): Frame | null {
+    const { scene, camera, ruler, look, progress: t, before: earlier } = this;
+    return scene && { scene, camera, view, theme, ruler, look, sides, textSide: sides === 1 ? 0 : 1, t, earlier };
   }
 
   // ---- painting ------------------------------------------------------------------------------------------------

@@ -15,21 +15,11 @@ async function frameOf(count: number, name = "op"): Promise<Frame> {
   const stage = new Stage(new Ruler(() => 0.5));
   const nodes = Array.from({ length: count }, (_, i) => ({ label: `${name}${i}`, inputs: i > 0 ? [i - 1] : [] }));
   await stage.setPicture(single(graph(nodes)), new Set());
-  const { scene, camera, ruler, look } = stage;
+  stage.look = { ...stage.look, hovered: 0 };
+  const frame = stage.frameFor({ width: 300, height: 200 }, { ...PAPER, background: "#000" }, 1);
   stage.dispose();
-  const view = { width: 300, height: 200 };
-  return {
-    scene: scene!,
-    camera,
-    view,
-    theme: { ...PAPER, background: "#000" },
-    ruler,
-    look: { ...look, hovered: 0 },
-    sides: 1,
-    textSide: 0,
-    t: 1,
-    earlier: null,
-  };
+  assert.ok(frame);
+  return frame;
 }
 
 async function sheet(count: number, title: string, name = "op") {

@@ -8,7 +8,7 @@ import { Stage } from "./stage.ts";
 // Nothing is painted here.
 globalThis.requestAnimationFrame = () => 0;
 
-const CHAIN = graph("x:param | exp 0 @0 | tanh 1 @0 | add 2 0", [{ kind: "primitive", name: "fused" }], [3]);
+const CHAIN = graph("x:param | exp 0 @0 | tanh 1 @0 | add 2 0", "primitive:fused", [3]);
 
 async function scene(direction: "down" | "right") {
   const stage = new Stage(paperRuler(undefined));
