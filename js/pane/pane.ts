@@ -170,10 +170,10 @@ export class Pane {
 
   private at(event: MouseEvent): Hit {
     const { x, y } = this.point(event);
-    const { current, camera, ruler } = this.stage;
-    return current
-      ? hit(current, camera, { width: this.width, height: this.height }, x, y, this.options.sides, ruler)
-      : NOTHING;
+    const { width, height } = this;
+    const { current: scene, camera, ruler } = this.stage;
+    const { sides } = this.options;
+    return scene ? hit({ scene, camera, view: { width, height }, sides, ruler }, x, y) : NOTHING;
   }
 
   private wheel(event: WheelEvent): void {

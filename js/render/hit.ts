@@ -1,9 +1,8 @@
 /** What is under the pointer: a badge, a node, a group's header or chevron, an edge. */
-import { type Camera, type Size, toWorld } from "./camera.ts";
+import { toWorld } from "./camera.ts";
 import { BADGE_GAP, BADGE_HEIGHT, badgeRows, contentOf, HEADER, PAD } from "./content.ts";
-import { detail } from "./frame.ts";
+import { detail, type Frame } from "./frame.ts";
 import { type Scene } from "./scene.ts";
-import { type Ruler } from "./text.ts";
 
 export interface Hit {
   item: number;
@@ -17,38 +16,35 @@ export interface Hit {
 
 export const NOTHING: Hit = { item: -1, badge: -1, group: -1, chevron: false, edge: -1 };
 
-export function hit(
-  scene: Scene,
-  camera: Camera,
-  view: Size,
-  px: number,
-  py: number,
-  sides: number,
-  ruler: Ruler,
-): Hit {
+/** What is drawn where: the parts of a frame that matter to a pointer. */
+type Seen = Pick<Frame, "scene" | "camera" | "view" | "sides" | "ruler">;
+
+export function hit(seen: Seen, px: number, py: number): Hit {
+  const { scene, camera, view, sides } = seen;
   const [x, y] = toWorld(camera, view, px, py);
   const { visible } = scene;
   let item = -1;
   scene.items.query(x, y, x, y, (i) => {
     if (visible.side[i] & sides) item = Math.max(item, i);
   });
-  if (item >= 0) return onItem(scene, camera.scale, item, x, y, sides, ruler);
+  if (item >= 0) return onItem(seen, item, x, y);
   const group = onHeader(scene, camera.scale, x, y, sides);
   if (group) return group;
   return { ...NOTHING, edge: nearestEdge(scene, x, y, 5 / camera.scale, sides) };
 }
 
-function onItem(scene: Scene, scale: number, item: number, x: number, y: number, sides: number, ruler: Ruler): Hit {
+function onItem(seen: Seen, item: number, x: number, y: number): Hit {
+  const { scene, camera } = seen;
   const { visible } = scene;
   const group = visible.collapsedGroup[item];
   const left = scene.x[item] - scene.size.width[item] / 2;
   const top = scene.y[item] - scene.size.height[item] / 2;
-  const chevron = group >= 0 && detail(scale) === "full" && x < left + PAD + 14 && y < top + 28;
-  return { item, badge: onBadge(scene, scale, item, x - left, y - top, sides, ruler), group, chevron, edge: -1 };
+  const chevron = group >= 0 && detail(camera.scale) === "full" && x < left + PAD + 14 && y < top + 28;
+  return { item, badge: onBadge(seen, item, x - left, y - top), group, chevron, edge: -1 };
 }
 
-function onBadge(scene: Scene, scale: number, item: number, x: number, y: number, sides: number, ruler: Ruler): number {
-  if (detail(scale) !== "full" || !scene.visible.badges.has(item)) return -1;
+function onBadge({ scene, camera, sides, ruler }: Seen, item: number, x: number, y: number): number {
+  if (detail(camera.scale) !== "full" || !scene.visible.badges.has(item)) return -1;
   const content = contentOf(scene.visible, item, sides === 1 ? 0 : 1);
   const top = 7 + 18 + 15 * content.lines.length + 2;
   const rows = badgeRows(content, scene.size.width[item] - 2 * PAD, ruler);

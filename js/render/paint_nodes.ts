@@ -137,8 +137,9 @@ function paintOne(context: Pen, f: Frame, i: number, level: Detail): void {
   context.setLineDash([]);
   if (isOutput(f, i)) outputLine(context, f, x, y, w, h);
   const ink = tone !== null ? inkOn(tone) : f.theme.ink;
-  if (level === "name") name(context, f, content, x, y, w, h, ink);
-  else full(context, f, content, x, y, w, k, ink, tone !== null ? ink : f.theme.dim, value);
+  const box = { content, x, y, w, h, ink, dim: tone !== null ? ink : f.theme.dim, value };
+  if (level === "name") name(context, f, box);
+  else full(context, f, box);
   if (f.look.selected.has(i)) ring(context, f, i, f.theme.accent, 2.2);
   else if (f.look.hovered === i) ring(context, f, i, f.theme.accent, 1.4);
   else if (f.look.linked.has(i)) ring(context, f, i, f.theme.mark[4], 1.6);
@@ -215,8 +216,21 @@ function nameSize(height: number): number {
   return Math.min(11, Math.max(8, height * 0.62));
 }
 
+/** A node's box in pixels, what stands in it, and the colours of its words. */
+interface Box {
+  content: Content;
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+  ink: string;
+  dim: string;
+  /** Of the overlay. */
+  value: number | undefined;
+}
+
 /** Far enough away that only a name fits: it keeps a readable size and the box gives it its whole height. */
-function name(context: Pen, f: Frame, content: Content, x: number, y: number, w: number, h: number, ink: string): void {
+function name(context: Pen, f: Frame, { content, x, y, w, h, ink }: Box): void {
   if (h < 8) return;
   const [words, size] = nameThatFits(f, content.label, w - NAME_PAD, nameSize(h));
   if (words === "" || (words.length < 3 && !content.label.endsWith(words))) return;
@@ -227,18 +241,8 @@ function name(context: Pen, f: Frame, content: Content, x: number, y: number, w:
   context.fillText(words, x + w / 2, y + h / 2 + 0.5);
 }
 
-function full(
-  context: Pen,
-  f: Frame,
-  content: Content,
-  x: number,
-  y: number,
-  w: number,
-  k: number,
-  ink: string,
-  dim: string,
-  value: number | undefined,
-): void {
+function full(context: Pen, f: Frame, { content, x, y, w, ink, dim, value }: Box): void {
+  const k = f.camera.scale;
   const room = w / k - 2 * PAD;
   const left = x + PAD * k;
   context.textBaseline = "middle";
@@ -255,35 +259,29 @@ function full(
     const words =
       row === 0 && value !== undefined && f.look.overlay ? `${formatValue(value)} ${f.look.overlay.unit}` : line;
     if (content.changes && row === content.lines.length - 1)
-      changes(context, f, content.changes, left, y + (below + 7) * k, k, dim);
+      changes(context, f, content.changes, left, y + (below + 7) * k);
     else context.fillText(f.ruler.fit(words, room, SMALL), left, y + (below + 7) * k);
     below += 15;
   });
-  if (content.badges.length > 0) badges(context, f, content, left, y + (below + 2) * k, room, k);
+  if (content.badges.length > 0) badges(context, f, content, left, y + (below + 2) * k, room);
 }
 
 /** What a pass did inside of a collapsed group, each kind in its colour. */
-function changes(
-  context: Pen,
-  f: Frame,
-  counts: readonly number[],
-  left: number,
-  y: number,
-  k: number,
-  dim: string,
-): void {
+function changes(context: Pen, f: Frame, counts: readonly number[], left: number, y: number): void {
+  const dim = context.fillStyle;
   let x = left;
   counts.forEach((n, mark) => {
     const [words] = changeParts(counts.map((_, other) => (other === mark ? n : 0)));
     if (!words) return;
     context.fillStyle = f.theme.mark[mark];
     context.fillText(words, x, y);
-    x += (f.ruler.width(`${words}  `, SMALL) + 2) * k;
+    x += (f.ruler.width(`${words}  `, SMALL) + 2) * f.camera.scale;
   });
   context.fillStyle = dim;
 }
 
-function badges(context: Pen, f: Frame, content: Content, left: number, top: number, room: number, k: number): void {
+function badges(context: Pen, f: Frame, content: Content, left: number, top: number, room: number): void {
+  const k = f.camera.scale;
   let y = top;
   const { picture } = f.scene.visible;
   for (const row of badgeRows(content, room, f.ruler)) {

@@ -83,8 +83,9 @@ test("pointing at a node finds it, on its own side only", () => {
   const scene = arrange(compare(before, after, diff));
   const camera = { x: scene.x[3], y: scene.y[3], scale: 1 };
   const view = { width: 200, height: 200 };
-  assert.equal(hit(scene, camera, view, 100, 100, 1, ruler).item, 3);
-  assert.notEqual(hit(scene, camera, view, 100, 100, 2, ruler).item, 3);
+  const item = (sides: number) => hit({ scene, camera, view, sides, ruler }, 100, 100).item;
+  assert.equal(item(1), 3);
+  assert.notEqual(item(2), 3);
 });
 
 test("the same graph again moves nothing, and a graph with one op more keeps the rest together", () => {
