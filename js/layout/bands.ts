@@ -21,12 +21,17 @@ const BORDER_SHARE = 0.75,
 const LARGEST_HOLE = 160,
   SHARE = 0.2;
 
+/** A level whose wires are cut into pieces, and the height of the boxes of each layer. */
+interface Banded {
+  graph: LevelGraph;
+  strata: Strata;
+  pieces: Pieces;
+  bandHeight: Float64Array;
+}
+
 /** The comfortable gap below each layer: contents of groups and boxes outside of them are about as far apart. */
 export function naturalGaps(
-  graph: LevelGraph,
-  strata: Strata,
-  pieces: Pieces,
-  bandHeight: Float64Array,
+  { graph, strata, pieces, bandHeight }: Banded,
   lanes: Lanes,
   spacing: Spacing,
 ): Float64Array {
@@ -51,15 +56,10 @@ export function naturalGaps(
   });
 }
 
-export function inBands(
-  graph: LevelGraph,
-  strata: Strata,
-  pieces: Pieces,
-  bandHeight: Float64Array,
-  gap: Float64Array,
-): Heights & { top: Float64Array; bottom: Float64Array } {
-  const inBand = itemsInBands(graph, strata, bandHeight),
-    top = stackBands(graph, strata, bandHeight, gap, inBand);
+export function inBands(banded: Banded, gap: Float64Array): Heights & { top: Float64Array; bottom: Float64Array } {
+  const { strata, pieces, bandHeight } = banded;
+  const inBand = itemsInBands(banded),
+    top = stackBands(banded, gap, inBand);
   const bottom = top.map((at, l) => at + bandHeight[l]);
   return {
     top,
@@ -73,13 +73,7 @@ export function inBands(
   };
 }
 
-function stackBands(
-  graph: LevelGraph,
-  strata: Strata,
-  bandHeight: Float64Array,
-  gap: Float64Array,
-  inBand: Float64Array,
-): Float64Array {
+function stackBands({ graph, strata, bandHeight }: Banded, gap: Float64Array, inBand: Float64Array): Float64Array {
   const top = new Float64Array(strata.layerCount);
   const before = previousTops(graph, strata, inBand);
   let shift = NaN,
@@ -109,7 +103,7 @@ function previousTops(graph: LevelGraph, strata: Strata, inBand: Float64Array): 
  * Item centres below their band's top. Sources stand close above their consumers, sinks close below their
  * producers, the rest in the middle of its band.
  */
-function itemsInBands(graph: LevelGraph, strata: Strata, bandHeight: Float64Array): Float64Array {
+function itemsInBands({ graph, strata, bandHeight }: Banded): Float64Array {
   return Float64Array.from({ length: strata.itemCount }, (_, i) => {
     const band = bandHeight[strata.layer[i]],
       half = graph.height[i] / 2;

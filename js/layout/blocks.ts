@@ -6,7 +6,7 @@
  * hang symmetrically). Links never cross, trunks first.
  */
 import { ENTRY, EXIT } from "./hierarchy.ts";
-import { type LevelGraph } from "./level.ts";
+import { type LevelGraph, type Spacing } from "./level.ts";
 import { type Order } from "./order.ts";
 import { type Strata } from "./strata.ts";
 
@@ -17,6 +17,23 @@ export interface Blocks {
   shift: Float64Array;
   /** 1 for the segments that the chains are made of, and those that would be if chains were rigid. */
   straight: Uint8Array;
+}
+
+/** A level whose layers are ordered, and what the places of its vertices depend on. */
+export interface Ordered {
+  graph: LevelGraph;
+  strata: Strata;
+  order: Order;
+  spacing: Spacing;
+  /** What flows along each segment. */
+  role: Uint8Array;
+  /** Pixels of boxes on the longest way from a source to each vertex, and from each vertex to a sink. */
+  above: Float64Array;
+  below: Float64Array;
+}
+
+export function describe(graph: LevelGraph, strata: Strata, order: Order, spacing: Spacing): Ordered {
+  return { graph, strata, order, spacing, role: segmentRoles(graph, strata), ...pathLengths(graph, strata, order) };
 }
 
 /** What flows along a segment, in rising order of claim to a straight line. */
@@ -31,7 +48,7 @@ const CLEARLY_LONGER = 24;
 /** What comes in at the main entry has come a longer way than anything made here. */
 const ALL_THE_WAY = 1e6;
 
-export function segmentRoles(graph: LevelGraph, strata: Strata): Uint8Array {
+function segmentRoles(graph: LevelGraph, strata: Strata): Uint8Array {
   const { source, up, itemCount, count, layer } = strata;
   const role = new Uint8Array(source.length);
   const vertexRole = new Uint8Array(count);
@@ -51,17 +68,11 @@ export function segmentRoles(graph: LevelGraph, strata: Strata): Uint8Array {
  * With `rigid`, whole chains become blocks: few variables, for levels too large to solve exactly, at the price of
  * width. Without, only boxes that have nothing else to be straight with, and the solver weighs the other links.
  */
-export function alignBlocks(
-  graph: LevelGraph,
-  strata: Strata,
-  order: Order,
-  role: Uint8Array,
-  { above, below }: PathLengths,
-  rigid: boolean,
-): Blocks {
+export function alignBlocks(ordered: Ordered, rigid: boolean): Blocks {
+  const { strata, order, role } = ordered;
   const { count, itemCount, source, target, sourceShift, targetShift } = strata;
   const main = new Int32Array(count).fill(-1);
-  for (let v = 0; v < count; v++) main[v] = mainAbove(strata, order, role, above, v);
+  for (let v = 0; v < count; v++) main[v] = mainAbove(ordered, v);
   const isBend = (s: number): boolean => source[s] >= itemCount && target[s] >= itemCount;
   const linkUp = new Int32Array(count).fill(-1),
     linkDown = new Int32Array(count).fill(-1);
@@ -72,7 +83,7 @@ export function alignBlocks(
   for (let u = 0; u < count; u++) {
     const before = u < itemCount ? -1 : source[strata.up.items[strata.up.offset[u]]];
     if (before >= 0) served[u] = served[before];
-    const s = mainBelow(graph, strata, order, main, below, u, served[u] === 0 && before >= 0);
+    const s = mainBelow(ordered, main, u, served[u] === 0 && before >= 0);
     if (s < 0) continue;
     if (target[s] < itemCount) served[u] = 1;
     passes[strata.layer[u]][isBend(s) ? 0 : role[s] === MAIN ? 1 : role[s] === DATA ? 2 : 3].push(s);
@@ -105,7 +116,7 @@ function isOnlyWay({ source, target, down, up, itemCount }: Strata, s: number): 
 }
 
 /** The segment from above that deserves to be straight: the middle one of the most important role. */
-function mainAbove(strata: Strata, order: Order, role: Uint8Array, above: Float64Array, v: number): number {
+function mainAbove({ strata, order, role, above }: Ordered, v: number): number {
   const { up, source } = strata;
   let best = -1;
   const candidates: number[] = [];
@@ -131,15 +142,7 @@ function mainAbove(strata: Strata, order: Order, role: Uint8Array, above: Float6
 }
 
 /** The segment below whose end agrees that this one is its main input; a bend prefers the next bend unless an option forbids it. */
-function mainBelow(
-  graph: LevelGraph,
-  strata: Strata,
-  order: Order,
-  main: Int32Array,
-  below: Float64Array,
-  u: number,
-  boxFirst: boolean,
-): number {
+function mainBelow({ graph, strata, order, below }: Ordered, main: Int32Array, u: number, boxFirst: boolean): number {
   const { down, target, itemCount } = strata;
   let best = -1;
   const candidates: number[] = [];
@@ -174,13 +177,7 @@ function middleOrLongest(candidates: number[], position: (s: number) => number, 
   return length(candidates[0]) > CLEARLY_LONGER + length(candidates[1]) ? candidates[0] : -1;
 }
 
-export interface PathLengths {
-  /** Pixels of boxes on the longest way from a source to each vertex, and from each vertex to a sink. */
-  above: Float64Array;
-  below: Float64Array;
-}
-
-export function pathLengths(graph: LevelGraph, strata: Strata, order: Order): PathLengths {
+function pathLengths(graph: LevelGraph, strata: Strata, order: Order): Pick<Ordered, "above" | "below"> {
   const { source, target, up, down, itemCount, count } = strata;
   const above = new Float64Array(count),
     below = new Float64Array(count);

@@ -15,6 +15,15 @@ export interface Layering {
   count: number;
 }
 
+interface Plan {
+  graph: LevelGraph;
+  /** Items, sources first, and the wires out of and into each. */
+  order: Uint32Array;
+  out: Rows;
+  into: Rows;
+  layer: Int32Array;
+}
+
 const SWEEPS = 4;
 /** Boxes and wires of a level that the simplex is still quick for, and the work it may do. */
 const SIMPLEX_LIMIT = 8000;
@@ -44,21 +53,15 @@ export function assignLayers(graph: LevelGraph): Layering {
   const last = hasExit ? bottom + 1 : bottom;
   for (let i = 0; i < n; i++) if (graph.kind[i] === EXIT) layer[i] = last;
 
-  sinkFeeders(graph, order, out, into, layer);
-  for (let sweep = 0; sweep < SWEEPS; sweep++) if (!shorten(graph, order, out, into, layer, top, bottom)) break;
+  const plan = { graph, order, out, into, layer };
+  sinkFeeders(plan);
+  for (let sweep = 0; sweep < SWEEPS; sweep++) if (!shorten(plan, top, bottom)) break;
   if (n === 0 || n + graph.source.length > SIMPLEX_LIMIT) return { layer, count: last + 1 };
-  return shortest(graph, into, out, layer, hasEntry, hasExit);
+  return shortest(plan, hasEntry, hasExit);
 }
 
 /** All entry stubs are one node of the solver, and all exit stubs another, so that borders stay level. */
-function shortest(
-  graph: LevelGraph,
-  into: Rows,
-  out: Rows,
-  layer: Int32Array,
-  hasEntry: boolean,
-  hasExit: boolean,
-): Layering {
+function shortest({ graph, out, into, layer }: Plan, hasEntry: boolean, hasExit: boolean): Layering {
   const n = graph.kind.length,
     top = n,
     bottom = n + 1;
@@ -91,7 +94,7 @@ function shortest(
 }
 
 /** Trees whose leaves are sources and that end in one consumer hang directly above it. */
-function sinkFeeders(graph: LevelGraph, order: Uint32Array, out: Rows, into: Rows, layer: Int32Array): void {
+function sinkFeeders({ graph, order, out, into, layer }: Plan): void {
   const feeder = new Uint8Array(graph.kind.length);
   for (const v of order) {
     let only = graph.kind[v] === 0 && out.offset[v] < out.offset[v + 1] ? 1 : 0;
@@ -124,15 +127,7 @@ function highestConsumer(graph: LevelGraph, out: Rows, layer: Int32Array, v: num
  * a net is as long as its longest wire, so moving a box down costs one per producer it is the last to read
  * and gains one per net of its own.
  */
-function shorten(
-  graph: LevelGraph,
-  order: Uint32Array,
-  out: Rows,
-  into: Rows,
-  layer: Int32Array,
-  top: number,
-  bottom: number,
-): boolean {
+function shorten({ graph, order, out, into, layer }: Plan, top: number, bottom: number): boolean {
   const n = graph.kind.length;
   const reach = new Int32Array(n);
   const measure = (u: number): void => {

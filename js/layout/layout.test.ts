@@ -67,41 +67,15 @@ test("the laws find what they are for", () => {
     change(copy);
     return violations(input, copy);
   };
-  assert.deepEqual(
-    broken(() => {}),
-    [],
-  );
-  assert.match(
-    broken((r) => {
-      r.x[1] = r.x[0];
-      r.y[1] = r.y[0];
-    }).join(),
-    /overlaps/,
-  );
-  assert.match(
-    broken((r) => {
-      r.groupBox[2] = 10;
-    }).join(),
-    /sticks out/,
-  );
-  assert.match(
-    broken((r) => {
-      r.edgePoints[1] += 9;
-    }).join(),
-    /does not start at its source/,
-  );
-  assert.match(
-    broken((r) => {
-      r.edgePoints.fill(0);
-    }).join(),
-    /does not end at its target/,
-  );
-  assert.match(
-    broken((r) => {
-      r.x[0] = NaN;
-    }).join(),
-    /not finite/,
-  );
+  assert.deepEqual(violations(input, good), []);
+  const faults: [RegExp, (result: typeof good) => void][] = [
+    [/overlaps/, ({ x, y }) => void [x, y].map((at) => at.fill(at[0], 1, 2))],
+    [/sticks out/, ({ groupBox }) => void groupBox.fill(10, 2, 3)],
+    [/does not start at its source/, ({ edgePoints }) => void edgePoints.fill(edgePoints[1] + 9, 1, 2)],
+    [/does not end at its target/, ({ edgePoints }) => void edgePoints.fill(0)],
+    [/not finite/, ({ x }) => void x.fill(NaN, 0, 1)],
+  ];
+  for (const [found, change] of faults) assert.match(broken(change).join(), found);
   const b = new Builder(),
     x = b.node("x"),
     y = b.node("y", -1, [x]);

@@ -5,7 +5,7 @@
  * a block that is held up takes the row that holds it along.
  */
 import { topological } from "../graph/csr.ts";
-import { alignBlocks, type PathLengths, pathLengths, segmentRoles } from "./blocks.ts";
+import { alignBlocks, describe, type Ordered } from "./blocks.ts";
 import { type LevelGraph, type Spacing } from "./level.ts";
 import { type Order } from "./order.ts";
 import { makeRow, moveAnchorsTo, type Row } from "./row.ts";
@@ -20,13 +20,11 @@ const LOOSE_LIMIT = 16_000;
 const WIDE = 1.6;
 
 export function placeVertices(graph: LevelGraph, strata: Strata, order: Order, spacing: Spacing): Float64Array {
-  const role = segmentRoles(graph, strata);
-  const lengths = pathLengths(graph, strata, order);
+  const ordered = describe(graph, strata, order, spacing);
   const small = strata.count + strata.source.length < LOOSE_LIMIT;
-  let plan = prepare(graph, strata, order, spacing, role, lengths, true);
+  let plan = prepare(ordered, true);
   // Rigid chains lean on each other: in a dense graph they make a wide staircase. There, links only pull.
-  if (small && plan.width > WIDE * widestLayer(strata, order, spacing))
-    plan = prepare(graph, strata, order, spacing, role, lengths, false);
+  if (small && plan.width > WIDE * widestLayer(ordered)) plan = prepare(ordered, false);
   const { row, blocks, sequence } = plan;
   const exact = row.count + 2 * row.a.length < EXACT_LIMIT;
   const sweeps = exact
@@ -40,17 +38,9 @@ export function placeVertices(graph: LevelGraph, strata: Strata, order: Order, s
   return x;
 }
 
-function prepare(
-  graph: LevelGraph,
-  strata: Strata,
-  order: Order,
-  spacing: Spacing,
-  role: Uint8Array,
-  lengths: PathLengths,
-  rigid: boolean,
-) {
-  const blocks = alignBlocks(graph, strata, order, role, lengths, rigid);
-  const row = makeRow(graph, strata, order, spacing, role, lengths, blocks);
+function prepare(ordered: Ordered, rigid: boolean) {
+  const blocks = alignBlocks(ordered, rigid);
+  const row = makeRow(ordered, blocks);
   // Every block after all blocks left of it. Links do not cross, so the relation has no cycle.
   const sequence = topological(row.left, row.right, row.count, undefined, row.rightOf);
   const width = compact(row, sequence);
@@ -59,7 +49,7 @@ function prepare(
 }
 
 /** No picture can be narrower than this. */
-function widestLayer(strata: Strata, order: Order, spacing: Spacing): number {
+function widestLayer({ strata, order, spacing }: Ordered): number {
   let widest = 0;
   for (let l = 0; l < strata.layerCount; l++) {
     let width = 0;

@@ -28,11 +28,11 @@ export function route(graph: LevelGraph, strata: Strata, vertexX: Float64Array, 
   const pieces = cutIntoPieces(graph, strata, x, start, end);
   const bandHeight = new Float64Array(layerCount);
   for (let i = 0; i < itemCount; i++) bandHeight[layer[i]] = Math.max(bandHeight[layer[i]], graph.height[i]);
-  const gap = naturalGaps(graph, strata, pieces, bandHeight, lanes, spacing);
+  const gap = naturalGaps({ graph, strata, pieces, bandHeight }, lanes, spacing);
   const seeded = lanes.count === 0 && graph.seedY.some((at) => !Number.isNaN(at));
   const { y, height, give, squeeze, slantTop, slantBottom, top, bottom } = seeded
     ? { ...keepHeights(graph, strata, x, pieces, gap), top: bandHeight, bottom: bandHeight }
-    : inBands(graph, strata, pieces, bandHeight, gap);
+    : inBands({ graph, strata, pieces, bandHeight }, gap);
 
   const line = new Lines();
   const offset = new Uint32Array(wireCount + 1);

@@ -4,11 +4,9 @@
  */
 
 import { type Rows, rowsBy } from "../graph/csr.ts";
-import { type Blocks, type PathLengths } from "./blocks.ts";
+import { type Blocks, type Ordered } from "./blocks.ts";
 import { ENTRY, EXIT } from "./hierarchy.ts";
-import { type LevelGraph, median, type Spacing } from "./level.ts";
-import { type Order } from "./order.ts";
-import { type Strata } from "./strata.ts";
+import { type LevelGraph, median } from "./level.ts";
 
 /** Blocks, who stands left of whom at what least distance, and what pulls them together. */
 export interface Row {
@@ -45,25 +43,18 @@ const THROUGH_PULL = 6;
 /** Pull towards the previous place, per member of a block up to a most: a long chain may still move for one change. */
 const ANCHOR_PULL = 4;
 const MOST_ANCHORS = 6;
-export function makeRow(
-  graph: LevelGraph,
-  strata: Strata,
-  order: Order,
-  spacing: Spacing,
-  role: Uint8Array,
-  lengths: PathLengths,
-  blocks: Blocks,
-): Row {
+
+export function makeRow(ordered: Ordered, blocks: Blocks): Row {
   return {
     count: blocks.count,
     x: new Float64Array(blocks.count),
-    ...constraints(graph, strata, order, blocks, spacing),
-    ...pulls(graph, strata, blocks, role, lengths),
-    ...anchors(graph, strata, blocks),
+    ...constraints(ordered, blocks),
+    ...pulls(ordered, blocks),
+    ...anchors(ordered, blocks),
   };
 }
 
-function constraints(graph: LevelGraph, strata: Strata, order: Order, { of, shift, count }: Blocks, spacing: Spacing) {
+function constraints({ graph, strata, order, spacing }: Ordered, { of, shift, count }: Blocks) {
   const { width, itemCount } = strata;
   const thin = (v: number): number => (v >= itemCount ? 2 : graph.kind[v] === ENTRY || graph.kind[v] === EXIT ? 1 : 0);
   const gap = (u: number, v: number): number => {
@@ -100,13 +91,7 @@ function constraints(graph: LevelGraph, strata: Strata, order: Order, { of, shif
   };
 }
 
-function pulls(
-  graph: LevelGraph,
-  strata: Strata,
-  { of, shift, count, straight }: Blocks,
-  role: Uint8Array,
-  lengths: PathLengths,
-) {
+function pulls({ graph, strata, role, above, below }: Ordered, { of, shift, count, straight }: Blocks) {
   const a: number[] = [],
     b: number[] = [],
     da: number[] = [],
@@ -126,8 +111,8 @@ function pulls(
   }
   // A group whose main way in is straight above its main way out lets the level around it run straight as well.
   const main = graph.mainEntry.indexOf(1);
-  const entry = main >= 0 ? main : longest(graph, ENTRY, lengths.below),
-    exit = longest(graph, EXIT, lengths.above);
+  const entry = main >= 0 ? main : longest(graph, ENTRY, below),
+    exit = longest(graph, EXIT, above);
   if (entry >= 0 && exit >= 0 && of[entry] !== of[exit]) {
     a.push(of[entry]);
     da.push(shift[entry]);
@@ -153,7 +138,7 @@ function longest(graph: LevelGraph, kind: number, length: Float64Array): number 
   return best;
 }
 
-function anchors(graph: LevelGraph, strata: Strata, { of, shift, count }: Blocks) {
+function anchors({ graph, strata }: Ordered, { of, shift, count }: Blocks) {
   const sum = new Float64Array(count),
     known = new Float64Array(count);
   for (let v = 0; v < strata.itemCount; v++) {

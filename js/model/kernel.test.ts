@@ -23,14 +23,8 @@ function failing(message: string): Model {
   const fail = () => {
     throw new Error(message);
   };
-  return {
-    get: () => undefined as never,
-    set: () => undefined,
-    on: () => undefined,
-    off: () => undefined,
-    save_changes: fail,
-    send: fail,
-  };
+  const quiet = () => undefined as never;
+  return { get: quiet, set: quiet, on: quiet, off: quiet, save_changes: fail, send: fail };
 }
 
 function watched(): { kernel: { statusChanged: Reports; disposed: Reports }; ends: () => number; stop: () => void } {
@@ -58,17 +52,13 @@ test("every other error of sending stays", () => {
   assert.throws(() => model.save_changes(), /not serializable/);
 });
 
-for (const status of ["dead", "terminating", "restarting", "autorestarting"])
-  test(`a kernel that is ${status} has ended`, () => {
+test("a kernel that died, restarts or was shut down has ended", () => {
+  for (const status of ["dead", "terminating", "restarting", "autorestarting", "shut down"]) {
     const { kernel, ends } = watched();
-    kernel.statusChanged.emit(status);
-    assert.equal(ends(), 1);
-  });
-
-test("a kernel that was shut down has ended", () => {
-  const { kernel, ends } = watched();
-  kernel.disposed.emit();
-  assert.equal(ends(), 1);
+    if (status === "shut down") kernel.disposed.emit();
+    else kernel.statusChanged.emit(status);
+    assert.equal(ends(), 1, status);
+  }
 });
 
 test("a busy or unreachable kernel has not ended", () => {

@@ -379,22 +379,6 @@ test("a toggle keeps the scale, and moves the view only where no change is in it
   assert.ok(stage.camera.scale >= READING_SCALE);
 });
 
-test("a layout that throws is reported, and the next picture draws again", async () => {
-  const stage = new Stage(paperRuler(undefined));
-  const failures: (Error | null)[] = [];
-  stage.events.on("failed", (error) => failures.push(error));
-  const { width } = stage.ruler;
-  stage.ruler.width = () => {
-    throw new Error("no room");
-  };
-  await stage.setPicture(single(graph(...layered(1, 3))));
-  assert.equal(failures.at(-1)?.message, "no room");
-  stage.ruler.width = width;
-  await stage.setPicture(single(graph(...layered(1, 4))));
-  assert.equal(failures.at(-1), null);
-  assert.equal(stage.scene?.visible.count, 5);
-});
-
 test("a new picture reads a large selection once", async () => {
   const [nodes] = layered(1, 300, false);
   const stage = await opened(single(graph(nodes)), LAPTOP);
