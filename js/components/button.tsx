@@ -1,5 +1,6 @@
 /** A quiet button. */
 import { type ComponentChildren, type JSX } from "preact";
+import { Icon } from "./icon.tsx";
 
 interface ButtonProps extends Omit<JSX.IntrinsicElements["button"], "label"> {
   /** Its accessible name and tooltip: the face may be a sign. */
@@ -55,5 +56,43 @@ export function Segments<Value extends string>({ label, choices, value: chosen, 
         </button>
       ))}
     </div>
+  );
+}
+
+interface ChoiceProps {
+  /** Its accessible name. */
+  label: string;
+  title?: string;
+  testid: string;
+  hidden?: boolean;
+  options: readonly (readonly [value: string | number, words: string])[];
+  value: string | number;
+  pick: (value: string) => void;
+}
+
+/** A list of which one is chosen. */
+export function Choice({ label, testid, options, value: chosen, pick, ...props }: ChoiceProps) {
+  const face = { class: "wb-select", "aria-label": label, "data-testid": testid, value: String(chosen) };
+  return (
+    <select {...face} {...props} onChange={(event) => pick(event.currentTarget.value)}>
+      {options.map(([value, words]) => (
+        <option key={value} value={value}>
+          {words}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+export function UndoRedo({ act, disabled = false }: { act: (what: "undo" | "redo") => void; disabled?: boolean }) {
+  return (
+    <>
+      <Button label="Undo (u)" testid="undo" disabled={disabled} onClick={() => act("undo")}>
+        <Icon name="undo" />
+      </Button>
+      <Button label="Redo (U)" testid="redo" disabled={disabled} onClick={() => act("redo")}>
+        <Icon name="redo" />
+      </Button>
+    </>
   );
 }

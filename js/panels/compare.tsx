@@ -1,7 +1,7 @@
 /** Before and after side by side, or over each other, on one stage. CompareView, PassStepper and Workbench have it. */
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { type ComponentChildren } from "preact";
-import { Segments } from "../components/button.tsx";
+import { Choice, Segments } from "../components/button.tsx";
 import { type KeyRow, press, type Rows } from "../components/keys_card.tsx";
 import { LegendToggle } from "../components/legend.tsx";
 import { Scale } from "../components/scale.tsx";
@@ -116,19 +116,13 @@ function Hops({ compare }: { compare: Compare }) {
   return (
     <label class="wb-hops" hidden={compare.mode !== "changed"} title="How many steps around a change are shown">
       ±
-      <select
-        class="wb-select"
-        data-testid="hops"
-        aria-label="Steps around a change"
-        value={String(hops)}
-        onChange={(event) => compare.setMode("changed", Number(event.currentTarget.value))}
-      >
-        {choices.map((n) => (
-          <option key={n} value={String(n)}>
-            {n}
-          </option>
-        ))}
-      </select>
+      <Choice
+        label="Steps around a change"
+        testid="hops"
+        options={choices.map((n) => [n, String(n)])}
+        value={hops}
+        pick={(value) => compare.setMode("changed", Number(value))}
+      />
     </label>
   );
 }

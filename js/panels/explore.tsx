@@ -1,7 +1,7 @@
 /** The passes that would change the module here, a row each, as they are tried. A click shows the effect; + adds the pass. */
 import { useLayoutEffect, useState } from "preact/hooks";
 import { Breakable } from "../components/breakable.tsx";
-import { Button } from "../components/button.tsx";
+import { Button, Choice } from "../components/button.tsx";
 import { roving } from "../components/roving.ts";
 import { type Exploration, type State, type Effect as Tried } from "../model/messages.ts";
 import { type Send } from "../model/model.ts";
@@ -38,20 +38,13 @@ export function Explore({ state, found, send }: { state: State; found: Explorati
         >
           Try every pass
         </Button>
-        <select
-          class="wb-select"
-          aria-label="Where to try the passes"
-          data-testid="explore-place"
-          value={String(place)}
-          onChange={(event) => setPlace(Number(event.currentTarget.value))}
-        >
-          <option value={-1}>at the start</option>
-          {passes.map((pass, i) => (
-            <option key={i} value={i}>
-              after {i + 1} {pass.name}
-            </option>
-          ))}
-        </select>
+        <Choice
+          label="Where to try the passes"
+          testid="explore-place"
+          options={[[-1, "at the start"], ...passes.map(({ name }, i) => [i, `after ${i + 1} ${name}`] as const)]}
+          value={place}
+          pick={(value) => setPlace(Number(value))}
+        />
         <Button
           class="wb-button wb-primary"
           label="Stop trying passes; the rows so far stay"

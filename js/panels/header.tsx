@@ -2,8 +2,7 @@
 
 import { type RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Asking, Button, Segments } from "../components/button.tsx";
-import { Icon } from "../components/icon.tsx";
+import { Asking, Button, Choice, Segments, UndoRedo } from "../components/button.tsx";
 import { type PresetState, type State } from "../model/messages.ts";
 import { type Send } from "../model/model.ts";
 import { counted } from "../text/counted.ts";
@@ -68,12 +67,7 @@ export function Header({ state, saved, send }: HeaderProps) {
       />
       <CheckButton send={send} />
       <div class="wb-group">
-        <Button label="Undo (u)" testid="undo" onClick={() => send({ type: "undo" })}>
-          <Icon name="undo" />
-        </Button>
-        <Button label="Redo (U)" testid="redo" onClick={() => send({ type: "redo" })}>
-          <Icon name="redo" />
-        </Button>
+        <UndoRedo act={(type) => send({ type })} />
       </div>
     </header>
   );
@@ -102,21 +96,15 @@ function Facts({ state: { dialect = "", tvm, target } }: { state: State }) {
 
 function Entries({ state: { entries = [], entry = "" }, send }: { state: State; send: Send }) {
   return (
-    <select
-      class="wb-select"
-      aria-label="Function of the module"
+    <Choice
+      label="Function of the module"
       title="The function of the module that is built and run"
-      data-testid="entries"
+      testid="entries"
       hidden={entries.length < 2}
+      options={entries.map((name) => [name, name])}
       value={entry}
-      onChange={(event) => send({ type: "entry", name: event.currentTarget.value })}
-    >
-      {entries.map((name) => (
-        <option key={name} value={name}>
-          {name}
-        </option>
-      ))}
-    </select>
+      pick={(name) => send({ type: "entry", name })}
+    />
   );
 }
 
@@ -124,19 +112,13 @@ function Level({ level, send }: { level: number; send: Send }) {
   return (
     <label class="wb-label" title="PassContext(opt_level=...)">
       opt level
-      <select
-        class="wb-select"
-        data-testid="opt-level"
-        aria-label="Optimisation level"
-        value={String(level)}
-        onChange={(event) => send({ type: "opt_level", value: Number(event.currentTarget.value) })}
-      >
-        {LEVELS.map((each) => (
-          <option key={each} value={each}>
-            {each}
-          </option>
-        ))}
-      </select>
+      <Choice
+        label="Optimisation level"
+        testid="opt-level"
+        options={LEVELS.map((each) => [each, String(each)])}
+        value={level}
+        pick={(value) => send({ type: "opt_level", value: Number(value) })}
+      />
     </label>
   );
 }

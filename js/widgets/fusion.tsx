@@ -1,8 +1,7 @@
 /** The FusionInspector: the graph with its future kernels, the card with the reasons, and beneath it edits, branches, chains, the player. */
 import { computed, effect } from "@preact/signals";
 import { Blocks } from "../components/blocks.tsx";
-import { Button } from "../components/button.tsx";
-import { Icon } from "../components/icon.tsx";
+import { UndoRedo } from "../components/button.tsx";
 import { LegendToggle } from "../components/legend.tsx";
 import { linkedNodes } from "../components/linked.tsx";
 import { Hosted } from "../components/mount.tsx";
@@ -89,12 +88,7 @@ export function fusion(model: Model, el: HTMLElement, { side, tabs, acts }: Kind
         <div class="wb-centre">
           <div class="wb-bar" role="toolbar" aria-label="Graph">
             <LegendToggle legend={graph.legend} />
-            <Button label="Undo (u)" testid="undo" disabled={saved} onClick={() => act("undo")}>
-              <Icon name="undo" />
-            </Button>
-            <Button label="Redo (U)" testid="redo" disabled={saved} onClick={() => act("redo")}>
-              <Icon name="redo" />
-            </Button>
+            <UndoRedo act={act} disabled={saved} />
             <Hosted element={shell.status} />
             <span class="wb-space" />
             <SearchBox search={graph.search} />
