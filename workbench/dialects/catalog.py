@@ -78,22 +78,13 @@ class Passes(ABC):
     "name -> options that work on any module, for a pass that has no defaults"
     cautions: ClassVar[Mapping[str, str]] = {}
     "name -> a sentence after TVM's own description"
+    _fusing: ClassVar[str]
+    _presets: ClassVar[tuple[Preset, ...]]
+    _toggles: ClassVar[tuple[str, ...]]
 
     @abstractmethod
     def constructors(self) -> Mapping[str, Callable[..., Any]]:
         """Return pass name -> the function or class of TVM's, or ours, that makes the pass."""
-
-    @abstractmethod
-    def fusing(self) -> str:
-        """Return the pipeline that makes kernels of any module, for counting them."""
-
-    @abstractmethod
-    def presets(self) -> tuple[Preset, ...]:
-        """Return pipelines to start from, the best first."""
-
-    @abstractmethod
-    def toggles(self) -> tuple[str, ...]:
-        """Return the passes of the compiler's own pipeline that a PassContext can switch."""
 
     @abstractmethod
     def apply(self, compiled: Any, module: Any, opt_level: int) -> Any:
@@ -115,6 +106,18 @@ class Passes(ABC):
     def _catalog(self) -> tuple[PassInfo, ...]:
         listed = [*self.extra(), *(self._describe(name, make) for name, make in self._constructors.items())]
         return tuple(sorted(listed, key=lambda info: info.name.lower()))
+
+    def fusing(self) -> str:
+        """Return the pipeline that makes kernels of any module, for counting them."""
+        return self._fusing
+
+    def presets(self) -> tuple[Preset, ...]:
+        """Return pipelines to start from, the best first."""
+        return self._presets
+
+    def toggles(self) -> tuple[str, ...]:
+        """Return the passes of the compiler's own pipeline that a PassContext can switch."""
+        return self._toggles
 
     def catalog(self) -> tuple[PassInfo, ...]:
         """Return every pass that a pipeline can name, in alphabetical order."""

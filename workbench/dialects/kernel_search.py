@@ -176,15 +176,17 @@ class Bench:
         RunnerResult
             Of MetaSchedule; the second.
         """
-        ms, error = self._here.ms, self._error(built)
-        if error is None:
+        ms = self._here.ms
+        if built.status == self._here.StatusKind.COMPLETE:
             kind = self.target.kind.name
             device = "cpu" if kind in ("llvm", "c") else kind
             order = ms.runner.RunnerInput(built.value, device, candidate.args_info)
             result = _runner(self._here, self._cores).run([order])[0].result()
             shutil.rmtree(Path(built.value).parent, ignore_errors=True)
         else:
-            result = ms.runner.RunnerResult(None, error)
+            is_late = built.status == self._here.StatusKind.TIMEOUT
+            slow = f"it compiled for more than {BUILD_SECONDS:g} s"
+            result = ms.runner.RunnerResult(None, slow if is_late else f"did not compile: {reason_of(built.value)}")
         seconds = None if result.run_secs is None else [float(value) for value in result.run_secs]
         record = ms.database.TuningRecord(
             candidate.sch.trace, self._workload, seconds or [FAILED_SECONDS], self.target, candidate.args_info
@@ -193,13 +195,6 @@ class Bench:
         if seconds:
             return Tried(sum(seconds) / len(seconds), plain=plain), result
         return Tried(None, reason(str(result.error_msg)), plain), result
-
-    def _error(self, built: Any) -> str | None:
-        if built.status == self._here.StatusKind.COMPLETE:
-            return None
-        if built.status == self._here.StatusKind.TIMEOUT:
-            return f"it compiled for more than {BUILD_SECONDS:g} s"
-        return f"did not compile: {reason_of(built.value)}"
 
 
 def _text(trace: Any) -> str:

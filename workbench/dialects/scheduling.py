@@ -112,31 +112,21 @@ def build_and_record(
 def _noting(here: Tuning, database: Any, found: dict[str, Any]) -> Any:
     """Return a database that forwards lookups to another, and records the modules by name."""
 
-    @here.derived_object
     class Noting(here.ms.database.PyDatabase):  # type: ignore[misc]
         def query_tuning_record(self, mod: Any, target: Any, workload_name: str) -> Any:
             found[str(workload_name)] = mod
             return database.query_tuning_record(mod, target, workload_name)
 
-        def query_schedule(self, mod: Any, target: Any, workload_name: str) -> Any:
-            return database.query_schedule(mod, target, workload_name)
-
-        def query_ir_module(self, mod: Any, target: Any, workload_name: str) -> Any:
-            return database.query_ir_module(mod, target, workload_name)
-
-        def has_workload(self, mod: Any) -> bool:
-            return database.has_workload(mod)
-
-        def commit_workload(self, mod: Any) -> Any:
-            return database.commit_workload(mod)
-
-        def get_top_k(self, workload: Any, top_k: int) -> Any:
-            return database.get_top_k(workload, top_k)
-
-        def get_all_tuning_records(self) -> Any:
-            return database.get_all_tuning_records()
-
         def __len__(self) -> int:
             return len(database)
 
-    return Noting()
+    for name in (
+        "query_schedule",
+        "query_ir_module",
+        "has_workload",
+        "commit_workload",
+        "get_top_k",
+        "get_all_tuning_records",
+    ):
+        setattr(Noting, name, lambda _, *given, name=name: getattr(database, name)(*given))
+    return here.derived_object(Noting)()

@@ -27,8 +27,7 @@ from workbench.dialects.editable import new_name
 from workbench.dialects.python_text import literal
 from workbench.dialects.relay.diagnostics import as_error, infer_types
 from workbench.dialects.relay.entries import copy
-from workbench.dialects.relay.passes.rewriting import Memo, rewritten
-from workbench.dialects.relay.printer import parts
+from workbench.dialects.relay.passes.rewriting import Memo, operands, rewritten
 from workbench.errors import LoadError, WorkbenchError, reason_of
 
 _DATA = re.compile(
@@ -107,9 +106,6 @@ def _tensor(numbers: np.ndarray, shape: list[int], dtype: str) -> tvm.nd.NDArray
     return made
 
 
-_LEAVES = (relay.Var, relay.GlobalVar, relay.Constant, relay.Constructor, tvm.ir.Op)
-
-
 class Lifted(NamedTuple):
     """A module without its large constants."""
 
@@ -184,7 +180,7 @@ def _depth(function: relay.Function) -> int:
     stack = [function]
     while stack:
         expr = stack[-1]
-        below = [] if isinstance(expr, _LEAVES) else parts(expr)
+        below = operands(expr)
         waiting = [part for part in below if part.handle.value not in heights]
         if waiting:
             stack.extend(waiting)

@@ -92,6 +92,11 @@ class RelaxPasses(Passes):
     dialect = "relax"
     ours = passes.OURS
     locked, reasons, examples, cautions = LOCKED, REASONS, EXAMPLES, CAUTIONS
+    _fusing, _presets, _toggles = (
+        "DecomposeOpsForInference,LegalizeOps,AnnotateTIROpPattern,FuseOps{fuse_opt_level=2}",
+        PRESETS,
+        TOGGLES,
+    )
 
     def constructors(self) -> Mapping[str, Callable[..., Any]]:
         theirs = {
@@ -105,15 +110,6 @@ class RelaxPasses(Passes):
             )
         }
         return {**theirs, **{name: getattr(passes, name) for name in passes.OURS}}
-
-    def fusing(self) -> str:
-        return "DecomposeOpsForInference,LegalizeOps,AnnotateTIROpPattern,FuseOps{fuse_opt_level=2}"
-
-    def presets(self) -> tuple[Preset, ...]:
-        return PRESETS
-
-    def toggles(self) -> tuple[str, ...]:
-        return TOGGLES
 
     def apply(self, compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) -> tvm.IRModule:
         # a pass that is called directly ignores opt_level; only a Sequential checks it

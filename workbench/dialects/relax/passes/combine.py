@@ -10,7 +10,7 @@ from tvm import relax
 
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.compat import identity, type_of
-from workbench.dialects.relax.passes.rewriting import Place, behind, used, with_block
+from workbench.dialects.relax.passes.rewriting import Place, around, behind, used, with_block
 
 _CONV = "relax.nn.conv2d"
 
@@ -82,9 +82,7 @@ def _combined(module: tvm.IRModule, place: Place, group: list[Any]) -> tvm.IRMod
     chosen = {identity(binding.var) for binding in group}
 
     def change(bindings: list[Any]) -> list[Any]:
-        after = behind(bindings, [binding.var for binding in group])
-        first = [b for b in bindings if identity(b.var) not in after]
-        last = [b for b in bindings if identity(b.var) in after - chosen]
+        first, last = around(bindings, chosen)
         return [*first, *_one(group), *last]
 
     return with_block(module, place, change)

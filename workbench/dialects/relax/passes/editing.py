@@ -21,7 +21,7 @@ from workbench.dialects.relax.entries import with_entry
 from workbench.dialects.relax.graph import build_graph
 from workbench.dialects.relax.passes.rewriting import (
     Place,
-    behind,
+    around,
     bindings_of,
     constants_of,
     operands,
@@ -139,9 +139,7 @@ class Located(Editable):
         call = relax.Call(builder.add_func(found.function, name), list(found.arguments))
 
         def change(bindings: list[Any]) -> list[Any]:
-            after = behind(bindings, [b.var for b in bindings if identity(b.var) in found.chosen])
-            first = [b for b in bindings if identity(b.var) not in after]
-            last = [b for b in bindings if identity(b.var) in after - found.chosen]
+            first, last = around(bindings, found.chosen)
             if len(found.results) == 1:
                 return [*first, relax.VarBinding(found.results[0], call), *last]
             whole = relax.DataflowVar("results", type_of(found.function.body.body))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -59,6 +59,13 @@ def behind(bindings: Sequence[Any], starts: Iterable[relax.Expr]) -> set[int]:
         if any(identity(each) in found for each in used(binding)):
             found.add(identity(binding.var))
     return found
+
+
+def around(bindings: Sequence[Any], chosen: Collection[int]) -> tuple[list[Any], list[Any]]:
+    """Return the bindings of a block that may stay before a value in the place of the chosen ones, and those after it."""
+    after = behind(bindings, [each.var for each in bindings if identity(each.var) in chosen])
+    first = [each for each in bindings if identity(each.var) not in after]
+    return first, [each for each in bindings if identity(each.var) in after and identity(each.var) not in chosen]
 
 
 def used(binding: Any) -> list[relax.Expr]:

@@ -130,6 +130,7 @@ class RelayPasses(Passes):
     dialect = "relay"
     ours = passes.OURS
     locked, reasons, examples = LOCKED, REASONS, EXAMPLES
+    _fusing, _presets, _toggles = "SimplifyInference,FuseOps{fuse_opt_level=2}", PRESETS, TOGGLES
 
     def constructors(self) -> Mapping[str, Callable[..., Any]]:
         theirs = {
@@ -143,15 +144,6 @@ class RelayPasses(Passes):
     def extra(self) -> list[PassInfo]:
         doc = "Make the parameters constants, as relay.build does before any pass."
         return [PassInfo("BindParams", "relay", doc, (), 0, ours=True)]
-
-    def fusing(self) -> str:
-        return "SimplifyInference,FuseOps{fuse_opt_level=2}"
-
-    def presets(self) -> tuple[Preset, ...]:
-        return PRESETS
-
-    def toggles(self) -> tuple[str, ...]:
-        return TOGGLES
 
     def apply(self, compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) -> tvm.IRModule:
         if compiled.info.name == "DefuseOps":
