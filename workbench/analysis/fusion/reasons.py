@@ -16,7 +16,7 @@ from workbench.analysis.fusion.forward import (
     OUT_ELEMWISE,
     TUPLE,
 )
-from workbench.graph.nodes import PATTERNS, Node
+from workbench.graph.nodes import Node
 
 if TYPE_CHECKING:
     from workbench.analysis.fusion.algorithm import Partition, Settings
@@ -98,19 +98,6 @@ class Decision:
         found = self._nodes[node]
         what = {"get_item": f"field {found.op}", "constant": f"the constant {found.op}"}.get(found.kind, found.op)
         return f"{what} (node {node})"
-
-    def to_data(self) -> dict[str, Any]:
-        """Return plain values, for a page or a file."""
-        return {
-            "phase": self.phase,
-            "node": self.node,
-            "dominator": self.dominator,
-            "code": self.code,
-            "fused": self.fused,
-            "path": [{"node": node, "kind": PATTERNS[kind]} for node, kind in self.path],
-            "seen": [{"node": node, "kind": PATTERNS[kind]} for node, kind in self.kinds],
-            "sentence": self.sentence,
-        }
 
 
 REASONS = {

@@ -51,16 +51,6 @@ class Why:
     def __str__(self) -> str:
         return visible(self.text)
 
-    def to_data(self) -> dict[str, Any]:
-        """Return plain values, for a page or a file."""
-        return {
-            "nodes": list(self.nodes),
-            "together": self.together,
-            "headline": self.headline,
-            "decisions": [decision.to_data() for decision in self.decisions],
-            "changes": [change.to_data() for change in self.changes],
-        }
-
 
 def why(report: Fusion, a: int, b: int | None) -> Why:
     """Return the answer for two nodes, or for the kernel of one."""
@@ -153,9 +143,6 @@ class Change:
     "the new setting; for a copy, the consumer that gets one of its own"
     sentence: str
     "a clause that follows `if`"
-
-    def to_data(self) -> dict[str, Any]:
-        return {"kind": self.kind, "node": self.node, "value": self.value, "sentence": self.sentence}
 
 
 def changes(report: Fusion, a: int, b: int, boundaries: list[int]) -> tuple[Change, ...]:

@@ -157,16 +157,6 @@ class Pattern:
     def __str__(self) -> str:
         return visible("\n".join(f"{'  ' * depth}{text}" for depth, _, text in self.lines()))
 
-    def as_json(self) -> dict[str, object]:
-        """Return plain values: {"root": id, "nodes": [{"id", "kind", "label", "children", "fields"}, ...]}."""
-        return {
-            "root": self.root,
-            "nodes": [
-                {"id": n.id, "kind": n.kind, "label": n.label, "children": list(n.children), "fields": dict(n.fields)}
-                for n in self.nodes
-            ],
-        }
-
 
 Apart = tuple[list[Any], str, dict[str, Any]]
 "children, kind and fields of one object of a pattern"

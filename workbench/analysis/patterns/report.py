@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from workbench.analysis.patterns.groups import Attempt, attempts, computes
@@ -92,16 +92,6 @@ class PatternReport:
         """Return the match or near miss at this node; None where no part of the pattern matches."""
         both: Iterable[Match | NearMiss] = (*self.matches, *self.near_misses)
         return next((each for each in both if each.root == node), None)
-
-    def as_json(self) -> dict[str, object]:
-        """Return plain values, for a page."""
-        return {
-            "pattern": self.pattern.as_json(),
-            "matches": [_plain(match) for match in self.matches],
-            "near_misses": [_plain(miss) for miss in self.near_misses],
-            "notes": list(self.notes),
-            "not_tried": self.not_tried,
-        }
 
     def __str__(self) -> str:
         return visible("\n".join(_lines(self)))
@@ -343,9 +333,3 @@ def _ids(nodes: tuple[int, ...]) -> str:
         else:
             runs.append([node, node])
     return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
-
-
-def _plain(outcome: Match | NearMiss) -> dict[str, object]:
-    plain = asdict(outcome)
-    plain["held"] = {str(id): list(nodes) for id, nodes in outcome.held.items()}
-    return plain
