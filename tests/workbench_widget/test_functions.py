@@ -101,7 +101,3 @@ def test_unknown_function_changes_nothing(steps, page):
     page.send("entry", name="third")
     assert "known: first, second" in steps.state["error"]["text"]
     assert steps.state["entry"] == "first"
-
-
-def test_module_with_main_alone_offers_nothing(bench):
-    assert bench.state["entries"] == ["main"]

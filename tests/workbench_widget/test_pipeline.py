@@ -62,19 +62,12 @@ def test_a_step_shows_one_pass_and_minus_one_the_whole(bench, page):
     assert bench.state["counts"] == whole
 
 
-def test_moving_a_pass_changes_the_order(bench, page):
+def test_passes_are_moved_replaced_by_a_preset_and_assigned_as_text(bench, page):
     page.send("move", index=0, to=1)
     assert bench.pipeline[1].name == MERGE
-
-
-def test_a_preset_replaces_the_pipeline(bench, page):
-    name = bench.state["presets"][0]["name"]
-    page.send("preset", name=name)
+    page.send("preset", name=bench.state["presets"][0]["name"])
     assert len(bench.pipeline) > 2
     assert bench.state["error"] is None
-
-
-def test_the_pipeline_can_be_assigned_as_text(bench):
     bench.pipeline = MERGE
     assert bench.wait()
     assert statuses(bench) == ["changed"]
