@@ -83,7 +83,7 @@ class CompilerView(View):
         self.kernels = kernel_graphs(alignment)
         "the graphs of kernels"
         _, encoded = encode_pair(self.kernels.left, self.kernels.right, self.kernels.changes)
-        # one kernel on each side, or none, is no difference to list
+        # one kernel on each side, or none, is not listed
         alone = [each.relation == ONE and len(each.left) == len(each.right) == 1 for each in self.pair.rows]
         listed = [
             each for each, alike in zip(self.pair.rows, alone, strict=True) if not alike and (each.left or each.right)
