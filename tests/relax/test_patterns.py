@@ -12,7 +12,7 @@ import workbench as wb
 from workbench.analysis.patterns import matcher
 from workbench.analysis.patterns.pattern import PatternError
 from workbench.analysis.patterns.text import code, parse
-from workbench.dialects.relax.patterns.pairs import paired
+from workbench.dialects.relax.patterns.match import paired
 from workbench.errors import UnknownName
 
 ANY_PATH = 'dominates(is_op("relax.split")(None), wildcard(), is_op("relax.permute_dims")(None))'

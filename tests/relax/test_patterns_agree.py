@@ -16,7 +16,7 @@ from tvm.relax import dpl
 import workbench as wb
 from workbench.analysis.patterns.matcher import Matcher
 from workbench.analysis.patterns.pattern import PatternError
-from workbench.dialects.relax.patterns.pairs import paired
+from workbench.dialects.relax.patterns.match import paired
 from workbench.dialects.relax.patterns.program import RelaxProgram, programs
 
 

@@ -16,7 +16,6 @@ from tvm.relay.frontend.common import fold_constant
 
 import workbench as wb
 from workbench.dialects.importers.params import read_params
-from workbench.dialects.relay.importers import folding
 from workbench.dialects.relay.importers import onnx as importer
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -72,7 +71,7 @@ def test_what_is_no_small_integer_is_left_to_tvm() -> None:
         (relay.concatenate([small, small], 0), [2, 3, 4, 2, 3, 4]),
         (relay.maximum(small, relay.const(np.array([3]))), [3, 3, 4]),
     ):
-        np.testing.assert_array_equal(folding.small_integers(call), value)
+        np.testing.assert_array_equal(importer.small_integers(call), value)
     x = relay.var("x", shape=(3,), dtype="int64")
     for left in (
         relay.const(1.5),
@@ -82,7 +81,7 @@ def test_what_is_no_small_integer_is_left_to_tvm() -> None:
         relay.exp(small),
         relay.reverse(small, 0),
     ):
-        assert folding.small_integers(left) is None
+        assert importer.small_integers(left) is None
 
 
 def test_only_constants_are_given_to_tvms_folder() -> None:
@@ -92,7 +91,7 @@ def test_only_constants_are_given_to_tvms_folder() -> None:
         given.append(expr)
         return fold_constant(expr)
 
-    fold = folding.Folding(by_tvm).fold
+    fold = importer.Folding(by_tvm).fold
     x = made = relay.var("x", shape=(3,))
     for _ in range(2000):  # deeper than Python's stack
         made = relay.nn.relu(made)
@@ -109,7 +108,7 @@ def test_only_constants_are_given_to_tvms_folder() -> None:
 
 
 def test_visits_are_linear_in_the_depth() -> None:
-    folder = folding.Folding(fold_constant)
+    folder = importer.Folding(fold_constant)
     made = relay.var("x", shape=(3,))
     for _ in range(500):
         made = folder.fold(relay.nn.relu(made))

@@ -19,8 +19,7 @@ from workbench.analysis.patterns import Pattern
 from workbench.analysis.patterns.groups import Verdict, attempts
 from workbench.analysis.patterns.matcher import Matcher
 from workbench.analysis.patterns.pattern import PatternError
-from workbench.dialects.relay.patterns.match import decide
-from workbench.dialects.relay.patterns.pairs import paired
+from workbench.dialects.relay.patterns.match import decide, paired
 from workbench.dialects.relay.patterns.program import RelayProgram, programs
 
 TYPED = ("type", "shape", "dtype")

@@ -103,15 +103,11 @@ class Child:
         self._number = 0
 
     def _greeted(self, listener: Listener, key: bytes) -> tuple[Connection, int]:
-        """Send the child the address of the listener, and wait for its connection."""
+        """Send the child the address of the listener, and wait for its first message, but not for ever if it cannot start."""
         assert self.process.stdin is not None
         hello = {"address": listener.address, "key": key.hex(), "cores": sorted(allowed())}
         self.process.stdin.write(json.dumps(hello) + "\n")
         self.process.stdin.flush()
-        return self._accept(listener)
-
-    def _accept(self, listener: Listener) -> tuple[Connection, int]:
-        """Wait for the child and its first message, but not for ever if it cannot start."""
         accepted: list[tuple[Connection, int]] = []
 
         def accept() -> None:

@@ -18,8 +18,7 @@ from tvm import relay
 
 from workbench.dialects.relay.diagnostics import as_error
 from workbench.dialects.relay.parser.ast import Expr, Module, operands_first
-from workbench.dialects.relay.parser.attributes import ANY, ObjectText, TypedFloat, literal
-from workbench.dialects.relay.parser.tokens import Token
+from workbench.dialects.relay.parser.tokens import ANY, ObjectText, Token, TypedFloat, literal
 from workbench.dialects.relay.paste.free import assumed_types, tensor
 from workbench.errors import LoadError, reason_of
 

@@ -23,47 +23,6 @@ from workbench.errors import MeasureError
 Entry = tuple[int, int]
 "a node of the executor's graph, and which of its outputs"
 NOP, COPY = "__nop", "__copy"
-METHOD = "each call by itself on the inputs of a real run (debug executor), repeated by time_evaluator"
-
-
-def timed_calls(
-    graph: Mapping[str, Any], debug: Any, compiled: Any, device: Any, budget: float
-) -> Iterator[KernelTime]:
-    """Yield the time of each call of a run, in execution order.
-
-    Parameters
-    ----------
-    graph
-        The executor's graph JSON, parsed.
-    debug
-        The module of TVM's debug executor, its inputs set.
-    compiled
-        The module with the compiled functions.
-    budget
-        Seconds for all calls together.
-    """
-    calls = sum(node["op"] == "tvm_op" for node in graph["nodes"])
-    for call in _entries(graph, debug):
-        # a reshape without a copy has no function
-        nop = call.function == NOP
-        seconds = [0.0] if nop else evaluated(compiled, call.function, call.tensors, device, budget / calls)
-        yield KernelTime(call.function, seconds)
-
-
-def ran_calls(graph: Mapping[str, Any], debug: Any, compiled: Any) -> Iterator[RanCall]:
-    """Yield each call of a run after it ran. Reshapes without a copy and copies between devices pass a value on."""
-    made: dict[Entry, Made | None] = {}
-    number = 0
-    for call in _entries(graph, debug):
-        sources = {place: made.get(entry) for place, entry in enumerate(call.inputs)}
-        if call.function in (NOP, COPY):
-            made[call.outputs[0]] = sources[0]
-            continue
-        written = tuple(range(len(call.inputs), len(call.tensors)))
-        kernel = compiled.get_function(call.function, query_imports=True)
-        yield RanCall(call.function, kernel, call.tensors, sources, written, tvm.nd.empty)
-        made.update({entry: (number, output) for output, entry in enumerate(call.outputs)})
-        number += 1
 
 
 @dataclass(frozen=True)
@@ -108,7 +67,7 @@ class Running(running.Running):
     """
 
     method = "graph executor, time_evaluator"
-    kernel_method = METHOD
+    kernel_method = "each call by itself on the inputs of a real run (debug executor), repeated by time_evaluator"
 
     def __init__(self, workload: Workload, library: Any, device: Any, seed: int) -> None:
         ask()
@@ -133,10 +92,30 @@ class Running(running.Running):
         return [self.executor.get_output(place).numpy() for place in range(self.executor.get_num_outputs())]
 
     def kernels(self, budget: float) -> list[KernelTime]:
-        return list(timed_calls(*self._debugged(), self.compiled, self.device, budget))
+        graph, debug = self._debugged()
+        seconds = budget / max(1, sum(node["op"] == "tvm_op" for node in graph["nodes"]))
+
+        def timed(call: _Ran) -> list[float]:
+            # a reshape without a copy has no function
+            nop = call.function == NOP
+            return [0.0] if nop else evaluated(self.compiled, call.function, call.tensors, self.device, seconds)
+
+        return [KernelTime(call.function, timed(call)) for call in _entries(graph, debug)]
 
     def calls(self) -> Iterator[RanCall]:
-        return ran_calls(*self._debugged(), self.compiled)
+        made: dict[Entry, Made | None] = {}
+        number = 0
+        for call in _entries(*self._debugged()):
+            sources = {place: made.get(entry) for place, entry in enumerate(call.inputs)}
+            if call.function in (NOP, COPY):
+                # they pass a value on
+                made[call.outputs[0]] = sources[0]
+                continue
+            written = tuple(range(len(call.inputs), len(call.tensors)))
+            kernel = self.compiled.get_function(call.function, query_imports=True)
+            yield RanCall(call.function, kernel, call.tensors, sources, written, tvm.nd.empty)
+            made.update({entry: (number, output) for output, entry in enumerate(call.outputs)})
+            number += 1
 
     def _debugged(self) -> tuple[Mapping[str, Any], Any]:
         """Return the executor's graph, and TVM's debug executor with the inputs."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+import tvm
 from tvm import relay
+from tvm.relay.expr import CallWithFields, TupleGetItemWithFields, TupleWithFields
 from tvm.relay.frontend import onnx as onnx_frontend
 
 from workbench.dialects.base import Workload
@@ -24,8 +28,8 @@ from workbench.dialects.importers.onnx_model import (
     prepared,
     visible_names,
 )
+from workbench.dialects.relay.compiler.folding import at
 from workbench.dialects.relay.frontend import load
-from workbench.dialects.relay.importers.folding import linear_folding
 
 
 def supported(version: int) -> set[str]:
@@ -123,3 +127,133 @@ def _rewrite(onnx: Any, node: Any, axes: list[int]) -> None:
     kept = [attribute for attribute in node.attribute if attribute.name not in ("axes", "noop_with_empty_axes")]
     node.ClearField("attribute")
     node.attribute.extend([*kept, onnx.helper.make_attribute("axes", axes)])
+
+
+LARGEST = 64
+"elements; a larger value is not a shape"
+
+_LEAVES = (relay.Var, relay.GlobalVar, relay.Constant, tvm.ir.Op)
+_OF_TYPES = ("shape_of", "vm.shape_of", "ndarray_size")
+"operators that TVM folds by the type of their operand"
+
+_BINARY: dict[str, Callable[..., np.ndarray]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+}
+
+
+@contextmanager
+def linear_folding(frontend: ModuleType) -> Iterator[Folding]:
+    """Make a TVM importer fold constants with a Folding while the block runs."""
+    theirs = frontend.fold_constant
+    folding = Folding(theirs)
+    frontend.fold_constant = folding.fold  # type: ignore[attr-defined]
+    try:
+        yield folding
+    finally:
+        frontend.fold_constant = theirs  # type: ignore[attr-defined]
+
+
+class Folding:
+    """Constant folding for expressions that grow: no expression is visited twice, and shapes are computed in Python.
+
+    For each converted operator, TVM's `fold_constant` visits the expression down to the inputs, so its time grows with the
+    square of the depth; and it compiles a kernel for each addition of two dimensions: 20 of 21 s for a transformer of three
+    layers.
+    """
+
+    def __init__(self, fold: Callable[..., Any]) -> None:
+        self.visits = 0
+        "expressions visited"
+        self._by_tvm = fold
+        self._folded: dict[int, Any] = {}
+        self._kept: list[Any] = []
+        "every expression in `_folded`, kept alive so that no other takes the address of one"
+
+    def fold(self, expr: Any, mod: Any = None) -> Any:
+        """Return an expression with its constant parts computed, as TVM's `fold_constant` does."""
+        if mod is not None:
+            return self._by_tvm(expr, mod)
+        waiting = [expr]
+        while waiting:
+            here = waiting[-1]
+            if at(here) in self._folded:
+                waiting.pop()
+                continue
+            self.visits += 1
+            parts = _parts(here)
+            unseen = [part for part in parts if at(part) not in self._folded]
+            if unseen:
+                waiting.extend(unseen)
+                continue
+            value = self._fold_one(here, [self._folded[at(part)] for part in parts])
+            for each in (here, value):
+                self._folded[at(each)] = value
+                self._kept.append(each)
+        return self._folded[at(expr)]
+
+    def _fold_one(self, expr: Any, parts: list[Any]) -> Any:
+        """Return an expression whose operands are folded."""
+        if isinstance(expr, relay.TupleGetItem):
+            return parts[0].fields[expr.index] if isinstance(parts[0], relay.Tuple) else _with_parts(expr, parts)
+        if isinstance(expr, relay.Call) and isinstance(expr.op, tvm.ir.Op):
+            call = _with_parts(expr, parts)
+            if expr.op.name in _OF_TYPES:
+                return self._by_tvm(call)
+            fields = [each for part in parts for each in (part.fields if isinstance(part, relay.Tuple) else [part])]
+            if not parts or not all(isinstance(each, relay.Constant) for each in fields):
+                return call
+            value = small_integers(call)
+            return self._by_tvm(call) if value is None else relay.const(value, str(value.dtype))
+        if isinstance(expr, (relay.Tuple, *_LEAVES)):
+            return _with_parts(expr, parts)
+        return self._by_tvm(expr)
+
+
+def _parts(expr: Any) -> list[Any]:
+    """Return the operands that are folded before an expression; bindings and branches are left to TVM as a whole."""
+    if isinstance(expr, relay.Call) and isinstance(expr.op, tvm.ir.Op):
+        return list(expr.args)
+    if isinstance(expr, relay.Tuple):
+        return list(expr.fields)
+    return [expr.tuple_value] if isinstance(expr, relay.TupleGetItem) else []
+
+
+def _with_parts(expr: Any, parts: list[Any]) -> Any:
+    if all(new.same_as(old) for new, old in zip(parts, _parts(expr), strict=True)):
+        return expr
+    if isinstance(expr, relay.Call):
+        return CallWithFields(expr, expr.op, parts)
+    if isinstance(expr, relay.Tuple):
+        return TupleWithFields(expr, parts)
+    return TupleGetItemWithFields(expr, parts[0])
+
+
+def small_integers(expr: Any) -> np.ndarray | None:
+    """Return the value of a call whose operands are small integer constants; None for every other expression."""
+    if isinstance(expr, relay.Constant):
+        value = expr.data
+        small = np.prod(value.shape, dtype="int64") <= LARGEST
+        return value.numpy() if small and value.dtype in ("int32", "int64") else None
+    if not isinstance(expr, relay.Call) or not expr.args:
+        return None
+    first: Any = expr.args[0]
+    values = []
+    for part in first.fields if isinstance(first, relay.Tuple) else expr.args:
+        value = small_integers(part) if isinstance(part, relay.Constant) else None
+        if value is None:
+            return None
+        values.append(value)
+    name, attrs = expr.op.name, expr.attrs
+    if name in _BINARY and len(values) == 2 and values[0].dtype == values[1].dtype:
+        return _BINARY[name](*values)
+    if name == "concatenate":
+        return np.concatenate(values, int(attrs.axis))
+    plain = name == "strided_slice" and len(values) == 1 and values[0].ndim == 1 and attrs.slice_mode == "end"
+    if plain and attrs.axes is None and len(attrs.begin) == len(attrs.end) == 1:
+        step = int(attrs.strides[0]) if attrs.strides else 1
+        return values[0][int(attrs.begin[0]) : int(attrs.end[0]) : step] if step > 0 else None
+    return None

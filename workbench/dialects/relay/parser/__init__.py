@@ -5,7 +5,7 @@ paste its output; so the graph of a live module is read from its text too. The r
 constructs (`expressions.Frame`), never recursion: graphs of real models nest deeply. It accepts only the form that TVM
 prints; pasted text is repaired first (paste/).
 
-tokens -> attributes -> expressions -> reader, each a class over the one before.
+tokens -> expressions -> reader, each a class over the one before.
 Grammar: https://tvm.apache.org/docs/v0.17.0/reference/langref/relay_expr.html
 """
 

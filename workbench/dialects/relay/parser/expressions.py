@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.dialects.relay.parser.ast import Expr
-from workbench.dialects.relay.parser.attributes import Attributes, ObjectText, literal_type
+from workbench.dialects.relay.parser.tokens import Attributes, ObjectText, literal_type
 
 
 class Names:

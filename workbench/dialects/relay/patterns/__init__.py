@@ -1,1 +1,1 @@
-"""Dataflow patterns of Relay: TVM's objects and ours (`pairs`), programs to match on, and matches (`match`)."""
+"""Dataflow patterns of Relay: programs to match on, and matches, with TVM's objects for our patterns (`match`)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import tvm
@@ -14,7 +15,6 @@ from workbench.analysis.patterns.pattern import PatternError
 from workbench.analysis.patterns.program import Program, Row, other_type
 from workbench.dialects.pattern_objects import Paired
 from workbench.dialects.relay.passes.editing import Located, located
-from workbench.dialects.relay.patterns.pairs import plain, skips_leaves, type_text
 from workbench.errors import reason_of
 from workbench.graph.model import Graph
 
@@ -236,3 +236,29 @@ def _type_fault(pattern: PatternNode, theirs: Any, found: tvm.ir.Type | None) ->
         return None
     fault = other_type(pattern, type_text(found))
     return fault or (f"{pattern.kind}-differs", f"says {type_text(found)} with numbers of another integer type")
+
+
+@cache
+def skips_leaves() -> bool:
+    """Return whether this TVM lets variables and constants enter the path of `dominates`, tested on three operators."""
+    x = relay.var("x", shape=(1,))
+    expr = relay.tanh(relay.add(relay.nn.relu(x), relay.const(1.0)))
+    pattern = dfp.dominates(dfp.is_op("nn.relu")(dfp.wildcard()), dfp.wildcard(), dfp.is_op("tanh")(dfp.wildcard()))
+    return bool(pattern.match(expr))
+
+
+def plain(value: Any) -> Any:
+    """Return an attribute's value without TVM's types."""
+    if isinstance(value, (tvm.tir.IntImm, tvm.tir.FloatImm, tvm.tir.StringImm)):
+        return value.value
+    if isinstance(value, tvm.ir.container.Array):
+        return [plain(each) for each in value]
+    return value if isinstance(value, (int, float, bool, type(None))) else str(value)
+
+
+def type_text(type: Any) -> str:
+    """Return a type as in Relay's text; `str` of a tuple type returns TVMScript."""
+    if isinstance(type, tvm.ir.TupleType):
+        fields = [type_text(each) for each in type.fields]
+        return f"({', '.join(fields)}{',' if len(fields) == 1 else ''})"
+    return str(type)
