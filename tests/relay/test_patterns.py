@@ -14,7 +14,8 @@ import workbench as wb
 from workbench.analysis.patterns.matcher import Matcher
 from workbench.analysis.patterns.pattern import PatternError
 from workbench.analysis.patterns.text import code, parse
-from workbench.dialects.relay.patterns.match import paired, skips_leaves
+from workbench.dialects.relay.patterns.match import paired
+from workbench.dialects.relay.patterns.program import skips_leaves
 
 SEED_002 = 'dominates(is_op("split")(None), wildcard()(None), is_op("transpose")(None))'
 ANY_PATH = 'dominates(is_op("split")(None), wildcard(), is_op("transpose")(None))'
