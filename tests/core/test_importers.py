@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from workbench.cli import main
 from workbench.dialects.importers.converting import refuse
-from workbench.dialects.importers.executor_json import build_graph
+from workbench.dialects.importers.files import build_graph
 from workbench.dialects.importers.params import LIST, TENSOR, read_params
 from workbench.errors import LoadError
 

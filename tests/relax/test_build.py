@@ -12,7 +12,7 @@ import workbench as wb
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.relax import compat
-from workbench.dialects.relax.compiler import build, running
+from workbench.dialects.relax.compiler import build
 from workbench.errors import MeasureError, UnknownName
 
 PLAIN = {"opt_level": 3, "disabled": [], "required": [], "options": {}}
@@ -48,7 +48,7 @@ def called(built: build.RelaxBuilt) -> list[str]:
         return int(relax.VMInstrumentReturnKind.NO_OP)
 
     machine.set_instrument(watch)
-    values = {**running.random_inputs(built.workload, 0), **built.workload.params}
+    values = {**build.random_inputs(built.workload, 0), **built.workload.params}
     arguments = [values[compat.name_of(parameter)] for parameter in built.workload.module["main"].params]
     machine["main"](*[tvm.runtime.tensor(a if isinstance(a, np.ndarray) else a.numpy()) for a in arguments])
     return names
@@ -157,10 +157,10 @@ def test_a_workload_without_a_main_or_of_unknown_size_can_not_be_timed() -> None
     function = "    @R.function\n    def {}(x: R.Tensor((4,), 'float32')):\n        return x\n"
     named = wb.load("@I.ir_module\nclass M:\n" + function.format("one") + function.format("other"))
     with pytest.raises(MeasureError, match="no function `main`"):
-        running.random_inputs(named, 0)
+        build.random_inputs(named, 0)
     unknown = wb.load("@R.function\ndef main(x: R.Tensor((\"n\",), 'float32')):\n    return x\n")
     with pytest.raises(MeasureError, match="leaves n open"):
-        running.random_inputs(unknown, 0)
+        build.random_inputs(unknown, 0)
 
 
 def test_bytes_of_a_tensor_with_an_open_dimension_are_a_lower_bound_and_that_is_said() -> None:

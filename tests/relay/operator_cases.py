@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import workbench as wb
 from workbench.dialects.relay.compiler import build
-from workbench.dialects.relay.compiler.running import Running
+from workbench.dialects.relay.compiler.build import RelayRunning
 
 DATA = Path(__file__).parents[1] / "data"
 SMALL: dict[str, dict[str, int]] = {
@@ -327,7 +327,7 @@ def samples() -> dict[str, Any]:
             "llvm",
             {"opt_level": 0, "disabled": ["SimplifyExpr", "FoldConstant"], "required": [], "options": {}},
         )
-        on = Running(workload, running.library, tvm.cpu(), seed=0)
+        on = RelayRunning(workload, running.library, tvm.cpu(), seed=0)
         kept |= {f"{name}/{key}": value for key, value in on.inputs.items()}
         kept[f"{name}/out"] = on.outputs()[0]
     return {"texts": packed(texts), **kept}
