@@ -6,6 +6,7 @@ import time
 from collections import Counter
 
 import pytest
+from breadth import seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pastes import MODULES, paste
@@ -91,8 +92,9 @@ def test_mutations_of_pastes(tell):
 
 
 @pytest.mark.long
-def test_6000_mutations_of_pastes(tell):
-    tell(f"6,000 mutations of pastes: {dict(fuzz(6_000))}")
+def test_many_mutations_of_pastes(tell):
+    count = len(seeds(6_000))
+    tell(f"{count:,} mutations of pastes: {dict(fuzz(count))}")
 
 
 HOSTILE = {

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 import tvm
-from breadth import breadth
+from breadth import breadth, seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_structure import SMALL, TYPE, modules
@@ -329,13 +329,13 @@ def test_dominates_on_diamonds(pair):
 
 @pytest.mark.long
 @given(dominations())
-@settings(max_examples=400)
+@settings(max_examples=len(seeds(400)))
 def test_dominates_on_many_diamonds(pair):
     compare(*pair)
 
 
 @pytest.mark.long
 @given(pairs())
-@settings(max_examples=500)
+@settings(max_examples=len(seeds(500)))
 def test_on_many_random_programs(pair):
     compare(*pair)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tvm
-from breadth import breadth
+from breadth import breadth, seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from object_walk import Terms, graph_calls, graph_term, object_term, op_calls
@@ -146,7 +146,7 @@ def test_a_random_program_has_each_call_once(module):
 
 @pytest.mark.long
 @given(modules())
-@settings(max_examples=700)
+@settings(max_examples=len(seeds(700)))
 def test_many_random_programs(module):
     workload, terms = wb.load(module), Terms()
     assert graph_term(workload.graph, terms) == object_term(workload.module, terms)
