@@ -16,7 +16,8 @@ from workbench.errors import MeasureError, NoDevice, StoreError, WorkbenchError,
 from workbench.experiments.engine import RECENT, BackgroundRun, Best, improvements
 from workbench.experiments.schedules.database import begun, folder_for
 from workbench.experiments.schedules.result import Task, Trial, TunedSchedules, selected, tasks_of, with_times
-from workbench.measurement.build_and_time import MeasureOptions, no_device
+from workbench.experiments.symptoms import Limits
+from workbench.measurement.build_and_time import no_device
 from workbench.measurement.machine import conditions
 from workbench.measurement.measure import measure_one
 from workbench.measurement.race import race
@@ -61,16 +62,15 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
         self,
         workload: Workload,
         base: Config,
-        target: str,
         kernels: Iterable[Any] | None,
         trials: int,
         cost_model: str,
         folder: str | Path | None,
-        limits: MeasureOptions,
+        limits: Limits,
     ) -> None:
         super().__init__()
         self.workload, self.base = workload, base
-        self.target = target
+        self.target = limits.target
         "the target, as TVM resolved it once the model was built"
         self._kernels, self._most, self._cost_model, self._folder = kernels, trials, cost_model, folder
         self._limits = replace(
@@ -404,8 +404,8 @@ def prepared_schedules(
     if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
         raise WorkbenchError(f"trials is {trials!r}; give the number of candidates for each kernel, 1 or more")
     model = _model(cost_model, workload.dialect)
-    limits = MeasureOptions(budget, timeout, memory, seed, cancelled=cancelled)
-    run = ScheduleRun(workload, Config.of(config), target_text(target), kernels, trials, model, folder, limits)
+    limits = Limits(budget, timeout, memory, seed, cancelled=cancelled, target=target_text(target))
+    run = ScheduleRun(workload, Config.of(config), kernels, trials, model, folder, limits)
     run.listen(lambda run: progress(run.doing, run.spent))
     return run
 
