@@ -70,6 +70,8 @@ def layers(graph: Graph) -> Scopes:
 
     Passes drop the importer's paths, so a graph that passes made has the layers of the trace's first graph.
     """
+    if layers in graph.memory:
+        return graph.memory[layers]
     before: Graph | None = None
     # one after the other, because each needs those of the graph before it
     for each in graph.history:

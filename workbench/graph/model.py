@@ -97,6 +97,14 @@ class Graph(Parts):
                 found[node.group].append(node.id)
         return tuple(tuple(ids) for ids in found)
 
+    def constants(self, also: Iterable[int] = ()) -> set[int]:
+        """Return the constants, the nodes of `also`, and the operators and tuples that are computed from these alone."""
+        found = {node.id for node in self.nodes if node.kind == "constant"} | set(also)
+        for node, inputs in zip(self.nodes, self.inputs, strict=True):
+            if node.kind in ("op", "tuple", "get_item") and inputs and found.issuperset(inputs):
+                found.add(node.id)
+        return found
+
     def follow(self, made_from: Callable[[], Graph]) -> Graph:
         """Continue the trace of the graph that `made_from` returns, and return this graph."""
         object.__setattr__(self, "made_from", made_from)

@@ -95,11 +95,7 @@ def folded(graph: Graph, weights: Iterable[int] = ()) -> Graph:
     weights
         Parameters that are constants once they are bound.
     """
-    constant = {node.id for node in graph.nodes if node.kind == "constant"} | set(weights)
-    for node in graph.nodes:
-        sources = graph.inputs[node.id]
-        if node.kind in ("op", "tuple", "get_item") and sources and all(s in constant for s in sources):
-            constant.add(node.id)
+    constant = graph.constants(weights)
     returned = {*graph.outputs, *(g.output for g in graph.groups)}
     used = [id in returned or any(u not in constant for u, _ in graph.consumers[id]) for id in range(len(graph.nodes))]
     builder = GraphBuilder(graph.name, graph.dialect)

@@ -108,11 +108,7 @@ class RelayChains:
         self.graph = graph
         self.literal = {node.id for node in graph.nodes if node.kind == "constant"}
         self.weights = {node.id for node in graph.nodes if node.kind == "param" and self._is_weight(node.id)}
-        self.constant = self.literal | self.weights
-        for node in graph.nodes:
-            sources = graph.inputs[node.id]
-            if node.kind in ("op", "tuple", "get_item") and sources and all(s in self.constant for s in sources):
-                self.constant.add(node.id)
+        self.constant = graph.constants(self.weights)
 
     def _is_weight(self, node: int) -> bool:
         """Return whether a parameter is never the data: never the first argument, and in arithmetic smaller than the result."""
