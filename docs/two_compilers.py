@@ -13,8 +13,8 @@ import workbench as wb
 from workbench.debugging.compilers.result import CompilerPair
 from workbench.debugging.compilers.side import CompilerSide
 from workbench.errors import WorkbenchError
-from workbench.measurement.columns import duration, size
 from workbench.measurement.verdict import NOISE
+from workbench.wording import duration, size
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))

@@ -16,7 +16,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from workbench.colours import DARK, LIGHT, family
-from workbench.measurement.columns import time_unit
 from workbench.measurement.machine import Ceilings, ceilings
 from workbench.plots import (
     ablation,
@@ -33,6 +32,7 @@ from workbench.plots import (
 )  # fmt: skip
 from workbench.plots.style import to_both, to_svg
 from workbench.widgets.blocks import NARROW
+from workbench.wording import time_unit
 
 HOSTILE = ["$x$ $", "<script>alert(1)</script>", "a_b^c{", "\\frac{", "", "n" * 3000, "A\nB", "%s", "_hidden", "日本"]
 

@@ -1,4 +1,4 @@
-"""The columns that tables show of a measured row and of a kernel, with the text of a value; and its readable unit."""
+"""The columns that tables show of a measured row and of a kernel, with the text of a value."""
 
 from __future__ import annotations
 
@@ -6,11 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.wording import byte_unit as byte_unit
-from workbench.wording import duration as duration
-from workbench.wording import figures as figures
-from workbench.wording import size as size
-from workbench.wording import time_unit as time_unit
+from workbench.wording import duration, figures, size, time_unit
 
 
 def spread(row: Mapping[str, Any]) -> str:

@@ -10,7 +10,6 @@ Examples
 """
 
 from workbench.colours import DARK, LIGHT
-from workbench.measurement.columns import byte_unit, figures, time_unit
 from workbench.plots.configurations import kernel_count, launch_overhead, runtime
 from workbench.plots.kernels import cpu_gpu, handovers, kernel_errors, kernel_times, roofline
 from workbench.plots.memory import memory
@@ -21,9 +20,7 @@ __all__ = [
     "DARK",
     "LIGHT",
     "ablation",
-    "byte_unit",
     "cpu_gpu",
-    "figures",
     "handovers",
     "kernel_count",
     "kernel_errors",
@@ -33,7 +30,6 @@ __all__ = [
     "peak_by_pass",
     "roofline",
     "runtime",
-    "time_unit",
     "tuning_progress",
     "waterfall",
 ]

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.colours import LIGHT, Theme
-from workbench.measurement.columns import duration, figures, time_unit
 from workbench.measurement.row import UNDER_WAY
 from workbench.plots.rows import TIMED, Row, conditions, device, failed, failures, kind, row_names, with_failures
 from workbench.plots.style import Bar, Part, axes, bars, complete, dress, empty, interval, label_rows, say
-from workbench.wording import counted
+from workbench.wording import counted, duration, figures, time_unit
 
 if TYPE_CHECKING:
     import pandas as pd

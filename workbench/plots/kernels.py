@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.colours import DTYPES, LIGHT, NEUTRAL, Theme, family
-from workbench.measurement.columns import byte_unit, duration, figures, kernel_name, time_unit
+from workbench.measurement.columns import kernel_name
 from workbench.plots.rows import conditions, device, kernel_conditions, kernel_rows
 from workbench.plots.style import Bar, Part, axes, bars, complete, cut, dress, empty, legend, say
-from workbench.wording import counted
+from workbench.wording import byte_unit, counted, duration, figures, time_unit
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from workbench.colours import LIGHT, Theme
 from workbench.errors import WorkbenchError
-from workbench.measurement.columns import byte_unit, figures, size
 from workbench.measurement.memory.picture import Row, finding, fullest, rows_of
 from workbench.measurement.memory.plan import MemoryPlan
 from workbench.plots.style import WIDTH, axes, dress, empty, legend, require_matplotlib, say
+from workbench.wording import byte_unit, figures, size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workbench.colours import LIGHT, Theme
 from workbench.errors import MeasureError
 from workbench.experiments.waterfall import waterfall as rows_of
-from workbench.measurement.columns import byte_unit, figures, size, time_unit
 from workbench.measurement.verdict import NO, NOISE, YES, Outcome, Row, is_under_way, judge_row, ratio_of, times
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import Trace
 from workbench.plots.rows import conditions, failed, failures, with_failures
 from workbench.plots.style import Bar, Part, axes, bars, complete, dress, empty, interval, label_rows, say
 from workbench.target_text import TargetLike
-from workbench.wording import counted
+from workbench.wording import byte_unit, counted, figures, size, time_unit
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,7 +21,7 @@ from workbench.colours import DARK, LIGHT
 from workbench.dialects.base import Workload, workload_of
 from workbench.errors import WorkbenchError, writing
 from workbench.experiments.waterfall import waterfall as stages_of
-from workbench.measurement.columns import KERNEL, MEASURED, Column, figures, size
+from workbench.measurement.columns import KERNEL, MEASURED, Column
 from workbench.measurement.kernels import Kernels, kernels_config
 from workbench.measurement.machine import ceilings
 from workbench.measurement.measure import DEFAULT, measure, raise_interrupt
@@ -34,7 +34,7 @@ from workbench.plots.rows import conditions, failures, kind
 from workbench.plots.style import to_both
 from workbench.quoting import csv_text
 from workbench.target_text import TargetLike, target_texts
-from workbench.wording import counted
+from workbench.wording import counted, figures, size
 from workbench.worker.parent import Progress, never
 
 LONG = 60

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from workbench.colours import LIGHT, Theme
-from workbench.measurement.columns import byte_unit, figures, time_unit
 from workbench.plots.style import axes, complete, dress, empty, say
-from workbench.wording import counted
+from workbench.wording import byte_unit, counted, figures, time_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

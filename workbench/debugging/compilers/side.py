@@ -14,7 +14,6 @@ from workbench.debugging.remarks.decisions import FUSE_OPS, pass_of, ran, report
 from workbench.dialects.base import Workload
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.graph.model import Graph
-from workbench.measurement.columns import duration, size
 from workbench.measurement.kernels import Kernels, from_result
 from workbench.measurement.memory.plan import MemoryPlan
 from workbench.measurement.row import NOT_MEASURED, OK, device_of, failure, status_of
@@ -25,7 +24,7 @@ from workbench.pipeline.lineage import sourced, sourced_kernels
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import Trace
 from workbench.target_text import TargetLike, kind_of, target_text
-from workbench.wording import counted
+from workbench.wording import counted, duration, size
 from workbench.worker.cuda import CudaFacts, why_not
 from workbench.worker.parent import JobOptions, Worker
 

@@ -19,9 +19,8 @@ import numpy as np
 
 from workbench.errors import MeasureError
 from workbench.graph import received
-from workbench.measurement.columns import size
 from workbench.measurement.machine import Spread
-from workbench.wording import counted
+from workbench.wording import counted, size
 
 if TYPE_CHECKING:
     import pandas as pd

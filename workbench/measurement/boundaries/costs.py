@@ -18,12 +18,11 @@ from workbench.measurement.boundaries import trial
 from workbench.measurement.boundaries.calibration import Calibration, Key, calibration
 from workbench.measurement.boundaries.machine_costs import MachineCosts, machine_costs
 from workbench.measurement.boundaries.trial import Limits, Trial, peak_changes
-from workbench.measurement.columns import duration, size
 from workbench.measurement.machine import Spread
 from workbench.measurement.row import column, device_of
 from workbench.target_text import TargetLike, target_text
 from workbench.terminal import html_table, visible
-from workbench.wording import counted
+from workbench.wording import counted, duration, size
 from workbench.worker.parent import Progress, never
 from workbench.worker.progress import showing_progress
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from workbench.measurement.columns import size
 from workbench.measurement.memory.plan import MemoryPlan, PlannedTensor, Storage
-from workbench.wording import counted
+from workbench.wording import counted, size
 
 OUTSIDE = "outside of the plan"
 "the label of a row of tensors without a storage"

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.measurement.boundaries.costs import BoundaryCost, BoundaryCosts, cells
-from workbench.measurement.columns import size
 from workbench.widgets.blocks import Block, Line, action, heading, row, rows, signed, words
 from workbench.widgets.fusion.program import Fused
 from workbench.widgets.fusion.wording import joined
 from workbench.widgets.page_types import EdgeValues, Marks
-from workbench.wording import counted
+from workbench.wording import counted, size
 
 
 def selected(costs: BoundaryCosts, selection: Sequence[int]) -> BoundaryCost | None:

@@ -13,7 +13,6 @@ from workbench.analysis.chains import ConstantChain
 from workbench.analysis.fusion.reasons import REASONS, Decision
 from workbench.analysis.regions import Region
 from workbench.measurement.boundaries.costs import BoundaryCosts
-from workbench.measurement.columns import duration, size
 from workbench.plots.configurations import headline
 from workbench.plots.rows import failed, failures
 from workbench.widgets.blocks import (
@@ -33,6 +32,7 @@ from workbench.widgets.fusion import costs
 from workbench.widgets.fusion.program import Fused, Measured
 from workbench.widgets.fusion.wording import plainly, tested
 from workbench.widgets.page_types import Marks, Sign
+from workbench.wording import duration, size
 
 SIGNS = {"near": "?", "hazard": "!"}
 

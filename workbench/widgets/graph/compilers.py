@@ -11,7 +11,6 @@ from workbench.analysis.alignment import ONE, Alignment, KernelGraphs, kernel_gr
 from workbench.debugging.compilers.result import CompilerComparison, CompilerPair, Difference, plain
 from workbench.errors import WorkbenchError
 from workbench.graph.scopes import common_path, modules
-from workbench.measurement.columns import duration, size
 from workbench.measurement.overlay import Overlay
 from workbench.terminal import visible
 from workbench.widgets.base import SAVED, Shown, View, json_trait
@@ -20,7 +19,7 @@ from workbench.widgets.graph.compare import MODES
 from workbench.widgets.graph.ids import CollapsedSides, SideIds
 from workbench.widgets.page_types import OverlayState, overlay_state, show_message
 from workbench.widgets.payload import DiffPayload, GraphPayload, encode_pair
-from workbench.wording import counted
+from workbench.wording import counted, duration, size
 
 _NODE = re.compile(r" \(node \d+\)")
 "the number of a node before FuseOps, which is not on the page"

@@ -11,7 +11,6 @@ from pathlib import Path
 import traitlets
 
 from workbench.errors import UnknownKeyword, WorkbenchError
-from workbench.measurement.columns import size
 from workbench.measurement.memory.picture import compared, finding, rows_of
 from workbench.measurement.memory.plan import MemoryPlan
 from workbench.widgets import page_types
@@ -21,7 +20,7 @@ from workbench.widgets.graph.ids import Sides, known, sides_of
 from workbench.widgets.memory.payload import PlanPayload, encode_plan
 from workbench.widgets.page_types import SIDES, StepWindow
 from workbench.widgets.still import AGAIN, LIVE
-from workbench.wording import counted
+from workbench.wording import counted, size
 
 MOST = 200
 "tensors of a list; the smaller ones are counted"

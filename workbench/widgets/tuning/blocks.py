@@ -13,12 +13,11 @@ from workbench.experiments.tuning.result import Result
 from workbench.experiments.tuning.run import Run
 from workbench.experiments.tuning.space import Space
 from workbench.experiments.tuning.trial import OBJECTIVES, PRUNED, Trial
-from workbench.measurement.columns import duration, size
 from workbench.pipeline.spec import Pipeline
 from workbench.plots import tuning_progress
 from workbench.plots.tuning import ROWS
 from workbench.widgets.blocks import Block, action, code, entry, heading, picture, row, rows, table, words
-from workbench.wording import counted
+from workbench.wording import counted, duration, size
 
 OVER = ("done", "stopped", "failed")
 AT_WORK = ("running", "paused")

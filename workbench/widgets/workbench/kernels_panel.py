@@ -9,7 +9,7 @@ import pandas as pd
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
 from workbench.measurement.build_and_time import MeasureOptions
-from workbench.measurement.columns import KERNEL, size
+from workbench.measurement.columns import KERNEL
 from workbench.measurement.kernels import Kernels, kernels_config
 from workbench.measurement.machine import ceilings
 from workbench.measurement.measure import measure_one
@@ -22,7 +22,7 @@ from workbench.widgets.history import Newest
 from workbench.widgets.messages import act, field, whole
 from workbench.widgets.workbench.panel import Panel
 from workbench.widgets.workbench.session import Session
-from workbench.wording import counted
+from workbench.wording import counted, size
 
 if TYPE_CHECKING:
     from workbench.dialects.base import Workload

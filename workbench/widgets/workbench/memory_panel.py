@@ -5,7 +5,6 @@ from __future__ import annotations
 from workbench.experiments.switches import switches
 from workbench.experiments.waterfall import START
 from workbench.graph.model import Graph
-from workbench.measurement.columns import size
 from workbench.measurement.memory.picture import compared, finding
 from workbench.measurement.memory.plan import MemoryPlan
 from workbench.measurement.memory.planning import memory_config
@@ -18,6 +17,7 @@ from workbench.widgets.memory.payload import PlanPayload, encode_plan
 from workbench.widgets.messages import act, field
 from workbench.widgets.workbench.panel import Panel
 from workbench.widgets.workbench.session import Session
+from workbench.wording import size
 
 ALONE = ""
 OVERLAYS = {"": "nothing on the graph", "live": "live bytes on the graph"}
