@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from workbench.analysis.chains import ConstantChain, constant_chains
+from workbench.analysis.chains import constant_chains
 from workbench.analysis.outcome import Remains
 from workbench.analysis.tensors import size_of
 from workbench.debugging.lints.result import Lint, Lints
@@ -53,13 +53,16 @@ class Finding:
     "bytes of the values that need not be computed in each run; None where they are not known"
 
 
-def undone_layouts(made: Trace, weights: Collection[str]) -> Iterator[Finding]:  # noqa: ARG001  every rule is called alike
+def undone_layouts(made: Trace) -> Iterator[Finding]:
     """Yield the chains of layout changes that lead back to the first layout."""
     graph = made.start.graph
     for chain in constant_chains(graph):
         layouts = all(graph.nodes[node].op in _LAYOUTS for node in chain.nodes)
-        leads_back = layouts and chain.folds and chain.safe and chain.left == 0
-        if not leads_back or _is_removed(made, chain):
+        if not (layouts and chain.folds and chain.safe and chain.left == 0):
+            continue
+        end = after_passes(made, [step.name for step in Pipeline.parse(chain.passes)])
+        if end is not None and Remains(graph, end).left_of(chain.nodes) == 0:
+            # a step of the trace removes them
             continue
         names = " -> ".join(graph.nodes[node].op for node in chain.nodes)
         sizes = [size_of(graph.nodes[node].type) for node in chain.nodes]
@@ -68,12 +71,7 @@ def undone_layouts(made: Trace, weights: Collection[str]) -> Iterator[Finding]: 
         yield Finding(UNDONE, said, chain.passes, False, graph, chain.nodes, saved)
 
 
-def _is_removed(made: Trace, chain: ConstantChain) -> bool:
-    end = after_passes(made, [step.name for step in Pipeline.parse(chain.passes)])
-    return end is not None and Remains(made.start.graph, end).left_of(chain.nodes) == 0
-
-
-def operators_without_kind(made: Trace, weights: Collection[str]) -> Iterator[Finding]:  # noqa: ARG001
+def operators_without_kind(made: Trace) -> Iterator[Finding]:
     """Yield each operator for which FuseOps knows no pattern kind: Relay's pass fails on it, Relax's leaves it alone."""
     step = _fuse_ops(made)
     if step is None:
@@ -119,13 +117,9 @@ def _fuse_ops(made: Trace) -> Step | None:
     return next((s for s in made.steps if pass_of(s) == FUSE_OPS and s.status in ("changed", "same", "error")), None)
 
 
-Rule = Callable[[Trace, Collection[str]], Iterator[Finding]]
-RULES: Sequence[Rule] = (undone_layouts, operators_without_kind, unfolded_weights)
-
-
 def findings(made: Trace, weights: Collection[str]) -> list[Finding]:
     """Return all findings in a trace; `weights` are the names of the parameters whose values are known."""
-    return [found for rule in RULES for found in rule(made, weights)]
+    return [*undone_layouts(made), *operators_without_kind(made), *unfolded_weights(made, weights)]
 
 
 def fixed_pipeline(pipeline: str, found: Finding) -> str:
