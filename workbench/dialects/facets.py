@@ -1,7 +1,8 @@
-"""The typed interface of a dialect: `dialect_of(workload)` returns a Dialect, whose facets are Protocols.
+"""The typed interface of a dialect: `dialect_of(workload)` returns a Dialect.
 
-A dialect's package (`relay`, `relax`) has a module for each facet. pyright checks the modules against these Protocols,
-and each is imported, with its TVM, on first use. TVM's own objects go in and out as `Any`.
+A dialect's package (`relay`, `relax`) has a module for each facet, which is imported, with its TVM, on first use. What the dialects
+share is a base class (`catalog.Passes`, `editable.Editable`, the compiler's); pyright checks modules that share nothing against
+Protocols. TVM's own objects go in and out as `Any`.
 """
 
 from __future__ import annotations

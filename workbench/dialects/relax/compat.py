@@ -47,11 +47,6 @@ def warn_of_unknown(version: str = tvm.__version__) -> None:
         )
 
 
-def number(value: float) -> Any:
-    """Return a number as an operand; until 0.25 it is an expression of Relax."""
-    return relax.PrimValue(value) if hasattr(relax, "PrimValue") else value
-
-
 def tensor_type(shape: tuple[Any, ...], dtype: str) -> Any:
     """Return the type of a tensor."""
     return _TensorType(shape, dtype)

@@ -11,7 +11,6 @@ import numpy as np
 from tvm import relax
 
 from workbench.analysis.tensors import Tensor, tensor
-from workbench.dialects.relax import compat
 from workbench.errors import LoadError
 from workbench.graph.model import Node
 
@@ -215,7 +214,7 @@ def _filled(value: float) -> Translation:
 
 def _one_hot(call: Call) -> relax.Expr:
     dtype = call.result.dtype
-    on, off = (compat.number(np.dtype(dtype).type(call.number(place)).item()) for place in (1, 2))
+    on, off = (np.dtype(dtype).type(call.number(place)).item() for place in (1, 2))
     made = relax.op.one_hot(call.inputs[0], on, off, call.attr("depth"), call.attr("axis", -1))
     return relax.op.astype(call.emit(made), dtype)
 
