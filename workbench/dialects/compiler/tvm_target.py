@@ -5,14 +5,14 @@ from __future__ import annotations
 import platform
 import re
 from functools import cache
+from importlib.util import find_spec
 
 import tvm
 
-from workbench.dialects.registry import installed
 from workbench.errors import MeasureError
 from workbench.target_text import is_triple_of, target_argument, target_fields, with_option, with_triple
 
-_OF_RELAX = installed() == "relax"
+_OF_RELAX = find_spec("tvm.relay") is None
 _argument = target_argument if _OF_RELAX else str
 "returns a text as this TVM accepts it: Relay's parses options itself"
 _ARCHITECTURES = r"sm_\d{2,3}[a-z]?" if _OF_RELAX else r"sm_\d{2}"
