@@ -37,11 +37,7 @@ export function Hosted({ element, ...props }: { element: Element; class?: string
 const MODULE = Math.random().toString(36).slice(2, 8);
 let count = 0;
 
-/**
- * Ids for aria attributes.
- *
- * An id that no other element of the page has; the same one in every drawing of a component.
- */
+/** An id for aria attributes that no other element of the page has; the same one in every drawing of a component. */
 export function usePageId(): string {
   return useState(() => `wb-${MODULE}-${++count}`)[0];
 }

@@ -118,11 +118,7 @@ interface Opened {
   send: Send | undefined;
 }
 
-/**
- * The start of every widget: its element, its traits, and the messages that a saved page cannot send.
- *
- * The widget ends with its shell.
- */
+/** The start of every widget, which ends with its shell. */
 export function open(model: Model, el: HTMLElement, kind: string): Opened {
   const shell = new Shell(el, kind);
   const traits = new Traits(model);

@@ -1,4 +1,4 @@
-/** The lines above and beneath a graph: the work under way with Cancel, and the last error until it is closed. */
+/** The lines above and beneath a graph: the work under way with Cancel, the last error until it is closed, the end of the kernel. */
 import { signal } from "@preact/signals";
 import { type ComponentChildren, render } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";

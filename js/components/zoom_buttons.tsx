@@ -1,4 +1,4 @@
-/** Zoom, fit, save, full screen, the list of keys: at the end of every graph's bar. */
+/** Zoom, fit, save as SVG or PNG, full screen, the list of keys: at the end of every graph's bar. */
 import { type Stage } from "../render/stage.ts";
 import { Button } from "./button.tsx";
 import { contextOf, element } from "./element.ts";

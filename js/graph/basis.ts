@@ -83,12 +83,10 @@ function indices(type: string): boolean {
 }
 
 /**
- * Which constants and parameters are drawn as badges on their consumers instead of as nodes of their own.
- *
- * Every constant that something consumes; and a parameter wherever each of its consumers has another input that
- * comes first or is computed. So weights and biases become badges, and what flows through the model stays a node.
- * The answer is bits of sides: before a batch norm is taken apart its variance is a weight, afterwards it is the
- * beginning of a computation.
+ * What is drawn as a badge on its consumers: every constant that something consumes; and a parameter wherever each of its
+ * consumers has another input that comes first or is computed. So weights and biases become badges, and what flows through
+ * the model stays a node. The answer is bits of sides: before a batch norm is taken apart its variance is a weight,
+ * afterwards it is the beginning of a computation.
  */
 function foldable(picture: Picture, inEdges: Rows, outEdges: Rows): Uint8Array {
   const kind = new Uint8Array(picture.nodeCount);

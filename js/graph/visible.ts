@@ -212,11 +212,9 @@ function settle(picture: Picture, itemOf: Int32Array, outEdges: Rows): void {
 }
 
 /**
- * In "changed only", runs of nodes that are not shown become one item, "··· 23 unchanged", so that one still sees
- * what feeds what. Two hidden nodes are in one gap only if no shown node lies between them on any path, and so
- * the gaps can never make the flow run in a circle.
- *
- * For each node the gap it is in (a node's number that stands for the gap), or -1 for shown and left-out nodes.
+ * For each node the gap it is in (a node's number that stands for the gap), or -1 for shown and left-out nodes. In "changed
+ * only", runs of nodes that are not shown become one item, "··· 23 unchanged", so that one still sees what feeds what. Two
+ * hidden nodes are in one gap only if no shown node lies between them on any path: gaps never make the flow a circle.
  */
 function gaps(picture: Picture, only: Uint8Array, leftOut: (u: number) => boolean): Int32Array {
   const depth = shownAbove(picture, only);

@@ -1,6 +1,6 @@
 /**
  * y coordinates of a first picture: one band for each layer. With a previous picture and lanes beside the bands, a band
- * stays where it was if a gap no larger than a hole left by a removed layer allows it.
+ * stays where it was if a gap no larger than a hole left by a removed layer allows it. Lanes are for wires too long for bends.
  */
 import { type Heights } from "./keeping.ts";
 import { type LevelGraph, median, type Spacing } from "./level.ts";

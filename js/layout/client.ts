@@ -208,11 +208,7 @@ export class LayoutClient {
 
 let workerUrl = "";
 
-/**
- * The worker's program comes from a Blob URL, because a notebook page has no second URL to load it from.
- *
- * One URL for all workers, kept: some browsers read the blob only after the constructor has returned.
- */
+/** The program comes from a Blob URL, because a notebook page has no second one; kept, since some browsers read it only after the constructor. */
 function openWorker(): Worker {
   workerUrl ||= URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
   return new Worker(workerUrl, { name: "tvm-workbench layout" });

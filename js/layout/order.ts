@@ -1,4 +1,4 @@
-/** The left-to-right order of every layer: vertices of layer l are vertex[start[l]] .. vertex[start[l + 1] - 1]. */
+/** The left-to-right order of every layer: vertices of layer l are vertex[start[l]] .. vertex[start[l + 1] - 1]; and its crossings. */
 import { type Strata } from "./strata.ts";
 
 export interface Order {

@@ -107,12 +107,7 @@ function crossedGaps({ strata, order }: Arranged, movable: (i: number) => boolea
   return crossed;
 }
 
-/**
- * Boxes that no wire joins to anything - unused parameters, functions without a call - stand in columns at the right
- * of the rest, as tall as the rest or about square, instead of in one endless first layer.
- *
- * Local numbers of the wired items; all others are loose boxes.
- */
+/** The numbers of the wired items. Boxes that no wire joins to anything stand in columns at the right, instead of in one endless first layer. */
 function wiredItems(graph: LevelGraph): Uint32Array {
   const wired = new Uint8Array(graph.kind.length);
   for (const item of graph.source) wired[item] = 1;

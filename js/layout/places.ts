@@ -1,7 +1,7 @@
 /**
  * Where the neighbours of a layer's vertices are, in the layers above and below: for each vertex two sorted lists of
  * places (index in the layer plus the port's share of one), gathered once per layer because neighbours stay put
- * while one layer is rearranged.
+ * while one layer is rearranged. The two that rearrange a layer by them: exchanges of neighbours, and sifting.
  */
 import { type Rows } from "../graph/csr.ts";
 import { type Order, renumber } from "./order.ts";

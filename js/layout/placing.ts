@@ -220,11 +220,7 @@ function shove(row: Row, sequence: Uint32Array): boolean {
 const SIMPLEX_BUDGET = 10_000_000;
 const FAR = 1e6;
 
-/**
- * The sideways problem as a network: for levels that the simplex is quick for.
- *
- * The optimum by network simplex: a node per pull turns |x - y| into two arcs (Gansner et al., section 4.2).
- */
+/** The optimum by network simplex: a node per pull turns |x - y| into two arcs (Gansner et al., section 4.2). */
 function solveExactly(row: Row): void {
   const { count, a, b, da, db } = row;
   const anchored: { block: number; node: number; at: number; weight: number }[] = [];

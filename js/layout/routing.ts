@@ -134,13 +134,7 @@ function fromZero(strata: Strata, vertexX: Float64Array): { x: Float64Array; wid
 const PORT_GAP = 12;
 const CORNER = 8;
 
-/**
- * Where wires touch free boxes. An output leaves at the middle; inputs enter in argument order, each as straight
- * below its wire's last bend as order and spacing allow: isotonic regression with least distances, solved by
- * pooling adjacent violators.
- *
- * x of every wire's upper end.
- */
+/** x of every wire's upper end: an output leaves a free box at the middle. */
 function sourcePoints(graph: LevelGraph, x: ArrayLike<number>): Float64Array {
   const at = new Float64Array(graph.source.length);
   const turned = new Map<number, Set<number>>();
@@ -160,7 +154,10 @@ function sourcePoints(graph: LevelGraph, x: ArrayLike<number>): Float64Array {
   return at;
 }
 
-/** x of every wire's lower end, given the x it comes from. */
+/**
+ * x of every wire's lower end, given the x it comes from: inputs enter in argument order, each as straight below its wire's
+ * last bend as order and spacing allow, by isotonic regression with least distances (pooling adjacent violators).
+ */
 function targetPoints(graph: LevelGraph, x: ArrayLike<number>, from: Float64Array): Float64Array {
   const at = new Float64Array(graph.target.length);
   const rows = rowsBy(graph.target, graph.kind.length);

@@ -51,11 +51,7 @@ export interface Request {
 
 export type Reply = { id: number; result: LayoutResult } | { id: number; error: string };
 
-/**
- * What travels between client.ts and worker.ts.
- *
- * The result's buffers, to be handed over instead of copied.
- */
+/** A result's buffers, to be handed over instead of copied. */
 export function buffersOf(result: LayoutResult): Transferable[] {
   return [result.x, result.y, result.groupBox, result.edgePoints, result.edgeOffset].map(
     (array) => array.buffer as ArrayBuffer,

@@ -86,11 +86,7 @@ function base64(text: string): string {
 
 const drawings = new WeakMap<HTMLCanvasElement, () => Drawing | null>();
 
-/**
- * The canvases of which a notebook keeps a picture, each with its drawing.
- *
- * Keep the function that returns a canvas' drawing; null while there is none.
- */
+/** Keep the function that returns a canvas' drawing for the picture; null while there is none. */
 export function keepDrawing(canvas: HTMLCanvasElement, drawing: () => Drawing | null): void {
   drawings.set(canvas, drawing);
 }

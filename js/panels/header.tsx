@@ -1,4 +1,4 @@
-/** The workbench's first line: what is open, how passes are chosen, presets, undo. */
+/** The workbench's first line: what is open, how passes are chosen, presets with the form that saves them, undo. */
 
 import { type RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-/** Rows of the pass list: a pass of the pipeline with its menu and its options, and a switch of the PassContext. */
+/** Rows of the pass list: a pass of the pipeline with its menu and its options, a switch of the PassContext, and beneath them what can be added. */
 import { useState } from "preact/hooks";
 import { Breakable } from "../components/breakable.tsx";
 import { Field } from "../components/field.tsx";
@@ -210,11 +210,7 @@ interface FoundProps {
   add: (name: string) => void;
 }
 
-/**
- * Beneath the pass list: passes of the catalogue that can be added, or keys of PassContext's config.
- *
- * The passes that can be added.
- */
+/** Beneath the pass list: the passes that can be added. */
 export function FoundPasses({ catalog, wanted, place, add }: FoundProps) {
   const has = (text: string) => text.toLowerCase().includes(wanted);
   const found = (catalog.passes ?? []).filter(({ name, doc }) => has(name) || (wanted.length > 2 && has(doc)));

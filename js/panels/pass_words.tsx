@@ -1,4 +1,4 @@
-/** A pass of the list in words and signs: its tooltip, its effect on the graph, the reason why it is needed. */
+/** A pass of the list in words and signs: its tooltip, its effect on the graph, the reason why it is needed, its check. */
 
 import { Button } from "../components/button.tsx";
 import { Icon, MarkSign } from "../components/icon.tsx";

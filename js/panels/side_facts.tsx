@@ -1,4 +1,4 @@
-/** Beside the title of a graph: its kernels, large; what a widget adds; its nodes, small. */
+/** Beside the title of a graph: its kernels, large; what a widget adds, as those of the compiler's own build; its nodes, small. */
 import { type Signal } from "@preact/signals";
 import { type ComponentChildren } from "preact";
 import { useLayoutEffect } from "preact/hooks";
@@ -75,11 +75,7 @@ interface BuildCountProps {
   send: Send | undefined;
 }
 
-/**
- * The kernels of the compiler's own build, where they differ from the picture's, and the passes that explain it.
- *
- * After the number by the graph.
- */
+/** After the number by the graph: the kernels of the compiler's own build, where they differ from the picture's. */
 function BuildCount({ state, open, send }: BuildCountProps) {
   const { kernels, failed, opt_level: level, listing } = state.build ?? {};
   const differs = buildDiffers(state);

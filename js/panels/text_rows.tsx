@@ -229,11 +229,7 @@ function useMarks(view: TextView, body: RefObject<HTMLElement | null>): void {
 
 const NAME = "wb-found";
 
-/**
- * Marks on found words, without touching their elements: the browser paints ranges where it can.
- *
- * The ranges of one text tab. `CSS.highlights` is one map for the whole page, so all tabs share one entry of it.
- */
+/** Marks of a tab on found words, which the browser paints where it can. `CSS.highlights` is one map for the page: all tabs share one entry. */
 class SearchMarks {
   private ranges: readonly Range[] = [];
 

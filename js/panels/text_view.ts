@@ -1,4 +1,4 @@
-/** The state of a text tab: which rows are in the page, which are folded, what a search finds. */
+/** Two printed modules compared line by line, and the state of their tab: which rows are in the page, which are folded, what a search finds. */
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import { type Picture } from "../graph/picture.ts";
 import { Kind } from "../model/messages.ts";

@@ -1,4 +1,7 @@
-/** The type of what flows, on the edges of hovered and selected items. */
+/**
+ * The type of what flows, on the edges of hovered and selected items; and on request the colours of data types: an int32
+ * between kernels where int8 would do stands out.
+ */
 import { compactType } from "../graph/labels.ts";
 import { DTYPES } from "./colours.ts";
 import { HEADER } from "./content.ts";
@@ -109,12 +112,7 @@ export function edgeText(f: Pick<Frame, "scene">, e: number): string {
   return `${label ? `${label} ` : ""}${type}${more}`;
 }
 
-/**
- * Edges by data type, on request: an int32 that goes from one kernel to another where int8 would do stands out.
- * The type is also written on each edge, so that the colour is never alone.
- *
- * The one data type of all tensors on an edge, "mixed" where there are several, "" where there is none.
- */
+/** The one data type of all tensors on an edge, "mixed" where there are several, "" where there is none. */
 export function edgeDtype(type: string): string {
   const all = new Set([...compactType(type).matchAll(/\)\s*([a-z]\w*)/g)].map(([, name]) => name));
   return all.size === 0 ? "" : all.size === 1 ? [...all][0] : "mixed";

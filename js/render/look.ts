@@ -111,11 +111,7 @@ function overlaid({ visible }: Scene, overlay: Overlay | null): Pick<Look, "over
   };
 }
 
-/**
- * Which items are drawn faintly, and how faintly.
- *
- * Just enough to see that something is there.
- */
+/** Of what is drawn faintly: just enough to see that something is there. */
 export const MUTED = 0.16;
 
 /** Items all of whose nodes are muted; a weight that stands on its consumer says nothing about the consumer. */

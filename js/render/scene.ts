@@ -98,8 +98,6 @@ export function around(scene: Scene, items: Iterable<number>): Box | null {
 }
 
 /**
- * The ways of edges: the layout's polylines, taken on to the borders of the boxes they belong to.
- *
  * For each edge that one side alone has, where it can run straight down (NaN: nowhere). The layout keeps clear of both
  * sides' boxes; past a node that only the other pane shows, an edge that bends would bend around nothing.
  */
@@ -207,10 +205,8 @@ export function edgeBoxes(points: Float32Array, offset: Uint32Array): Float32Arr
 }
 
 /**
- * Groups as one side has them.
- *
- * A box that also holds nodes of the other side is drawn around this side's only: its kernel is as large as its ops.
- * What is empty on this side gets a box without area.
+ * Groups as one side has them: a box that also holds nodes of the other side is drawn around this side's only, so its
+ * kernel is as large as its ops. What is empty on this side gets a box without area.
  */
 export function sideBoxes(
   visible: Visible,
