@@ -265,29 +265,7 @@ const MODELS: Record<string, (m: Model) => void> = {
 };
 
 /** Panes of a GraphView, of CompareView's halves and of the Workbench's, in windows of 1280x800, 1920x1080 and 900x700. */
-const PANES = [
-  {
-    alone: [1098, 520],
-    halves: [
-      [549, 492],
-      [401, 450],
-    ],
-  },
-  {
-    alone: [1738, 520],
-    halves: [
-      [869, 492],
-      [599, 697],
-    ],
-  },
-  {
-    alone: [718, 520],
-    halves: [
-      [359, 492],
-      [223, 324],
-    ],
-  },
-];
+const PANES = ["1098x520 549x492 401x450", "1738x520 869x492 599x697", "718x520 359x492 223x324"];
 
 /** Boxes that are cut, and the share of the pane, or of what is drawn near it, that the whole ones span: the least of both sides. */
 function measured({ scene, camera, view }: Stage): { cut: number; share: number } {
@@ -329,9 +307,10 @@ for (const dialect of ["relay", "relax"] as const)
       const marks = model.nodes.map((node) => (node.kind ? "kept" : "changed"));
       const pairs = model.nodes.map((_, i): [number, number] => [i, i]);
       const pair = () => compare(before, graph(kernels, [...groups, ...fused]), diff(marks, marks, pairs));
-      for (const { alone, halves } of PANES)
-        for (const [width, height] of [alone, ...halves]) {
-          const stage = await opened(width === alone[0] ? single(before) : pair(), { width, height });
+      for (const panes of PANES)
+        for (const [i, pane] of panes.split(" ").entries()) {
+          const [width, height] = pane.split("x").map(Number);
+          const stage = await opened(i === 0 ? single(before) : pair(), { width, height });
           const { cut, share } = measured(stage);
           const whole = seen(stage).length === stage.scene?.visible.count;
           assert.ok(

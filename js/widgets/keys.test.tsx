@@ -58,26 +58,10 @@ const WIDGETS: Record<string, (model: Model, el: HTMLElement) => () => void> = {
   ...{ graphView, compareView, compilers, stepper, workbench, fusion, pattern },
 };
 const LETTERS = [..."abcdefghijklmnopqrstuvwxyz"];
-const OTHERS = [
-  "Enter",
-  "Escape",
-  "PageUp",
-  "PageDown",
-  "Home",
-  "End",
-  "Delete",
-  "Backspace",
+const NAMED = "ArrowUp ArrowDown ArrowLeft ArrowRight Enter Escape PageUp PageDown Home End Delete Backspace".split(
   " ",
-  ..."0123456789+-=/?[],.",
-];
-const KEYS = [
-  "ArrowUp",
-  "ArrowDown",
-  "ArrowLeft",
-  "ArrowRight",
-  ...LETTERS,
-  ...LETTERS.map((key) => key.toUpperCase()),
-];
+);
+const KEYS = [...NAMED, ...LETTERS, ...LETTERS.map((key) => key.toUpperCase()), ..." 0123456789+-=/?[],."];
 /** The faces on the card that are not names of keys. */
 const FACES: Record<string, string[]> = {
   "↑ ↓ ← →": ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"],
@@ -126,7 +110,7 @@ for (const widget of Object.keys(WIDGETS)) {
   test(`the card of ${widget} has the keys that do something, and no others`, async () => {
     const { end, press, select } = await opened(widget);
     const found: string[] = [];
-    for (const key of [...KEYS, ...OTHERS]) {
+    for (const key of KEYS) {
       await select();
       if (press(key)) found.push(key);
     }
