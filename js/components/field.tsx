@@ -21,13 +21,7 @@ export function Field(props: FieldProps) {
   const initial = spec.default ?? "";
   const title = `${spec.name}: ${spec.type}${initial ? `, by default ${initial}` : ""}`;
   const id = usePageId();
-  const shared = {
-    id,
-    "aria-label": spec.name,
-    title,
-    "data-testid": testid,
-    "aria-invalid": refused !== "",
-  };
+  const shared = { id, "aria-label": spec.name, title, "data-testid": testid, "aria-invalid": refused !== "" };
   const Control = spec.kind !== "bool" ? TextControl : initial ? BoxControl : ListControl;
   return (
     <label class="wb-field" for={id}>

@@ -4,11 +4,7 @@ import { fromPython, toPython } from "./collapse.ts";
 import { compare, single } from "./picture.ts";
 import { diff, graph } from "./testing.ts";
 
-const CHAIN = [
-  { label: "x", kind: "param" as const },
-  { label: "exp", inputs: [0], group: 0 },
-  { label: "tanh", inputs: [1], group: 1 },
-];
+const CHAIN = "x:param | exp 0 @0 | tanh 1 @1";
 
 test("groups go by the ids that Python has", () => {
   const picture = single(graph(CHAIN, "primitive:a #5 | primitive:b #7"));

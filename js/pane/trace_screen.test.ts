@@ -13,14 +13,9 @@ import { Traits } from "../model/traits.ts";
 import { TraceScreen } from "./trace_screen.ts";
 
 const STEPS = ["A", "B", "C"].map((name, i) => ({ name, before: i, after: i + 1, status: "changed", depth: 0 }));
-const place = (state: number, ids: number[]): Place => ({
-  state,
-  step: state - 1,
-  ids,
-  ops: [],
-  kernels: [],
-  sure: "",
-});
+const place = (state: number, ids: number[]): Place => {
+  return { state, step: state - 1, ids, ops: [], kernels: [], sure: "" };
+};
 
 type Heard = (message: ToPage, buffers: unknown[]) => void;
 
@@ -61,17 +56,8 @@ function show() {
     model.sent
       .flatMap((message) => (message.type === "want" ? (message.items as Wish[]) : []))
       .filter((wish) => wish.join() === name).length;
-  return {
-    model,
-    stage,
-    choice,
-    screen,
-    tell,
-    state,
-    diff,
-    wishes,
-    lose: (wish: Wish) => tell({ type: "lost", wish: [...wish], text: "no kernel" }),
-  };
+  const lose = (wish: Wish) => tell({ type: "lost", wish: [...wish], text: "no kernel" });
+  return { stage, choice, screen, tell, state, diff, wishes, lose };
 }
 
 /** Step 0 is on the screen. */

@@ -4,14 +4,9 @@ import { all, draw, part } from "../dom_testing.ts";
 import { type Place, type StepState } from "../model/messages.ts";
 import { Ribbon } from "./ribbon.tsx";
 
-const place = (state: number, ids: number[], ops: string[], sure = "", kernels: string[] = []): Place => ({
-  state,
-  step: state - 1,
-  ids,
-  ops,
-  kernels,
-  sure,
-});
+const place = (state: number, ids: number[], ops: string[], sure = "", kernels: string[] = []): Place => {
+  return { state, step: state - 1, ids, ops, kernels, sure };
+};
 const STEPS = ["Fold", "Quiet", "Fuse", "Drop"].map((name) => ({ name }) as StepState);
 
 async function show(places: Place[], shown: number[] = []): Promise<Place[]> {

@@ -12,7 +12,7 @@ import { earlier, moved } from "./motion.ts";
 import { readNotes } from "./notes.ts";
 import { readOverlay } from "./overlay.ts";
 import { layoutInput, ownSlots, sharedSlots } from "./question.ts";
-import { buildScene } from "./scene.ts";
+import { buildScene, type Scene } from "./scene.ts";
 import { Ruler } from "./text.ts";
 
 const ruler = new Ruler(() => 0.55);
@@ -128,19 +128,17 @@ test("measured values lie on nodes and on kernels' boxes of their own side, on o
   assert.equal(inItems(PLAIN, arrange(picture), { ...chosen, overlay: readOverlay({}) }).overlay, null);
 });
 
+/** The colours of values of edges, as "source-target-value". */
+function coloursOf(scene: Scene, values: string) {
+  const edges = values.split(" ").map((each) => each.split("-").map(Number) as [number, number, number]);
+  const notes = readNotes({ edges: { title: "bytes", unit: "B", edges } });
+  return inItems(PLAIN, scene, { selection: [], hoveredNode: -1, found: null, overlay: null, notes }).notes?.colours;
+}
+
 test("values of edges are on one scale; those between two closed groups are one edge with their sum", () => {
   const picture = single(graph("x:param | a 0 | b 1 | c 2"));
   const scene = arrange(picture);
-  const edges: [number, number, number][] = [
-    [1, 2, 4],
-    [2, 3, 8],
-    [1, 2, 4],
-    [0, 3, 99],
-    [7, 8, 1],
-  ];
-  const notes = readNotes({ edges: { title: "bytes", unit: "B", edges } });
-  const chosen = { selection: [], hoveredNode: -1, found: null, overlay: null, notes };
-  const found = inItems(PLAIN, scene, chosen).notes?.colours;
+  const found = coloursOf(scene, "1-2-4 2-3-8 1-2-4 0-3-99 7-8-1");
   const named = [...(found?.at ?? [])].map(([e, t]) => [scene.visible.source[e], scene.visible.target[e], t]);
   // 4 and 4 are one edge; 0 to 3 and 7 to 8 are not drawn
   assert.deepEqual(named, [
@@ -152,20 +150,7 @@ test("values of edges are on one scale; those between two closed groups are one 
 
 test("values of edges that are not drawn give no scale", () => {
   const scene = arrange(single(graph("x:param | a 0")));
-  const notes = readNotes({
-    edges: {
-      title: "",
-      unit: "",
-      edges: [
-        [5, 6, 1],
-        [0, 1, Number.NaN],
-      ],
-    },
-  });
-  assert.equal(
-    inItems(PLAIN, scene, { selection: [], hoveredNode: -1, found: null, overlay: null, notes }).notes?.colours,
-    null,
-  );
+  assert.equal(coloursOf(scene, "5-6-1 0-1-NaN"), null);
 });
 
 test("a box is wide enough for the name of an operator, but not for any name", () => {

@@ -81,12 +81,7 @@ function arranged(sheets: readonly StillSheet[], stacked: boolean): { places: Pl
   for (const sheet of sheets) {
     const head = sheet.title ? HEAD : 0;
     const { view, ruler } = sheet;
-    places.push({
-      ...sheet,
-      title: ruler.fit(sheet.title, view.width - 4 * INDENT, SIZE, true),
-      x,
-      y: y + head,
-    });
+    places.push({ ...sheet, title: ruler.fit(sheet.title, view.width - 4 * INDENT, SIZE, true), x, y: y + head });
     [width, height] = [Math.max(width, x + view.width), Math.max(height, y + head + view.height)];
     if (stacked) y = height + GAP;
     else x = width + GAP;

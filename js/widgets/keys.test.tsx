@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { all, drawn, one, TestModel } from "../dom_testing.ts";
-import { type GroupSpec, type NodeSpec, payload } from "../graph/testing.ts";
+import { all, drawn, one, press, TestModel } from "../dom_testing.ts";
+import { type GroupSpec, payload } from "../graph/testing.ts";
 import { type ToPage, type ToPython } from "../model/messages.ts";
 import { type Model, type ModelEvent } from "../model/model.ts";
 import { compareView } from "./compare_view.tsx";
@@ -17,21 +17,9 @@ const GROUPS: GroupSpec[] = [
   { kind: "function", name: "main" },
   { kind: "primitive", name: "fused", parent: 0 },
 ];
-const NODES: NodeSpec[] = [
-  { label: "x", kind: "param", group: 0 },
-  { label: "exp", inputs: [0], group: 1 },
-  { label: "relu", inputs: [1], group: 1 },
-  { label: "tanh", inputs: [2], group: 0 },
-];
-const GRAPH = payload(NODES, GROUPS);
+const GRAPH = payload("x:param @0 | exp 0 @1 | relu 1 @1 | tanh 2 @0", GROUPS);
 const DIFF = { before_mark: [0, 1, 0, 0], after_mark: [0, 1, 0, 0], pairs: [0, 0, 1, 1, 2, 2, 3, 3] };
-const STEP = {
-  ...{ name: "Fold", depth: 0, status: "changed", seconds: 0 },
-  error: "",
-  detail: "",
-  before: 0,
-  after: 1,
-};
+const STEP = { name: "Fold", depth: 0, status: "changed", seconds: 0, error: "", detail: "", before: 0, after: 1 };
 
 /** A kernel that has every state and difference of a trace of one step. */
 class Answering extends TestModel {
@@ -86,17 +74,11 @@ async function opened(widget: string, saved = false) {
   };
   const canvas = all<HTMLElement>("canvas.wb-canvas").at(-1);
   assert.ok(canvas && end);
-  const press = (key: string) => {
-    const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true });
-    canvas.dispatchEvent(event);
-    return event.defaultPrevented;
-  };
-  return { end, press, select };
+  return { end, press: (key: string) => press(key, {}, canvas), select };
 }
 
-async function listed(press: (key: string) => boolean): Promise<string[]> {
-  press("?");
-  await drawn();
+async function listed(press: (key: string) => Promise<boolean>): Promise<string[]> {
+  await press("?");
   const rows = all("[data-testid=keys] dl:first-of-type .wb-keys-row");
   const faces = rows.filter((row) => row.closest("dl") === rows[0]?.closest("dl"));
   return faces.flatMap((row) => {
@@ -112,7 +94,7 @@ for (const widget of Object.keys(WIDGETS)) {
     const found: string[] = [];
     for (const key of KEYS) {
       await select();
-      if (press(key)) found.push(key);
+      if (await press(key)) found.push(key);
     }
     const expected = [...new Set(await listed(press))].sort();
     assert.deepEqual(found.filter((key) => key !== "=").sort(), expected, "= is + without Shift");
@@ -161,8 +143,7 @@ test("the documentation has the rows of the cards", async () => {
     `\n## ${title}\n\n| ${column} | effect |\n|---|---|\n${rows.join("\n")}\n`;
   for (const [widget, title] of Object.entries(TITLES)) {
     const { end, press } = await opened(widget);
-    press("?");
-    await drawn();
+    await press("?");
     const [keys = [], queries = []] = all("[data-testid=keys] dl").map((list) =>
       [...list.children].map(({ children: [face, does] }) => `| \`${face?.textContent}\` | ${does?.textContent} |`),
     );

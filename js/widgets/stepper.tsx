@@ -110,11 +110,7 @@ function Stepper(parts: {
         }}
         tabs={[
           { name: "text", title: "Text", content: <Text {...parts} /> },
-          {
-            name: "code",
-            title: "Code",
-            content: <Code {...parts} />,
-          },
+          { name: "code", title: "Code", content: <Code {...parts} /> },
         ]}
       >
         <BusyStrip busy={status.busy} send={send} />
