@@ -46,7 +46,7 @@ export function one<E extends HTMLElement = HTMLElement>(css: string, within?: E
 
 /** The element that tests know by a name. */
 export function part<E extends HTMLElement = HTMLElement>(name: string, within?: Element): E {
-  const found = all<E>("[data-testid]", within).find((each) => each.dataset.testid === name);
+  const found = all<E>("*", within).find((each) => each.dataset.testid === name);
   assert.ok(found, name);
   return found;
 }
