@@ -8,7 +8,6 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -19,9 +18,9 @@ from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import Progress, never, silent, worker
 
 FILE = "machine-costs.json"
+"in the folder of the file of measurements"
 LARGEST = 1 << 24
 "bytes of the file"
-"in the folder of the file of measurements"
 ROWS = 16
 "of the values of the second chains, for the threads of TVM to share"
 BUDGET = 0.3
@@ -128,25 +127,21 @@ def _measure(
 # -- the file
 
 
-def _place() -> Path | None:
-    kept = store.place()
-    return None if kept is None else kept.parent / FILE
-
-
 def _read() -> Mapping[str, Any]:
     """Return the contents of the file; nothing if it is missing or damaged, since it can be measured again."""
-    path = _place()
+    kept = store.place()
     try:
-        found = parse(contents(path, LARGEST)) if path is not None else {}
+        found = {} if kept is None else parse(contents(kept.with_name(FILE), LARGEST))
     except (OSError, Damaged):
         return {}
     return found if isinstance(found, dict) else {}
 
 
 def _write(key: str, found: MachineCosts) -> None:
-    path = _place()
-    if path is None:
+    kept = store.place()
+    if kept is None:
         return
+    path = kept.with_name(FILE)
     text = json.dumps({**_read(), key: asdict(found)}, indent=1)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

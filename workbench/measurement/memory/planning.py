@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.analysis.tensors import Tensor
 from workbench.analysis.units import Unit, linked
 from workbench.dialects.base import Shapes, Workload, choose_entry, workload_of
-from workbench.dialects.compiler.planned import Block, Call, Planned
+from workbench.dialects.compiler.planned import Planned
 from workbench.graph.model import Graph
 from workbench.measurement.memory.plan import MemoryPlan, PlannedTensor, Step, Storage
 from workbench.pipeline.config import Config, check_config
@@ -82,18 +81,18 @@ def compose(planned: Planned, graph: Graph, target: str, config: Config) -> Memo
     calls = planned.program.calls[: planned.steps]
     units = linked(graph, planned.program.rows(None)[: planned.steps])
     tensors = tuple(_tensors(planned, graph, units))
-    steps = tuple(
-        _step(call, unit, graph, held) for call, unit, held in zip(calls, units, planned.held_bytes, strict=True)
-    )
-    storages = tuple(_storage(block, tensors) for block in planned.blocks)
-    return MemoryPlan(tensors, storages, steps, target, config, planned.notes, graph)
-
-
-def _step(call: Call, unit: Unit | None, graph: Graph, held: int) -> Step:
-    workspace = 0 if call.kind == "noop" else None
-    if unit is None:
-        return Step(visible(call.function), (), None, held, workspace)
-    return Step(visible(unit.name(graph)), unit.nodes, unit.group, held, workspace)
+    steps = []
+    for call, unit, held in zip(calls, units, planned.held_bytes, strict=True):
+        name = call.function if unit is None else unit.name(graph)
+        nodes, group = ((), None) if unit is None else (unit.nodes, unit.group)
+        steps.append(Step(visible(name), nodes, group, held, 0 if call.kind == "noop" else None))
+    storages = []
+    for block in planned.blocks:
+        places = [place for place, tensor in enumerate(tensors) if tensor.storage == block.id]
+        places.sort(key=lambda place: tensors[place].born)
+        where = visible(block.expression), block.device, visible(block.scope)
+        storages.append(Storage(block.id, block.bytes, *where, tuple(places), block.planned))
+    return MemoryPlan(tensors, tuple(storages), tuple(steps), target, config, planned.notes, graph)
 
 
 def _tensors(planned: Planned, graph: Graph, units: Sequence[Unit | None]) -> Iterator[PlannedTensor]:
@@ -103,11 +102,12 @@ def _tensors(planned: Planned, graph: Graph, units: Sequence[Unit | None]) -> It
         unit = units[value.born] if value.born >= 0 else None
         name = visible(value.name or (value.role if unit is None else unit.name(graph)))
         seen[name] += 1
+        shape = value.tensor.shape
         node = given.get(value.name) if unit is None else unit.output
         yield PlannedTensor(
             name if seen[name] == 1 else f"{name}#{seen[name]}",
             value.role,
-            _shape(value.tensor),
+            visible(f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"),
             value.tensor.dtype,
             value.tensor.nbytes if value.bytes is None else value.bytes,
             visible(value.expression),
@@ -118,15 +118,3 @@ def _tensors(planned: Planned, graph: Graph, units: Sequence[Unit | None]) -> It
             tuple(value.readers),
             () if node is None else (node,),
         )
-
-
-def _shape(tensor: Tensor) -> str:
-    tail = "," if len(tensor.shape) == 1 else ""
-    return visible(f"({', '.join(map(str, tensor.shape))}{tail})")
-
-
-def _storage(block: Block, tensors: Sequence[PlannedTensor]) -> Storage:
-    places = [place for place, tensor in enumerate(tensors) if tensor.storage == block.id]
-    places.sort(key=lambda place: tensors[place].born)
-    expression = visible(block.expression)
-    return Storage(block.id, block.bytes, expression, block.device, visible(block.scope), tuple(places), block.planned)
