@@ -38,20 +38,15 @@ def main(serve: Callable[[], None]) -> None:
     _prctl(_SUBREAPER, 1)
     child = os.fork()
     if child == 0:
-        _be_child(supervisor, serve)
+        os.setsid()
+        # This ends the child if the supervisor is killed: the signal comes when the thread that forked ends, the supervisor's only one.
+        _prctl(_DEATH_SIGNAL, signal.SIGKILL)
+        if os.getppid() == supervisor:
+            serve()
         return
     status = _watch(child, notebook)
     _end_all(child)
     _end_like(status)
-
-
-def _be_child(supervisor: int, serve: Callable[[], None]) -> None:
-    """Run the child process."""
-    os.setsid()
-    # This ends the child if the supervisor is killed: the signal comes when the thread that forked ends, the supervisor's only one.
-    _prctl(_DEATH_SIGNAL, signal.SIGKILL)
-    if os.getppid() == supervisor:
-        serve()
 
 
 def _watch(child: int, notebook: int) -> int:

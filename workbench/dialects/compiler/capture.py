@@ -121,7 +121,15 @@ class UntilLowered:
             self.modules.append(module)
 
 
-_TYPES = {"IntImm": "int", "bool": "bool", "int": "int", "FloatImm": "float", "float": "float", "String": "str"}
+_TYPES = {
+    "IntImm": "int",
+    "bool": "bool",
+    "int": "int",
+    "FloatImm": "float",
+    "float": "float",
+    "String": "str",
+    "Array": "list",
+}
 "TVM's name of a type, without the namespace -> Python's; a switch of Relay's TVM is an int"
 _SAYS_WHY = re.compile(r"(?i)\bexpect|does not have|has no|unknown|invalid")
 
@@ -130,7 +138,9 @@ _SAYS_WHY = re.compile(r"(?i)\bexpect|does not have|has no|unknown|invalid")
 def settings() -> dict[str, str]:
     """Return key -> `bool`, `int`, `float`, `str`, `list` or `dict`, in alphabetical order."""
     known = tvm.transform.PassContext.list_configs()
-    return {name: _in_python(str(known[name]["type"])) for name in sorted(map(str, known))}
+    types = {name: str(known[name]["type"]).rpartition(".")[2] for name in sorted(map(str, known))}
+    # a TVM class such as tir.transform.UnrollLoopConfig is made from a dict
+    return {name: _TYPES.get(type, "dict") for name, type in types.items()}
 
 
 def refusal(name: str, value: Any) -> str:
@@ -141,9 +151,3 @@ def refusal(name: str, value: Any) -> str:
         lines = [line.strip() for line in str(error).splitlines()]
         return next((line for line in lines if _SAYS_WHY.search(line)), reason_of(error))[:300]
     return ""
-
-
-def _in_python(name: str) -> str:
-    last = name.rsplit(".", 1)[-1]
-    # a TVM class such as tir.transform.UnrollLoopConfig is made from a dict
-    return "list" if last == "Array" else _TYPES.get(last, "dict")

@@ -131,7 +131,10 @@ def ptx(code: str, architecture: str) -> bytes:
     if created != 0:
         raise MeasureError(f"nvrtc could not take the code: error {created}")
     try:
-        options = [f"--gpu-architecture={architecture}", "-default-device", *(f"-I{folder}" for folder in _headers())]
+        # cuda_fp16.h is in the wheel of the runtime
+        headers = [each / name / "include" for each in _nvidia() for name in ("cuda_runtime", "cu13", "cu12")]
+        includes = [f"-I{folder}" for folder in headers if folder.is_dir()]
+        options = [f"--gpu-architecture={architecture}", "-default-device", *includes]
         values = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
         if library.nvrtcCompileProgram(program, len(options), values) != 0:
             said = _text(library, "nvrtcGetProgramLog", program).strip().splitlines()
@@ -149,12 +152,6 @@ def _text(library: ctypes.CDLL, what: str, program: ctypes.c_void_p) -> str:
     buffer = ctypes.create_string_buffer(size.value)
     getattr(library, what)(program, buffer)
     return buffer.value.decode(errors="replace")
-
-
-def _headers() -> list[Path]:
-    """Return the folders that have `cuda_fp16.h`: those of the runtime's wheel."""
-    found = [folder / name / "include" for folder in _nvidia() for name in ("cuda_runtime", "cu13", "cu12")]
-    return [folder for folder in found if folder.is_dir()]
 
 
 def _nvidia() -> list[Path]:

@@ -60,23 +60,20 @@ def code_forms(target: str) -> tuple[str, ...]:
 @cache
 def missing_triple() -> str:
     """Return the triple of this machine; "" if TVM compiles for it by default."""
-    default = str(tvm.target.Target("llvm").attrs.get("mtriple", "")) or _triple("Default")
+    default = str(tvm.target.Target("llvm").attrs.get("mtriple", "")) or _triple("GetDefaultTargetTriple")
     here = (platform.machine(), platform.system())
     if not default or is_triple_of(default, *here):
         return ""
-    process = _triple("Process")
-    return process if is_triple_of(process, *here) else _usual_triple(*here)
+    process = _triple("GetProcessTriple")
+    if is_triple_of(process, *here):
+        return process
+    ends = {"Linux": "unknown-linux-gnu", "Darwin": "apple-darwin", "Windows": "pc-windows-msvc"}
+    return f"{here[0]}-{ends[here[1]]}" if here[1] in ends else ""
 
 
-def _triple(which: str) -> str:
-    name = {"Default": "GetDefaultTargetTriple", "Process": "GetProcessTriple"}[which]
+def _triple(name: str) -> str:
     function = tvm.get_global_func(f"tvm.codegen.llvm.{name}", allow_missing=True)
     return str(function()) if function else ""
-
-
-def _usual_triple(machine: str, system: str) -> str:
-    ends = {"Linux": "unknown-linux-gnu", "Darwin": "apple-darwin", "Windows": "pc-windows-msvc"}
-    return f"{machine}-{ends[system]}" if system in ends else ""
 
 
 def _reason(error: Exception) -> str:

@@ -24,7 +24,10 @@ def workload(model: Any, name: str, inputs: Inputs) -> Workload:
             f"the shapes of {', '.join(lacking)} are not in the module; give them, wb.load(model, inputs={{{lacking[0]!r}: (1, 128)}})"
         )
     examples = inputs if isinstance(inputs, dict) else dict(zip(takes, inputs or (), strict=False))
-    spec = {argument: nn.spec.Tensor(given[argument], _dtype(examples[argument])) for argument in takes}
+    spec = {
+        argument: nn.spec.Tensor(given[argument], str(getattr(examples[argument], "dtype", "float32")))
+        for argument in takes
+    }
     converting = Converting()
     with converting:
         module, parameters = model.export_tvm(spec={"forward": spec})
@@ -34,10 +37,6 @@ def workload(model: Any, name: str, inputs: Inputs) -> Workload:
     assert made is not None, "it is an IRModule"
     made.notes += converting.warnings
     return made
-
-
-def _dtype(example: Any) -> str:
-    return str(getattr(example, "dtype", "float32"))
 
 
 def _entry_called_main(module: tvm.IRModule) -> tvm.IRModule:

@@ -206,7 +206,9 @@ class Walk:
 
     def callee(self, op: Any) -> tuple[str, str]:
         """Return the compiled function's name and the kind of a call of `op`."""
-        if _is(op, "device_copy") or _copies(op):
+        # FuseOps puts it into a function of its own
+        fused = op.body.op if isinstance(op, relay.Function) and isinstance(op.body, relay.Call) else None
+        if _is(op, "device_copy") or _is(fused, "device_copy"):
             return "__copy", "copy"
         if isinstance(op, tvm.ir.GlobalVar):
             self.check_global(op)
@@ -271,11 +273,6 @@ def _lowers(compiler: str) -> bool:
 
 def _is(op: Any, name: str) -> bool:
     return isinstance(op, tvm.ir.Op) and op.name == name
-
-
-def _copies(op: Any) -> bool:
-    """Return whether a function does nothing but copy: FuseOps puts `device_copy` into one of its own."""
-    return isinstance(op, relay.Function) and isinstance(op.body, relay.Call) and _is(op.body.op, "device_copy")
 
 
 def typed(module: tvm.IRModule) -> tvm.IRModule:

@@ -45,22 +45,22 @@ def workload(model: Any, name: str, inputs: Inputs) -> Workload:
     with converting:
         if kind == "module":
             model = torch.jit.trace(evaluating(model), examples(inputs, "module"))
-        refuse(operators(model), _supported(), "PyTorch operators")
+        table = pytorch.PyTorchOpConverter(Prelude(tvm.IRModule()), "float32").convert_map
+        known = {*_WITHOUT_CONVERTER, *table, *pytorch.qnn_torch.convert_map}
+        # and their in-place variants
+        refuse(operators(model), known | {f"{name}_" for name in known}, "PyTorch operators")
         described = _described(model, None if kind == "module" else inputs)
         with full_paths(model):
             module, params = relay.frontend.from_pytorch(model, described, preserve_pytorch_scopes=True)
     made = load(_alone(module), params, name)
     assert made is not None, "it is an IRModule"
     # a script that was traced has the shapes of that run
-    made.notes += [] if kind == "script" and inputs else wrong_outputs(_declared(model), made.graph)
+    if kind != "script" or not inputs:
+        values = [(value.debugName(), value.type()) for value in model.graph.outputs()]
+        declared = [(each, type.sizes() if type.kind() == "TensorType" else None) for each, type in values]
+        made.notes += wrong_outputs(declared, made.graph)
     made.notes += drawn_once(operators(model)) + converting.warnings
     return made
-
-
-def _supported() -> set[str]:
-    table = pytorch.PyTorchOpConverter(Prelude(tvm.IRModule()), "float32").convert_map
-    known = {*_WITHOUT_CONVERTER, *table, *pytorch.qnn_torch.convert_map}
-    return known | {f"{name}_" for name in known}  # in-place variants
 
 
 def _described(script: Any, inputs: Inputs) -> list[tuple[str, tuple[tuple[int, ...], str]]]:
@@ -81,11 +81,6 @@ def _described(script: Any, inputs: Inputs) -> list[tuple[str, tuple[tuple[int, 
         dtype = value.type().dtype() if tensor else None
         described.append((name, (tuple(shape), str(dtype or torch.float32).removeprefix("torch."))))
     return described
-
-
-def _declared(script: Any) -> list[tuple[str, list[int | None] | None]]:
-    values = [(value.debugName(), value.type()) for value in script.graph.outputs()]
-    return [(name, type.sizes() if type.kind() == "TensorType" else None) for name, type in values]
 
 
 def _alone(module: tvm.IRModule) -> tvm.IRModule:

@@ -39,7 +39,10 @@ def workloads_of(
 
             workload = from_reading(reading, params, called, (refused or {}).get(number))
         else:
-            workload = text_only(reading, called, _needs(here))
+            runs = f"TVM here runs {here}" if here else "there is no TVM here"
+            instead = ", or wb.to_relax(...) for a module of Relax" if here == "relax" else ""
+            why = f"making one takes a TVM with Relay, and {runs}; use the Jupyter kernel `Relay (TVM 0.17)` (make one with `tvm-workbench install-relay`){instead}"
+            workload = text_only(reading, called, why)
         found.append(workload)
     return numbered(found)
 
@@ -52,9 +55,3 @@ def numbered(found: list[Workload]) -> list[Workload]:
                 f"the text holds {len(found)} modules and this is number {number}; wb.load_all(text) gives all"
             )
     return found
-
-
-def _needs(here: str | None) -> str:
-    found = f"TVM here runs {here}" if here else "there is no TVM here"
-    instead = ", or wb.to_relax(...) for a module of Relax" if here == "relax" else ""
-    return f"making one takes a TVM with Relay, and {found}; use the Jupyter kernel `Relay (TVM 0.17)` (make one with `tvm-workbench install-relay`){instead}"
