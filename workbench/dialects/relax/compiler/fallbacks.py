@@ -36,11 +36,21 @@ def fallbacks(workload: Workload, target: str, config: Mapping[str, Any], log: S
     causes: dict[str, Cause] = {}
     for name, function in prim_funcs(watch.first(CALLS)).items():
         given = before.functions.get(name, function)
-        if reduces(given) and not _is_scheduled(function):
+        if not reduces(given):
+            continue
+        # `tir.is_scheduled` before TVM 0.27
+        if not any(str(key).endswith(".is_scheduled") and bool(value) for key, value in (function.attrs or {}).items()):
             causes[name] = "unscheduled"
-        elif reduces(given) and any(given.same_as(each) for each in taken):
+        elif any(given.same_as(each) for each in taken):
             causes[name] = "rule"
-    return _drawn(watch, workload, causes)
+    graph = build_graph(run_alone(watch.first(FUSED, CALLS), workload), workload.name)
+    rows = program_of_module(run_alone(watch.first(CALLS), workload), workload.name).rows(None)
+    nodes: dict[str, list[int]] = {}
+    for row, unit in zip(rows, linked(graph, rows), strict=True):
+        if row["function"] in causes:
+            nodes.setdefault(row["function"], []).extend(unit.nodes if unit else ())
+    kernels = (FallbackKernel(causes[name], name, tuple(sorted(each))) for name, each in nodes.items())
+    return Fallbacks(graph, tuple(kernels))
 
 
 @tvm.ir.instrument.pass_instrument
@@ -53,22 +63,6 @@ class _Unscheduled:
     def run_before_pass(self, module: tvm.IRModule, info: Any) -> None:
         if str(info.name) == SCHEDULED:
             self.functions = prim_funcs(module)
-
-
-def _drawn(watch: Watch, workload: Workload, causes: Mapping[str, Cause]) -> Fallbacks:
-    graph = build_graph(run_alone(watch.first(FUSED, CALLS), workload), workload.name)
-    rows = program_of_module(run_alone(watch.first(CALLS), workload), workload.name).rows(None)
-    nodes: dict[str, list[int]] = {}
-    for row, unit in zip(rows, linked(graph, rows), strict=True):
-        if row["function"] in causes:
-            nodes.setdefault(row["function"], []).extend(unit.nodes if unit else ())
-    kernels = (FallbackKernel(causes[name], name, tuple(sorted(each))) for name, each in nodes.items())
-    return Fallbacks(graph, tuple(kernels))
-
-
-def _is_scheduled(function: Any) -> bool:
-    # `tir.is_scheduled` before TVM 0.27
-    return any(str(key).endswith(".is_scheduled") and bool(value) for key, value in (function.attrs or {}).items())
 
 
 @contextmanager

@@ -25,14 +25,15 @@ _PIECES = r"""
   | (?P<arrow>->|=>)
   | (?P<mark>[(){}\[\],;:=?*<>-])
     """
+_UNKNOWN = r"| (?P<unknown>[\w.]+|.)"
 # A comment or a string that is not closed takes the rest of the text; its end would be searched for again from every later one.
-_TOKEN = re.compile(_PIECES + r"""| (?P<unclosed>/\*.*|".*)""", re.VERBOSE | re.DOTALL)
-_JUNK = re.compile(r"[\w.]+|.", re.DOTALL)
+_TOKEN = re.compile(_PIECES + r"""| (?P<unclosed>/\*.*|".*)""" + _UNKNOWN, re.VERBOSE | re.DOTALL)
 # In prose a quotation mark or `/*` may be unpaired: a string ends with its line, and neither contains the beginning of
 # a program.
 _STRING, _COMMENT = r'"(?:[^"\\]|\\.)*"', r"/\*.*?\*/"
 _IN_PROSE = re.compile(
-    _PIECES.replace(_STRING, r'"(?:(?!def\s@|%\d+\s?=)[^"\\\n]|\\.)*"?').replace(_COMMENT, r"/\*(?:(?!/\*).)*?\*/"),
+    _PIECES.replace(_STRING, r'"(?:(?!def\s@|%\d+\s?=)[^"\\\n]|\\.)*"?').replace(_COMMENT, r"/\*(?:(?!/\*).)*?\*/")
+    + _UNKNOWN,
     re.VERBOSE | re.DOTALL,
 )
 
@@ -55,35 +56,19 @@ def tokenize(text: str, in_prose: bool = False) -> list[Token]:
     """
     tokens: list[Token] = []
     add = tokens.append
-    position, end = 0, len(text)
-    match = (_IN_PROSE if in_prose else _TOKEN).match
-    while position < end:
-        found = match(text, position)
-        if found is None:
-            junk = _junk(text, position)
-            add(Token("unknown", junk, position))
-            position += len(junk)
-            continue
-        kind = found.lastgroup or ""
+    for found in (_IN_PROSE if in_prose else _TOKEN).finditer(text):
+        kind, piece, place = found.lastgroup or "", found.group(), found.start()
         if kind == "local":
-            name = found.group()
-            bare = name.rstrip(":")
-            add(Token(kind, bare, position))
-            if bare != name:
-                add(Token("mark", ":", position + len(bare)))
+            bare = piece.rstrip(":")
+            add(Token(kind, bare, place))
+            if bare != piece:
+                add(Token("mark", ":", place + len(bare)))
         elif kind == "unclosed":
-            add(Token("unknown", found.group()[:2], position))
+            add(Token("unknown", piece[:2], place))
         elif kind != "space":
-            add(Token(kind, found.group(), position))
-        position = found.end()
-    add(Token(END, "the end of the text", end))
+            add(Token(kind, piece, place))
+    add(Token(END, "the end of the text", len(text)))
     return tokens
-
-
-def _junk(text: str, position: int) -> str:
-    found = _JUNK.match(text, position)
-    assert found is not None, "it takes any character"
-    return found.group()
 
 
 COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
