@@ -12,7 +12,7 @@ from tvm import relay
 import workbench as wb
 from workbench.dialects.registry import dialect_of
 from workbench.dialects.relay.compiler import folding
-from workbench.dialects.relay.compiler.kernels import program_of_module
+from workbench.dialects.relay.compiler.kernels import Walk, typed
 from workbench.dialects.relay.compiler.optimization import quickly_optimized
 from workbench.errors import MeasureError
 
@@ -80,7 +80,7 @@ def test_let_bound_values_are_followed():
     body = relay.Let(y, relay.exp(x), relay.Let(z, relay.reshape(y, (2, 2)), relay.Tuple([z, relay.sqrt(y)])))
     module = relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function([x], body)))
     fused = relay.transform.InferType()(relay.transform.FuseOps(0)(module))
-    program = program_of_module(fused)
+    program = Walk(typed(fused), False).program()
     assert [call.kind for call in program.calls] == ["kernel", "noop", "kernel"]
     assert [call.sources for call in program.calls] == [(-1,), (0,), (0,)]
 
@@ -91,9 +91,9 @@ def test_equal_calls_share_what_alter_op_layout_was_told():
     for _ in range(3):
         out = relay.nn.dense(out, constant(32, 32))
     workload = same_counts(relay.Function([x], out))
-    first = program_of_module(quickly_optimized(workload, "llvm", PLAIN))
+    first = Walk(typed(quickly_optimized(workload, "llvm", PLAIN)), False).program()
     assert dataclasses.asdict(first) == dataclasses.asdict(
-        program_of_module(quickly_optimized(workload, "llvm", PLAIN))
+        Walk(typed(quickly_optimized(workload, "llvm", PLAIN)), False).program()
     )
 
 

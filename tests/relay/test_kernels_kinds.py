@@ -10,7 +10,7 @@ from tvm import relay
 
 import workbench as wb
 from workbench.dialects.compiler.cuda_code import compiled_where_it_runs
-from workbench.dialects.relay.compiler.kernels import Watch, external_functions, program_of_json, program_of_module
+from workbench.dialects.relay.compiler.kernels import Walk, Watch, external_functions, program_of_json, typed
 
 TWO = {"cpu": "llvm", "cuda": "cuda -arch=sm_80"}
 ROW = 4 * 8 * 4
@@ -59,7 +59,7 @@ def test_copies_between_two_devices_are_told_apart_from_kernels(opt_level: int) 
     assert counts["traffic_bytes"] == 10 * ROW
     assert counts["handover_bytes"] == {"float32": 4 * ROW}
     assert watch.fused is not None
-    assert program_of_module(watch.fused).counts() == counts
+    assert Walk(typed(watch.fused), False).program().counts() == counts
 
 
 @pytest.mark.parametrize("target", ["llvm", "cuda -arch=sm_80"])

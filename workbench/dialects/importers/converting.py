@@ -207,19 +207,18 @@ def shapes(inputs: Inputs, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
     given = dict(inputs) if isinstance(inputs, Mapping) else dict(enumerate(inputs or ()))
     if len(given) > len(names):
         raise LoadError(f"{counted(len(given), 'input')} given, and the model has {len(names)}: {', '.join(names)}")
-    return {key if isinstance(key, str) else names[key]: _shape(key, value) for key, value in given.items()}
-
-
-def _shape(key: Any, value: Any) -> tuple[int, ...]:
-    try:
-        sizes = tuple(int(size) for size in getattr(value, "shape", value))
-    except (TypeError, ValueError):
-        raise LoadError(
-            f"{value!r} is not a shape for the input {key!r}; give numbers, (1, 128), or an array"
-        ) from None
-    if any(size < 1 for size in sizes):
-        raise LoadError(f"{sizes} is not a shape for the input {key!r}: each dimension has to be at least 1")
-    return sizes
+    found: dict[str, tuple[int, ...]] = {}
+    for key, value in given.items():
+        try:
+            sizes = tuple(int(size) for size in getattr(value, "shape", value))
+        except (TypeError, ValueError):
+            raise LoadError(
+                f"{value!r} is not a shape for the input {key!r}; give numbers, (1, 128), or an array"
+            ) from None
+        if any(size < 1 for size in sizes):
+            raise LoadError(f"{sizes} is not a shape for the input {key!r}: each dimension has to be at least 1")
+        found[key if isinstance(key, str) else names[key]] = sizes
+    return found
 
 
 def unknown_shapes(graph: Graph) -> list[Node]:

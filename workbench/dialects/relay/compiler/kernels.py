@@ -98,11 +98,6 @@ def bytes_of_json(graph: Mapping[str, Any], apart: Collection[str]) -> int:
     return sum(size for number, size in sizes.items() if number not in kept)
 
 
-def program_of_module(module: tvm.IRModule, target: str = "llvm") -> Program:
-    """Return the calls that the graph executor will make of a fused module; functions are named by their operators."""
-    return Walk(typed(module), "hexagon" in target).program()
-
-
 def external_functions(module: tvm.IRModule) -> list[str]:
     """Return the functions that another compiler makes: in a fused module, all that `main` calls by name."""
     found: set[str] = set()
