@@ -13,13 +13,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.dialects import registry
 from workbench.dialects.base import Workload
-from workbench.dialects.compiler.built import Built
 from workbench.dialects.facets import Tuning
 from workbench.errors import MeasureError
+
+if TYPE_CHECKING:
+    # it imports TVM
+    from workbench.dialects.compiler.built import Built
 
 WORKLOADS, RECORDS = "database_workload.json", "database_tuning_record.json"
 "files of a database, as TVM names them"
