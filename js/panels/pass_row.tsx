@@ -131,13 +131,7 @@ function Details({ pass, index, specs, refused, send }: StepRowProps) {
   );
 }
 
-interface ToggleRowProps {
-  pass: PassState;
-  hidden: boolean;
-  send: Send;
-}
-
-export function ToggleRow({ pass, hidden, send }: ToggleRowProps) {
+export function ToggleRow({ pass, hidden, send }: { pass: PassState; hidden: boolean; send: Send }) {
   const { name, locked, reason = "", opt_level: level } = pass;
   return (
     <li class={`wb-pass wb-toggle wb-pass-${pass.enabled === false ? "off" : "changed"}`} hidden={hidden}>
@@ -160,12 +154,7 @@ export function ToggleRow({ pass, hidden, send }: ToggleRowProps) {
   );
 }
 
-interface BoxProps {
-  pass: PassState;
-  changed: (enabled: boolean) => void;
-}
-
-function Box({ pass, changed }: BoxProps) {
+function Box({ pass, changed }: { pass: PassState; changed: (enabled: boolean) => void }) {
   return (
     <input
       type="checkbox"

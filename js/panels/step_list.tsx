@@ -138,7 +138,7 @@ function Row({ pass, place, hidden, current, letter, check, choice, numbers }: R
         class="wb-pass-name"
         data-testid={`pass-${place}`}
         aria-current={current ? "step" : "false"}
-        title={title(pass, before, after, counts, check)}
+        title={title({ pass, before, after, counts, check })}
         onClick={() => choice.go(place)}
       >
         <Breakable name={pass.name} />
@@ -167,15 +167,7 @@ function Row({ pass, place, hidden, current, letter, check, choice, numbers }: R
   );
 }
 
-function Effect({
-  pass,
-  counts,
-  check,
-}: {
-  pass: StepState;
-  counts: Counts | undefined;
-  check: CheckState | undefined;
-}) {
+function Effect({ pass, counts, check }: Shown) {
   // the name needs the room of the counts
   if (failed(check)) return <CheckMark check={check} />;
   return (
@@ -199,13 +191,13 @@ const NOTHING: Readonly<Record<string, string>> = {
   skipped: "not run at this opt level",
 };
 
-function title(
-  pass: StepState,
-  before: Facts | undefined,
-  after: Facts | undefined,
-  counts: Counts | undefined,
-  check: CheckState | undefined,
-): string {
+type Shown = Pick<RowProps, "pass" | "check"> & {
+  before?: Facts | undefined;
+  after?: Facts | undefined;
+  counts?: Counts | undefined;
+};
+
+function title({ pass, before, after, counts, check }: Shown): string {
   const changed = pass.status === "changed";
   const sizes = (["nodes", "ops", "kernels"] as const).map((name) =>
     changed && before ? `${before[name]} → ${after?.[name]} ${name}` : `${after?.[name]} ${name}`,
