@@ -82,13 +82,7 @@ def _timed(ax: Axes, at: float, row: Row, factor: float, theme: Theme, wide: boo
 
 
 def headline(rows: Sequence[Row], races: Sequence[Race] = ()) -> str:
-    """Return the conclusion that rows of `wb.measure` allow, device by device.
-
-    Parameters
-    ----------
-    races
-        Races of pairs of these rows, the newest last.
-    """
+    """Return the conclusion that rows of `wb.measure`, and races of pairs of them, allow, device by device."""
     waiting = [str(row["config"]) for row in rows if row.get("status") in UNDER_WAY]
     if waiting:
         return f"{', '.join(waiting)}: not finished"

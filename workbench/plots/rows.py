@@ -82,10 +82,7 @@ def _each(data: pd.DataFrame, column: str, before: str = "") -> str:
 def kernel_rows(data: pd.DataFrame) -> pd.DataFrame:
     """Return a table of timed kernels, one row each: `index`, `name`, `op`, `median_us` and other known columns.
 
-    Parameters
-    ----------
-    data
-        Such a table; or rows of `wb.measure(..., per_kernel=True)`, of which the first with kernel times is used.
+    `data` is such a table; or rows of `wb.measure(..., per_kernel=True)`, of which the first with kernel times is used.
     """
     import pandas as pd
 

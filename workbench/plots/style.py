@@ -132,12 +132,7 @@ def cut(line: str, length: int = LABEL_LENGTH) -> str:
 def dress(ax: Axes, finding: str, theme: Theme, *beneath: str, failures: Sequence[str] = ()) -> None:
     """Style the axes: no frame, text in the theme's colour, the finding as title.
 
-    Parameters
-    ----------
-    beneath
-        Parts of the small line below the plot, such as the conditions; empty ones are left out.
-    failures
-        Messages of the rows without numbers, shown in full below the plot.
+    Below the plot are the failures, messages of the rows without numbers, in full; then `beneath`, such as the conditions, in one line.
     """
     from matplotlib.figure import Figure
     from matplotlib.transforms import ScaledTranslation, blended_transform_factory

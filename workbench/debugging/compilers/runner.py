@@ -70,12 +70,7 @@ def race_in_turn(runners: tuple[Runner, Runner], checks: Sequence[Mapping[str, o
     """Race two builds; the first one has two turns in each round, as in `wb.race`, in two processes; raises MeasureError.
 
     Two processes with one build differ by up to some percent, as by the addresses of its code and its tensors. The A/A of the race
-    has that difference too.
-
-    Parameters
-    ----------
-    checks
-        For each whether its outputs are right, as `same`.
+    has that difference too. `checks` has for each whether its outputs are right, as `same`.
     """
     first, second = runners
     report = first.limits.get("progress", silent)

@@ -119,14 +119,9 @@ class RightValues:
         return found
 
     def of(self, made: Made, like: np.ndarray, run: ReferenceRun, given: np.ndarray | None = None) -> Right | None:
-        """Return the right value: of the candidates with as few moves as possible, the nearest to the kernel's output.
+        """Return the right value: of the candidates with as few moves as possible, the nearest to the kernel's output, `like`.
 
-        Parameters
-        ----------
-        like
-            The kernel's output on the reference's inputs.
-        given
-            The input of a kernel that only reads an input of the program.
+        `given` is the input of a kernel that only reads an input of the program.
         """
         found: list[Right] = []
         level = 0
@@ -239,13 +234,7 @@ class Held:
 
 
 class Walk:
-    """The comparison of a run of a build with a run of the reference.
-
-    Parameters
-    ----------
-    handovers
-        The producers and consumers of the build's values, as `jobs.build.counted` returns them.
-    """
+    """The comparison of a run of a build with a run of the reference; `handovers` are those of `jobs.build.counted`."""
 
     def __init__(self, rights: RightValues, handovers: Iterable[Sequence[Any]]) -> None:
         self.rights = rights

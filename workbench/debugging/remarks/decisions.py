@@ -55,13 +55,7 @@ class Places:
     "the node of the trace's first graph that a node comes from, for those that have one"
 
     def located(self, remark: Remark, nodes: Sequence[int], operators: Sequence[int] = ()) -> Remark:
-        """Return a remark with its nodes, at the place of the first one.
-
-        Parameters
-        ----------
-        operators
-            The nodes whose operators identify the remark; by default all.
-        """
+        """Return a remark with its nodes, at the place of the first one; those of `operators`, or all, identify it."""
         first = nodes[0]
         known = [self.graph.nodes[first], *([self.origins[first]] if first in self.origins else [])]
         group, around = self.functions[first], self.scopes.around(self.scopes.home[first])

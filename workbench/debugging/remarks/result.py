@@ -167,17 +167,7 @@ def _beyond(some: list[Remark], others: list[Remark], identity: Callable[[Remark
 
 
 def lost_text(lost: Sequence[Remark], now: Sequence[Remark], since: str) -> str:
-    """Return the number of lost remarks, and a line for each with the reason that the later program gives.
-
-    Parameters
-    ----------
-    lost
-        In the order of the lines.
-    now
-        All remarks of the later program.
-    since
-        The name of the earlier program.
-    """
+    """Return the number of lost remarks, and a line for each with the reason that the later program, `now`, gives."""
     if not lost:
         return visible(f"no fusion, merge or fold lost since {since}")
     count = Counter(map(_noun, lost))

@@ -303,13 +303,7 @@ def costs_of(
     cuts: bool = False,
     known: Calibration | None = None,
 ) -> BoundaryCosts:
-    """Return the costs of the boundaries of a report, with predictions where a calibration supports them.
-
-    Parameters
-    ----------
-    known
-        The bundled calibration by default.
-    """
+    """Return the costs of the boundaries of a report; `known` is the bundled calibration by default."""
     target = target_text(limits.target)
     known = calibration() if known is None else known
     found = (*between(report), *(inside(report) if cuts else ()))

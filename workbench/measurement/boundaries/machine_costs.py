@@ -62,19 +62,9 @@ class MachineCosts:
 def machine_costs(
     dialect: str, target: str, *, progress: Progress = silent, cancelled: Callable[[], bool] = never
 ) -> MachineCosts:
-    """Return the costs of this machine: from the disk, or measured in a few seconds; those of a busy one are not kept.
+    """Return the costs of this machine for a target of its CPU: from the disk, or measured in a few seconds.
 
-    Parameters
-    ----------
-    dialect
-        The dialect, whose TVM builds the kernels that are timed.
-    target
-        A target of this CPU.
-
-    Raises
-    ------
-    MeasureError, WorkerLost
-        The kernels could not be built, or the work was cancelled.
+    The TVM of the dialect builds the kernels that are timed. Costs of a busy machine are not kept.
     """
     now = conditions(dialect)
     key = " ".join(str(part) for part in (now["machine"], dialect, now["tvm"], now["threads"], target))
