@@ -31,7 +31,7 @@ class GraphView(View):
     hovered
         Id of the node under the pointer, -1 for none.
     collapsed
-        Ids of the groups drawn as one box, those of `layered(graph)`: the graph's own, then the layers found in it. `[]` opens
+        Ids of the groups drawn as one box, those of `workbench.graph.layers.layered`: the graph's own, then the layers found in it. `[]` opens
         all of them; None lets the view choose, and the trait then has its choice.
     viewport
         `{"x": ..., "y": ..., "scale": ...}`: the centre, in the picture's own pixels, and their scale.
