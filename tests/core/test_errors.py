@@ -1,4 +1,4 @@
-"""Errors say what was wrong and where."""
+"""Errors say what was wrong and where; the key of a crash is the same for the same crash."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.errors import ParseError, UnknownName, reason_of
+from workbench.errors import MeasureError, ParseError, UnknownName, WorkerLost, reason_of
+from workbench.experiments.symptoms import key_of
 
 
 def test_a_parse_error_knows_its_line_and_column():
@@ -74,3 +75,19 @@ PYTHON = """Traceback (most recent call last):
 )  # fmt: skip
 def test_reason_of_an_error(text: str, reason: str) -> None:
     assert reason_of(RuntimeError(text)) == reason
+
+
+def test_addresses_numbers_and_folders_are_left_out() -> None:
+    one = MeasureError("TVMError: /build/a/src/relay/op.cc:12: Check failed: (4, 8) vs (4, 8, 2) at 0x7ffe01")
+    two = MeasureError("TVMError: /home/b/src/relay/op.cc:14: Check failed: (16) vs (1, 3) at 0x11")
+    assert key_of(one) == key_of(two)
+
+
+def test_another_message_is_another_crash() -> None:
+    assert key_of(MeasureError("Check failed: a")) != key_of(MeasureError("Check failed: b"))
+
+
+def test_signal_and_frames_identify_a_process_that_ended() -> None:
+    lost = [WorkerLost(f"the child process ended during {job!r}", crash="SIGSEGV") for job in ("check", "look")]
+    assert key_of(lost[0]) == key_of(lost[1])
+    assert key_of(WorkerLost("the child process ended during 'check'", crash="SIGABRT")) != key_of(lost[0])
