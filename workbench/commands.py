@@ -244,7 +244,7 @@ def export(options: argparse.Namespace) -> int:
     if suffix not in _FORMS:
         known = ", ".join([*_FORMS, ".html", ".svg", ".pdf", ".png"])
         raise WorkbenchError(f"{options.output} is of no kind that can be exported; give a name ending in {known}")
-    _write(_FORMS[suffix](thing, options.step), options.output)
+    _write(_form(thing, options.step, suffix), options.output)
     print_line(f"written: {options.output}")
     return 0
 
@@ -322,31 +322,24 @@ def _view(thing: Trace | Graph | tuple[Graph, Graph], step: int | None) -> Graph
     return PassStepper(thing)
 
 
-def _graph(thing: Trace | Graph, step: int | None) -> Graph:
-    """Return the graph: of a trace the one after a step, by default the last."""
+_FORMS = (".json", ".dot", ".py", ".txt")
+
+
+def _form(thing: Trace | Graph, step: int | None, suffix: str) -> str:
+    """Return a trace in the form of a suffix, or the graph after a step of it, by default the last."""
     if isinstance(thing, Graph):
-        return thing
-    return thing.end.graph if step is None else thing.step(step).after
-
-
-def _code(thing: Trace | Graph, step: int | None) -> str:  # noqa: ARG001  every form is written the same way
-    if isinstance(thing, Graph):
-        raise WorkbenchError("a graph has no code; export a trace, which `tvm-workbench trace -o x.wbtrace` writes")
-    return thing.code()
-
-
-def _text(thing: Trace | Graph, step: int | None) -> str:
-    if isinstance(thing, Graph):
-        raise WorkbenchError("a graph has no text of its own; export a trace")
-    return thing.end.text if step is None else thing.step(step).text_after
-
-
-_FORMS = {
-    ".json": lambda thing, step: _graph(thing, step).to_json(),
-    ".dot": lambda thing, step: _graph(thing, step).to_graphviz().source,
-    ".py": _code,
-    ".txt": _text,
-}
+        if suffix == ".py":
+            raise WorkbenchError("a graph has no code; export a trace, which `tvm-workbench trace -o x.wbtrace` writes")
+        if suffix == ".txt":
+            raise WorkbenchError("a graph has no text of its own; export a trace")
+        graph = thing
+    elif suffix == ".py":
+        return thing.code()
+    elif suffix == ".txt":
+        return thing.end.text if step is None else thing.step(step).text_after
+    else:
+        graph = thing.end.graph if step is None else thing.step(step).after
+    return graph.to_json() if suffix == ".json" else graph.to_graphviz().source
 
 
 def _settings(pairs: list[str]) -> dict[str, object]:

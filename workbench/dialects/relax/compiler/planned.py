@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from math import prod
-from typing import Any, TypedDict
+from typing import Any
 
 import tvm
 from tvm import relax
@@ -108,7 +108,8 @@ class _Planning:
         tensor = self.sizes.tensor(type)
         if tensor is None:
             return ()
-        value = Value(tensor, role, name, **self.sizes.of_tensor(type), **more)
+        size, expression = self.sizes.of_tensor(type)
+        value = Value(tensor, role, name, bytes=size, expression=expression, **more)
         self.values.append(value)
         return (value,)
 
@@ -163,8 +164,7 @@ class _Planning:
             block = self.value(call.args[0])
             return self.pending(call, block)
         if name == "relax.builtin.alloc_tensor":
-            size = self.sizes.of_tensor(compat.type_of(call))
-            block = self.block(size["bytes"], size["expression"], *call.args[2:4], planned=False)
+            block = self.block(*self.sizes.of_tensor(compat.type_of(call)), *call.args[2:4], planned=False)
             return self.pending(call, block)
         if KINDS.get(name) == "noop":
             return self.renamed(call)
@@ -236,13 +236,6 @@ _BOUNDS = "tir_var_upper_bound"
 "the attribute of a function with the largest value of each symbolic dimension; StaticPlanBlockMemory reads it"
 
 
-class Size(TypedDict):
-    """Fields of a Value."""
-
-    bytes: int
-    expression: str
-
-
 class Sizes:
     """The sizes of a function's tensors."""
 
@@ -264,26 +257,26 @@ class Sizes:
             tuple(int(each) if compat.is_number(each) else str(each) for each in values), compat.dtype_of(type)
         )
 
-    def of_tensor(self, type: Any) -> Size:
+    def of_tensor(self, type: Any) -> tuple[int, str]:
         """Return the bytes of a tensor, 0 where its size has no bound; and the expression of an open size."""
         tensor = self.tensor(type)
         if tensor is None or tensor.known:
-            return {"bytes": 0 if tensor is None else tensor.nbytes, "expression": ""}
+            return 0 if tensor is None else tensor.nbytes, ""
         item = Tensor((), tensor.dtype).nbytes
-        limits = [self.limit(each) or 0 for each in compat.dimensions_of(type) or ()]
+        limits = [self.limit(each) for each in compat.dimensions_of(type) or ()]
         text = "*".join(str(each) if str(each).isalnum() else f"({each})" for each in (item, *tensor.shape))
-        return {"bytes": item * prod(limits), "expression": text}
+        return item * prod(limits), text
 
     def of_shape(self, shape: Any) -> tuple[int, str]:
         """Return the bytes of an `alloc_storage`, and their expression if they are open."""
         (size,) = shape.values
         if compat.is_number(size):
             return int(size), ""
-        return self.limit(size) or 0, str(size).replace(" ", "")
+        return self.limit(size), str(size).replace(" ", "")
 
-    def limit(self, expr: Any) -> int | None:
-        """Return the largest value of an expression; None if it has no bound."""
+    def limit(self, expr: Any) -> int:
+        """Return the largest value of an expression; 0 if it has no bound."""
         if compat.is_number(expr):
             return int(expr)
         found = self.analyzer.const_int_bound(expr).max_value
-        return None if found >= compat.arithmetic().ConstIntBound.POS_INF else int(found)
+        return 0 if found >= compat.arithmetic().ConstIntBound.POS_INF else int(found)
