@@ -164,13 +164,7 @@ class WorkerLost(MeasureError):
 
 
 def check_seconds(**named: object) -> None:
-    """Check numbers of seconds.
-
-    Raises
-    ------
-    MeasureError
-        One of them is not a number above 0.
-    """
+    """Check numbers of seconds. Raises MeasureError: one of them is not a number above 0."""
     for name, given in named.items():
         if not isinstance(given, SupportsFloat):
             raise MeasureError(f"{name} is a number of seconds, not {type(given).__name__} {given!r}")
@@ -183,13 +177,7 @@ LEVELS = range(5)
 
 
 def check_level(opt_level: int) -> None:
-    """Check an opt level.
-
-    Raises
-    ------
-    MeasureError
-        TVM has no such level.
-    """
+    """Check an opt level. Raises MeasureError: TVM has no such level."""
     if opt_level not in LEVELS:
         raise MeasureError(f"there is no opt level {opt_level!r}; give one from {LEVELS[0]} to {LEVELS[-1]}")
 

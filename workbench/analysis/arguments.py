@@ -25,11 +25,8 @@ _ONE = {
 def checked_graph(source: Graph | HasGraph, asked: str, passes: str) -> Graph:
     """Return the graph of a Workload or the Graph itself; `passes` says what Relay and Relax have passes for.
 
-    Raises
-    ------
-    WorkbenchError
-        The graph is of neither dialect, or an operator has more or fewer inputs than analyses read, which a module that TVM has
-        typed cannot have.
+    Raises WorkbenchError: the graph is of neither dialect, or an operator has more or fewer inputs than analyses
+    read, which a module that TVM has typed cannot have.
     """
     graph = graph_of(source, asked)
     if graph.dialect not in _ONE:

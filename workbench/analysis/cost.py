@@ -45,10 +45,7 @@ class Operands:
 def flops(graph: Graph, nodes: Iterable[int]) -> int | None:
     """Return the operations of several nodes, such as a kernel's; None if any operator's count is unknown.
 
-    Raises
-    ------
-    IndexError
-        The graph has no such node.
+    Raises IndexError: the graph has no such node.
     """
     total = 0
     for place in nodes:

@@ -137,10 +137,7 @@ def cut(graph: Graph, edges: Iterable[Edge | tuple[int, ...]]) -> tuple[Edge, ..
 def check_names(graph: Graph, nodes: Sequence[int], names: Sequence[str], what: str) -> None:
     """Raise if the ids name other operators in this graph than in the one they were recorded on.
 
-    Raises
-    ------
-    PipelineError
-        The graph has other operators at these ids.
+    Raises PipelineError: the graph has other operators at these ids.
     """
     if not names:
         return

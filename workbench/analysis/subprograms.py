@@ -52,10 +52,7 @@ def operators(graph: Graph) -> tuple[int, ...]:
 def subprogram(graph: Graph, nodes: Iterable[int]) -> Subprogram:
     """Return the program of these operators.
 
-    Raises
-    ------
-    IllegalEdit
-        There are none, or one is not an operator of the entry function.
+    Raises IllegalEdit: there are none, or one is not an operator of the entry function.
     """
     chosen, known = set(nodes), set(operators(graph))
     if not chosen:
@@ -75,10 +72,7 @@ def subprogram(graph: Graph, nodes: Iterable[int]) -> Subprogram:
 def check_pairs(graph: Graph, pairs: Iterable[Sequence[int]]) -> None:
     """Refuse pairs of a node and its replacement.
 
-    Raises
-    ------
-    IllegalEdit
-        A replacement is not an earlier node of the same type.
+    Raises IllegalEdit: a replacement is not an earlier node of the same type.
     """
     for pair in pairs:
         if len(pair) != 2 or not all(0 <= node < len(graph.nodes) for node in pair):
@@ -107,26 +101,14 @@ def _is_between(graph: Graph, node: int, chosen: set[int]) -> bool:
 
 
 def check_functions(names: Sequence[str], known: Sequence[str]) -> None:
-    """Refuse names of functions that a module does not have.
-
-    Raises
-    ------
-    IllegalEdit
-        There is no function of a name.
-    """
+    """Refuse names of functions that a module does not have. Raises IllegalEdit: there is no function of a name."""
     for name in names:
         if name not in known:
             raise IllegalEdit(f"the module has no function {name!r}; it has {', '.join(known)}")
 
 
 def check_dtype(name: object) -> None:
-    """Refuse a data type whose values cannot be converted.
-
-    Raises
-    ------
-    PipelineError
-        It is not one of DTYPES.
-    """
+    """Refuse a data type whose values cannot be converted. Raises PipelineError: it is not one of DTYPES."""
     if name not in DTYPES:
         raise PipelineError(f"{name!r} is not a data type that can be changed; give one of {', '.join(DTYPES)}")
 
@@ -137,13 +119,7 @@ DTYPES = tuple(
 
 
 def check_given(graph: Graph, nodes: Iterable[int]) -> None:
-    """Refuse nodes that are computed.
-
-    Raises
-    ------
-    IllegalEdit
-        One is not an input or a constant.
-    """
+    """Refuse nodes that are computed. Raises IllegalEdit: one is not an input or a constant."""
     for node in nodes:
         if not 0 <= node < len(graph.nodes) or graph.nodes[node].kind not in ("param", "constant"):
             raise IllegalEdit(f"node {node} is not an input or a constant; the other types are inferred from those")

@@ -55,11 +55,8 @@ def units(graph: Graph) -> list[Unit]:
 def linked(graph: Graph, rows: Sequence[Mapping[str, Any]]) -> list[Unit | None]:
     """Return the unit of each row of a build, which calls the same kernels in the same order; None where no unit fits.
 
-    Parameters
-    ----------
-    rows
-        With `outputs`, shapes and types as `(1, 64) float32`. Units between them without a row are those that the compiler
-        dropped because nothing uses their results.
+    `rows`: with `outputs`, shapes and types as `(1, 64) float32`. Units between them without a row are those that the
+    compiler dropped because nothing uses their results.
     """
     waiting = units(graph)
     place, found = 0, []

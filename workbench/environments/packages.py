@@ -24,10 +24,7 @@ def checkout() -> Path | None:
 def run_pip(python: Path, arguments: list[str], *, purpose: str) -> None:
     """Run `python -m pip` quietly; the error names `purpose` as what failed.
 
-    Raises
-    ------
-    SetupError
-        With pip's last error line, and the remedy.
+    Raises SetupError: with pip's last error line, and the remedy.
     """
     command = [str(python), "-I", "-m", "pip", *arguments]
     quietly = [*command, "--quiet", "--disable-pip-version-check", "--no-input"]

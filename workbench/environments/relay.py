@@ -58,10 +58,7 @@ def install_relay(request: Request, say: Callable[[str], None], machine: Machine
 
     A finished environment is left alone. One whose making was interrupted is made again from nothing.
 
-    Raises
-    ------
-    SetupError
-        The machine can not run it, the folder belongs to something else, or a step failed.
+    Raises SetupError: the machine can not run it, the folder belongs to something else, or a step failed.
     """
     check_machine(machine or Machine.here())
     prefix = request.prefix.absolute()

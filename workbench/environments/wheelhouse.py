@@ -54,10 +54,7 @@ class Wheelhouse:
 def make_wheelhouse(request: Wheelhouse, say: Callable[[str], None]) -> Path:
     """Download the wheels, write the archive and INSTALL.txt, and return the archive.
 
-    Raises
-    ------
-    SetupError
-        A wheel could not be made or downloaded.
+    Raises SetupError: a wheel could not be made or downloaded.
     """
     if not re.fullmatch(r"3\.\d+", request.python) or request.dialect not in ("relay", "relax"):
         raise SetupError("a wheelhouse needs a Python version such as 3.12, and the dialect relay or relax.")
@@ -82,10 +79,7 @@ def make_wheelhouse(request: Wheelhouse, say: Callable[[str], None]) -> Path:
 def install_wheels(python: Path, folder: Path) -> None:
     """Install the wheels of a wheelhouse for Relay with the pip of `python`; ask no index.
 
-    Raises
-    ------
-    SetupError
-        The folder has no archive for this Python, or pip failed.
+    Raises SetupError: the folder has no archive for this Python, or pip failed.
     """
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
     archive = find_archive(folder, "relay", version)

@@ -179,10 +179,7 @@ def _sound_group(group: Group, place: int, nodes: int, groups: int) -> bool:
 def _nest(groups: tuple[Group, ...]) -> bool:
     """Return whether no group is inside itself. A layer comes after its kernels, so a parent may come later.
 
-    Raises
-    ------
-    LoadError
-        Groups are nested deeper than DEEPEST.
+    Raises LoadError: groups are nested deeper than DEEPEST.
     """
     depth: dict[int | None, int] = {None: 0}
     for group in groups:

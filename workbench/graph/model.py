@@ -309,10 +309,7 @@ class HasGraph(Protocol):
 def graph_of(source: Graph | HasGraph, asked: str) -> Graph:
     """Return the Graph itself, or the Graph of a Workload; `asked` is the function that the user called.
 
-    Raises
-    ------
-    WorkbenchError
-        The source is neither.
+    Raises WorkbenchError: the source is neither.
     """
     graph = source if isinstance(source, Graph) else getattr(source, "graph", None)
     if not isinstance(graph, Graph):
@@ -323,13 +320,7 @@ def graph_of(source: Graph | HasGraph, asked: str) -> Graph:
 
 
 def known_node(graph: Graph, node: int) -> int:
-    """Return the id itself if the graph has such a node.
-
-    Raises
-    ------
-    UnknownNode
-        It does not.
-    """
+    """Return the id itself if the graph has such a node. Raises UnknownNode: it does not."""
     # the id is the user's, so it may be an object of any type
     if not isinstance(node, SupportsIndex) or not 0 <= node < len(graph.nodes):
         raise UnknownNode(node, len(graph.nodes))

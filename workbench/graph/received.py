@@ -45,10 +45,8 @@ class Damaged(ValueError):
 def size_of_file(path: Path, most: int) -> int:
     """Return the bytes of a file that is about to be read, without opening it: opening a pipe waits for a writer.
 
-    Raises
-    ------
-    OSError
-        There is none, it is a folder, a device, a pipe or a socket, or it has more than `most` bytes. `strerror` is a clause.
+    Raises OSError: there is none, it is a folder, a device, a pipe or a socket, or it has more than `most` bytes.
+    `strerror` is a clause.
     """
     found = path.stat()
     if stat.S_ISDIR(found.st_mode):
@@ -70,15 +68,8 @@ def contents(path: Path, most: int) -> bytes:
 def parse(text: str | bytes, values: int = VALUES) -> object:
     """Return the value of a JSON text of bounded depth and size, with numbers that are finite or written as `Infinity`.
 
-    Parameters
-    ----------
-    values
-        The most values, lists and objects that the text may hold.
-
-    Raises
-    ------
-    Damaged
-        The text is not JSON, is not UTF-8, repeats a key, or exceeds a bound.
+    `values`: the most values, lists and objects that the text may hold. Raises Damaged: the text is not JSON, is not
+    UTF-8, repeats a key, or exceeds a bound.
     """
     try:
         data = text.encode() if isinstance(text, str) else text
@@ -179,13 +170,7 @@ def place(value: object, end: int, name: str) -> int:
 
 
 def literal(text: str) -> object:
-    """Return the value of a Python literal.
-
-    Raises
-    ------
-    Damaged
-        The text is not a literal, or is too long or too deep.
-    """
+    """Return the value of a Python literal. Raises Damaged: the text is not a literal, or is too long or too deep."""
     if len(text) > LITERAL:
         raise Damaged(f"it is longer than {LITERAL} characters")
     try:

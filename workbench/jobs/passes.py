@@ -93,10 +93,7 @@ def state(workload: Workload, *, trace: str, place: int, progress: Progress) -> 
 def module_of(trace: str, place: int) -> IRModule:
     """Return one of a trace's modules.
 
-    Raises
-    ------
-    MeasureError
-        The process that held it has ended, or dropped it for newer traces.
+    Raises MeasureError: the process that held it has ended, or dropped it for newer traces.
     """
     if trace not in _traces:
         raise MeasureError("the process that held this trace has ended; run trace_build again")

@@ -147,10 +147,7 @@ def repeatable_outputs(running: Running) -> list[np.ndarray]:
 
     Kernels of indexing operators are also tried with other memory beside their inputs, and all kernels of a short run.
 
-    Raises
-    ------
-    NotRepeatable
-        A second run gives others, or a kernel reads memory outside of its tensors.
+    Raises NotRepeatable: a second run gives others, or a kernel reads memory outside of its tensors.
     """
     started = perf_counter()
     outputs = running.outputs()

@@ -54,10 +54,7 @@ def prepare(
 ) -> dict[str, object]:
     """Load a build for places in a round, anew each time, and return its conditions.
 
-    Parameters
-    ----------
-    outputs
-        The file for the outputs of one run; empty for none.
+    `outputs`: the file for the outputs of one run; empty for none.
     """
     kept = compiled(workload, target, config, progress)
     progress("Loading")

@@ -125,12 +125,9 @@ def _has_time(row: Row) -> bool:
 def launch_overhead(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT) -> Axes:
     """Plot the kernels' own time and the rest of the run's, one bar per configuration.
 
-    Parameters
-    ----------
-    data
-        The result of `wb.measure(..., per_kernel=True)`: `config`, `median_us`, `kernels_sum_us`, and `launches`. Where the
-        sum is larger than the run, timing kernels alone cost more than the rest: a label reports this, and no overhead
-        is drawn.
+    `data`: the result of `wb.measure(..., per_kernel=True)`: `config`, `median_us`, `kernels_sum_us`, and `launches`.
+    Where the sum is larger than the run, timing kernels alone cost more than the rest: a label reports this, and no
+    overhead is drawn.
     """
     known = complete(data, "config", "median_us", "kernels_sum_us")
     if not len(known):
@@ -179,11 +176,8 @@ def _overhead_finding(rows: Rows) -> str:
 def kernel_count(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT) -> Axes:
     """Plot the number of kernels, one labelled bar per configuration; the fewest is highlighted.
 
-    Parameters
-    ----------
-    data
-        The result of `wb.measure`: columns `config`, `kernels`, and `asked_target` where there are several. A row without a
-        count shows its status instead. Rows that were counted and not timed are also drawn.
+    `data`: the result of `wb.measure`: columns `config`, `kernels`, and `asked_target` where there are several. A row
+    without a count shows its status instead. Rows that were counted and not timed are also drawn.
     """
     whole, known = complete(data, "config"), complete(data, "config", "kernels")
     rows: Rows = whole.to_dict("records")

@@ -102,11 +102,8 @@ OUTSIDE = -1
 def handovers(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT) -> Axes:
     """Plot the bytes that one kernel writes and another reads, one bar per configuration, stacked by dtype.
 
-    Parameters
-    ----------
-    data
-        As in `Kernels.handovers`: `producer`, `consumer`, `dtype`, `bytes`, with a column `config` where there are
-        several. Inputs and outputs of the program are left out.
+    `data`: as in `Kernels.handovers`: `producer`, `consumer`, `dtype`, `bytes`, with a column `config` where there
+    are several. Inputs and outputs of the program are left out.
     """
     rows = complete(data, "dtype", "bytes").to_dict("records")
     if not rows:
@@ -243,10 +240,8 @@ def cpu_gpu(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT)
     Kernels are paired by what they compute: the n-th kernel of an operator on one side is the n-th on the other. Where fusion
     gives the sides different numbers of an operator's kernels, the rest is counted below the plot.
 
-    Parameters
-    ----------
-    data
-        Rows of `wb.measure(..., targets=["llvm", "cuda"], per_kernel=True)`. For a side that was not timed, the plot shows the reason.
+    `data`: rows of `wb.measure(..., targets=["llvm", "cuda"], per_kernel=True)`. For a side that was not timed, the
+    plot shows the reason.
     """
     sides = {name: _timed(data, name) for name in ("CPU", "CUDA")}
     missing = [f"{name}: {found}" for name, found in sides.items() if isinstance(found, str)]

@@ -75,10 +75,7 @@ def page(traits: Mapping[str, object], title: str) -> bytes:
 def save_as(path: str | Path, make: Callable[[str], bytes]) -> Path:
     """Write the file that `make` returns for the path's suffix.
 
-    Raises
-    ------
-    WorkbenchError
-        Another suffix than those of SUFFIXES, or a path that cannot be written.
+    Raises WorkbenchError: another suffix than those of SUFFIXES, or a path that cannot be written.
     """
     path = Path(path).expanduser()
     suffix = path.suffix.lower()

@@ -39,13 +39,7 @@ class Progress(Protocol):
 
 
 def serve(find_job: Callable[[str], Job]) -> None:
-    """Do jobs until the notebook closes the connection.
-
-    Parameters
-    ----------
-    find_job
-        Returns the function of a job's name.
-    """
+    """Do jobs until the notebook closes the connection. `find_job`: returns the function of a job's name."""
     # before TVM is imported, which has a handler of its own in some versions
     faulthandler.enable()
     hello = json.loads(sys.stdin.readline())

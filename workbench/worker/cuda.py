@@ -137,10 +137,7 @@ class Gpu:
 def look(built: bool, seen: bool) -> CudaFacts:
     """Return the facts from the driver, the compilers and TVM's own answers; raises nothing.
 
-    Parameters
-    ----------
-    built, seen
-        Whether TVM can run CUDA code, and whether it sees device 0.
+    `built, seen`: whether TVM can run CUDA code, and whether it sees device 0.
     """
     compiler, architectures = _nvcc() or _nvrtc() or ("", ())
     facts = CudaFacts(

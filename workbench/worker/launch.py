@@ -167,10 +167,7 @@ class Child:
     def obituary(self, job: str, doing: str = "") -> WorkerLost:
         """Return the error for a child that ended by itself, with its end and last error; end its remaining processes.
 
-        Parameters
-        ----------
-        doing
-            The progress that the child reported last.
+        `doing`: the progress that the child reported last.
         """
         how, killed = self._end()
         words, frames = self._last_words(), self._frames()

@@ -19,10 +19,7 @@ class Circular(ValueError):
 def remaining(graph: Graph, groups: Sequence[Branches]) -> list[tuple[int, int]]:
     """Return the remaining work, producers first: (-1, node) for a node, (group, 0) for combined branches.
 
-    Raises
-    ------
-    Circular
-        A value would need itself.
+    Raises Circular: a value would need itself.
     """
     ends = {branch[-1]: place for place, branches in enumerate(groups) for branch in branches}
 

@@ -68,10 +68,7 @@ def type_of(calls: Calls, node: int) -> Tensor:
 def argument_type(calls: Calls, node: int, index: int) -> Tensor:
     """Return the tensor type of an argument.
 
-    Raises
-    ------
-    WorkbenchError
-        The call has no such argument, which a module that TVM has typed cannot have.
+    Raises WorkbenchError: the call has no such argument, which a module that TVM has typed cannot have.
     """
     given = calls.graph.inputs[node]
     if index >= len(given):

@@ -88,10 +88,7 @@ def canonical(run: Sequence[Node]) -> bool:
 def casts_left(source: str, steps: Sequence[Step]) -> tuple[int, bool]:
     """Return the operators left of a clip and casts, and whether they compute the same for every value.
 
-    Parameters
-    ----------
-    source
-        The type before the run.
+    `source`: the type before the run.
     """
     left, safe, stretch, before = 0, True, [], source
     for step in steps:

@@ -129,12 +129,7 @@ def _assert_count(report: FusionReport, at_most: int) -> None:
 def as_test(report: FusionReport, node: int) -> str:
     """Return a `wb.assert_fused` call for the longest chain of operators in the kernel of a node.
 
-    Raises
-    ------
-    UnknownNode
-        The graph has no such node.
-    WorkbenchError
-        The node is in no kernel.
+    Raises UnknownNode: the graph has no such node. Raises WorkbenchError: the node is in no kernel.
     """
     group = report.group_of(node)
     if not group.is_kernel:

@@ -44,10 +44,7 @@ def blocked_by(graph: Graph, root: Callable[[int], int]) -> str:
     The pass drops its kernels when it visits a dataflow block inside the function, and fails at the next kernel that it has not
     emitted.
 
-    Parameters
-    ----------
-    root
-        The node whose value a node's kernel returns.
+    `root`: the node whose value a node's kernel returns.
     """
     local = _local(graph)
     for function in graph.nodes:

@@ -26,12 +26,8 @@ _OPERATORS = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div
 def parse(text: str) -> Pattern:
     """Read a pattern written as Python, such as `is_op("nn.relu")(wildcard())`.
 
-    Raises
-    ------
-    PatternError
-        It is not one expression of the pattern language, preceded by named sub-patterns only.
-    UnknownName
-        It uses a name that is not in the language.
+    Raises PatternError: it is not one expression of the pattern language, preceded by named sub-patterns only. Raises
+    UnknownName: it uses a name that is not in the language.
     """
     try:
         tree = ast.parse(text.strip())

@@ -155,13 +155,7 @@ def cuda_compute() -> str:
 
 
 def device_of(target: str) -> Any:
-    """Return the device of this machine that runs code for a target.
-
-    Raises
-    ------
-    NoDevice
-        There is none.
-    """
+    """Return the device of this machine that runs code for a target. Raises NoDevice: there is none."""
     kind = make_target(target).kind.name
     device = tvm.device("cpu" if kind in ("llvm", "c") else kind, 0)
     if not device.exist:
@@ -176,10 +170,7 @@ Launches = tuple[int, bool]
 def launches_of(modules: Iterable[tvm.IRModule]) -> dict[str, Launches]:
     """Return host function -> its launches.
 
-    Parameters
-    ----------
-    modules
-        As the pass that splits host and device parts returned them: a host part calls its kernels by name.
+    `modules`: as the pass that splits host and device parts returned them: a host part calls its kernels by name.
     """
     found: dict[str, Launches] = {}
     for module in modules:

@@ -16,13 +16,7 @@ from workbench.errors import UnknownName, reason_of
 
 
 def pass_context(config: Mapping[str, Any], instruments: Sequence[Any]) -> tvm.transform.PassContext:
-    """Return the PassContext of a Config's data.
-
-    Raises
-    ------
-    UnknownName
-        TVM has no config of that name.
-    """
+    """Return the PassContext of a Config's data. Raises UnknownName: TVM has no config of that name."""
     known = tvm.transform.PassContext.list_configs()
     # a build looks schedules up if this TVM has a config for it; Relax's does it in a pass
     looks = {key: value for key, value in LOOKS.items() if config.get("schedules") and key in known}

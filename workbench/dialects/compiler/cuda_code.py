@@ -112,15 +112,8 @@ def nvrtc_here() -> Path | None:
 def ptx(code: str, architecture: str) -> bytes:
     """Compile CUDA C to PTX.
 
-    Parameters
-    ----------
-    architecture
-        Such as `compute_90`.
-
-    Raises
-    ------
-    MeasureError
-        nvrtc is not installed, or it refuses the code or the architecture.
+    `architecture`: such as `compute_90`. Raises MeasureError: nvrtc is not installed, or it refuses the code or the
+    architecture.
     """
     path = nvrtc_here()
     if path is None:

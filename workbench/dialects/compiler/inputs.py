@@ -21,10 +21,7 @@ Inputs = Mapping[str, Any]
 def with_inputs(workload: Workload, inputs: Inputs | None) -> Workload:
     """Return the workload whose runs get these values; inputs without a value get random ones.
 
-    Raises
-    ------
-    UnknownName, LoadError
-        The program has no input of a name, or the values have no names.
+    Raises UnknownName or LoadError: the program has no input of a name, or the values have no names.
     """
     if not inputs:
         return workload
@@ -56,10 +53,7 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, np.ndarray]]:
 def values_of(workload: Workload, name: str, shape: Sequence[object], dtype: str, seed: int) -> np.ndarray:
     """Return the values of an input: the given ones, or random ones.
 
-    Raises
-    ------
-    MeasureError
-        The given ones have another shape or type.
+    Raises MeasureError: the given ones have another shape or type.
     """
     given = workload.inputs.get(name)
     if given is None:
@@ -78,10 +72,8 @@ def random_values(name: str, shape: Sequence[int], dtype: str, seed: int, below:
 
     They are negative and fractional to expose a cast that drops a sign or a rounding.
 
-    Parameters
-    ----------
-    below
-        For an input of indices, the size of the indexed dimension: a larger index reads memory outside the program's.
+    `below`: for an input of indices, the size of the indexed dimension: a larger index reads memory outside the
+    program's.
     """
     method, low, high, kind = _distribution(dtype, below)
     return getattr(np.random.default_rng([seed, _key(name)]), method)(low, high, shape).astype(kind)

@@ -25,10 +25,7 @@ _ERROR = re.compile(r"^.*?\b(?:[A-Z]\w*Error: )+")
 def make_target(text: str) -> tvm.target.Target:
     """Make the target of a text. If TVM's default triple is not for this machine, the target's is.
 
-    Raises
-    ------
-    MeasureError
-        TVM has no such kind, tag, option or architecture.
+    Raises MeasureError: TVM has no such kind, tag, option or architecture.
     """
     try:
         missing = missing_triple()

@@ -122,10 +122,7 @@ LONGEST = 200
 def refuse(found: Iterable[tuple[str, str]], supported: Collection[str], what: str) -> None:
     """Raise an error unless all (operator, node) pairs are supported.
 
-    Raises
-    ------
-    Unconverted
-        Lists every unsupported operator, its number of nodes, and the first of them.
+    Raises Unconverted: lists every unsupported operator, its number of nodes, and the first of them.
     """
     missing = [(op, node) for op, node in found if op not in supported]
     if missing:
@@ -197,13 +194,7 @@ Inputs = Mapping[str, Any] | Sequence[Any] | None
 
 
 def shapes(inputs: Inputs, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """Return input name -> shape.
-
-    Raises
-    ------
-    LoadError
-        There are more shapes than inputs, or one is not a shape.
-    """
+    """Return input name -> shape. Raises LoadError: there are more shapes than inputs, or one is not a shape."""
     given = dict(inputs) if isinstance(inputs, Mapping) else dict(enumerate(inputs or ()))
     if len(given) > len(names):
         raise LoadError(f"{counted(len(given), 'input')} given, and the model has {len(names)}: {', '.join(names)}")
@@ -241,10 +232,7 @@ def unknown_shapes(graph: Graph) -> list[Node]:
 def needed(package: str, extra: str, purpose: str) -> Any:
     """Import and return a package.
 
-    Raises
-    ------
-    LoadError
-        It is not installed; the message names the extra that installs it.
+    Raises LoadError: it is not installed; the message names the extra that installs it.
     """
     try:
         return importlib.import_module(package)

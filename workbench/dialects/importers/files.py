@@ -44,10 +44,7 @@ def build_graph(data: object, name: str) -> Graph:
 
     Format: src/runtime/graph_executor/graph_executor.h in TVM 0.8 to 0.19.
 
-    Raises
-    ------
-    LoadError
-        It is damaged, or of another runtime.
+    Raises LoadError: it is damaged, or of another runtime.
     """
     try:
         return _Reading(data, GraphBuilder(name, "relay")).run()

@@ -95,10 +95,8 @@ def prepared(model: Any, supported: Collection[str], shapes: Mapping[str, Any]) 
     Weights stay initializers, so they become parameters of the program. Shapes, scales and limits become constants,
     because TVM needs their values when it converts.
 
-    Raises
-    ------
-    LoadError, UnknownName
-        Operators that TVM has no converter for, all at once; shapes for inputs that the model does not have.
+    Raises LoadError or UnknownName: operators that TVM has no converter for, all at once; shapes for inputs that the
+    model does not have.
     """
     onnx = onnx_package()
     copy = onnx.ModelProto()
@@ -243,13 +241,7 @@ def _settings_to_constants(onnx: Any, graph: Any) -> None:
 
 
 def notes(model: Any, shapes: Mapping[str, Sequence[int]], newest: int, graph: Graph) -> list[str]:
-    """Return notes about a model and what TVM imported of it.
-
-    Parameters
-    ----------
-    newest
-        The highest opset of TVM's converters.
-    """
+    """Return notes about a model and what TVM imported of it. `newest`: the highest opset of TVM's converters."""
     found = [contradicted(model, shapes)]
     if not found[0]:
         kinds = [(value.name, value.type.tensor_type) for value in model.graph.output]

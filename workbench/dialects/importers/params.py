@@ -41,10 +41,7 @@ _KINDS |= {(2, 16): "float16", (2, 32): "float32", (2, 64): "float64"}
 def read_params(path: Path) -> dict[str, np.ndarray]:
     """Return parameter name -> array.
 
-    Raises
-    ------
-    LoadError
-        The file is not such a file, is cut short, or holds a type that numpy does not have.
+    Raises LoadError: the file is not such a file, is cut short, or holds a type that numpy does not have.
     """
     try:
         size = size_of_file(path, _LARGEST)

@@ -72,10 +72,7 @@ def examples(inputs: Mapping[str, Any] | Sequence[Any] | None, what: str) -> tup
 def write_onnx(program: Any, path: Path) -> None:
     """Write a program of torch.export as an ONNX file, by PyTorch's exporter; its weights are in a file next to it.
 
-    Raises
-    ------
-    LoadError
-        onnxscript is not installed, or the exporter refuses the program.
+    Raises LoadError: onnxscript is not installed, or the exporter refuses the program.
     """
     import torch
 
@@ -93,10 +90,7 @@ def write_onnx(program: Any, path: Path) -> None:
 def evaluating(module: Any) -> Any:
     """Return the module itself.
 
-    Raises
-    ------
-    LoadError
-        It is in training mode, where dropout and batch norm compute something else.
+    Raises LoadError: it is in training mode, where dropout and batch norm compute something else.
     """
     if module.training:
         raise LoadError(

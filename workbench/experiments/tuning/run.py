@@ -247,10 +247,7 @@ def prepared(
 ) -> Run:
     """Return the run of `wb.tune` before it starts: `start()` runs it in a thread, where it can be paused and stopped.
 
-    Raises
-    ------
-    WorkbenchError
-        An argument is wrong, or the log is of something else.
+    Raises WorkbenchError: an argument is wrong, or the log is of something else.
     """
     options = options or TuneOptions()
     wanted = target_texts(targets)

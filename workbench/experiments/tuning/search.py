@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 def load_in_background() -> None:
     """Begin to import Optuna in a thread, since that takes long and the first candidates do not need it.
 
-    Raises
-    ------
-    WorkbenchError
-        Optuna is not installed.
+    Raises WorkbenchError: optuna is not installed.
     """
     if importlib.util.find_spec("optuna") is None:
         raise WorkbenchError(

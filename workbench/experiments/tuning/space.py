@@ -171,15 +171,7 @@ def fusion_choices(workload: Workload, most: int) -> tuple[Pipeline, list[str]]:
     pass nothing on (the whole program is one kernel), there is a cut of each edge within a kernel, the largest first. There
     are no edits where no kernel has two operators.
 
-    Parameters
-    ----------
-    most
-        Most edits to return.
-
-    Raises
-    ------
-    WorkbenchError
-        The passes before fusion fail on it.
+    `most`: most edits to return. Raises WorkbenchError: the passes before fusion fail on it.
     """
     pipeline = Pipeline.parse(dialect_of(workload).passes.presets()[0].pipeline)
     last = max(place for place, step in enumerate(pipeline) if step.name == "FuseOps")

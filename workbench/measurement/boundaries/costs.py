@@ -205,10 +205,7 @@ class BoundaryCosts:
     ) -> BoundaryCosts:
         """Return the costs with the effect of these rows on the peak of the program's memory plan; nothing is built.
 
-        Raises
-        ------
-        MeasureError, WorkerLost
-            A boundary cannot be moved, the passes fail, or there is only a graph.
+        Raises MeasureError or WorkerLost: a boundary cannot be moved, the passes fail, or there is only a graph.
         """
         workload = self._program()
         with showing_progress(progress, f"Planning the memory of {workload.name}") as report:

@@ -44,15 +44,8 @@ class Source:
 def find_program(text: str, words: Vocabulary, *, valued: bool = True) -> Source:
     """Return the one module or function that a text holds.
 
-    Parameters
-    ----------
-    valued
-        Use the values of constants that the text has; else constants are parameters.
-
-    Raises
-    ------
-    LoadError
-        The text is not valid Python, holds no TVMScript module or several, or holds something that TVM never prints.
+    `valued`: use the values of constants that the text has; else constants are parameters. Raises LoadError: the text
+    is not valid Python, holds no TVMScript module or several, or holds something that TVM never prints.
     """
     # Python ends a line only at these, and a ParseError counts the same lines
     text, body, notes = _body_of(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))

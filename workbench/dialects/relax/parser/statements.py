@@ -88,13 +88,7 @@ class Grammar(Values):
         self.statements: tuple[type[ast.stmt], ...] = ()
 
     def check(self) -> None:
-        """Check everything in the program.
-
-        Raises
-        ------
-        Refused
-            Something in it is never printed by TVM.
-        """
+        """Check everything in the program. Raises Refused: something in it is never printed by TVM."""
         if isinstance(self.program, ast.ClassDef):
             self.module(self.program)
         else:

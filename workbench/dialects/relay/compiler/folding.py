@@ -66,13 +66,7 @@ class Folder:
         "addresses of the arrays that have a shape and no elements"
 
     def fold(self, module: tvm.IRModule) -> None:
-        """Fold `main` in place, as FoldConstant does.
-
-        Raises
-        ------
-        NotPlain
-            TVM has to fold this module.
-        """
+        """Fold `main` in place, as FoldConstant does. Raises NotPlain: TVM has to fold this module."""
         try:
             folded = _Pass(self).fold(module["main"])
         except Untyped:

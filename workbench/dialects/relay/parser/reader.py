@@ -17,10 +17,7 @@ DEEPEST = 2000
 def parse(text: str) -> Module:
     """Read a module, or one bare function, as TVM prints it.
 
-    Raises
-    ------
-    ParseError
-        Gives the line, the column, the expected token and the snippet.
+    Raises ParseError: gives the line, the column, the expected token and the snippet.
     """
     return Reader(text).module()
 

@@ -66,10 +66,7 @@ class Reading:
 def read_all(text: str) -> list[Reading]:
     """Return every module of a text, at least one.
 
-    Raises
-    ------
-    ParseError
-        Gives the line and column in the original text, the expected token, and the snippet.
+    Raises ParseError: gives the line and column in the original text, the expected token, and the snippet.
     """
     if not _BEGINS.match(text):
         return _salvaged(text)
