@@ -52,12 +52,10 @@ class Record:
     def rows(self) -> list[Row]:
         """Return the rows, of which the first has the seed FIRST."""
         data = json.loads(lzma.decompress(self.path.read_bytes()))
-        python = {"relay": ".venv-relay", "relax": ".venv"}[self.dialect]
-        again = (
-            f"TVM_WORKBENCH_RECORD=1 {python}/bin/python -m pytest --lane={self.dialect} tests -k recorded_{self.name}"
-        )
+        python = {"relay": ".venv-relay", "relax": ".venv"}[self.dialect] + "/bin/python"
+        again = f"{python} -m pytest --lane={self.dialect} tests -k 'recorded_{self.name} and slice'"
         assert data["key"] == self.key, (
-            f"{self.path.name} is of another TVM or of other programs; record again: {again}"
+            f"{self.path.name} is of another TVM or of other programs; record again: TVM_WORKBENCH_RECORD=1 {again}"
         )
         return data["rows"]
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
+import pytest
 from answers import each
 from fusion_answers import (
     RELAX,
@@ -37,3 +39,8 @@ def test_relax(tell: Callable[[object], None]) -> None:
             assert agree(relax_mirrored(graph, **settings), theirs), (graph.name, settings)
             kernels += len(theirs)
     tell(f"fusion mirror (Relax), recorded: {kernels} kernels, 0 disagreements")
+
+
+def test_record_of_other_programs_fails_with_the_command() -> None:
+    with pytest.raises(AssertionError, match=r"record again: TVM_WORKBENCH_RECORD=1 \.venv-relay/bin/python -m pytest"):
+        replace(RELAY, sources=("answers.py",)).rows()
