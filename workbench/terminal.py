@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from itertools import islice
 from typing import TextIO, TypeVar
@@ -41,7 +41,8 @@ def print_line(text: object, file: TextIO | None = None) -> None:
     print(visible(str(text)), file=file or sys.stdout, flush=True)
 
 
-TABLE_ROWS = 200
+TABLE_ROWS, PICTURES = 200, 6
+_INK = 'fill="currentColor" stroke="none"'
 "rows of a table in a notebook; more are not read"
 
 
@@ -69,14 +70,54 @@ def html_table(sentence: str, rows: Iterable[Mapping[str, object]] = ()) -> str:
 
 
 class Listed(list[Item]):
-    """A list that a notebook shows as a table; `line` returns the row of an item."""
+    """A list that a notebook shows as a table; `line` returns the row of an item, `picture` its SVG or nothing."""
 
-    def __init__(self, items: Iterable[Item], title: str, line: Callable[[Item], Mapping[str, object]]) -> None:
+    def __init__(
+        self,
+        items: Iterable[Item],
+        title: str,
+        line: Callable[[Item], Mapping[str, object]],
+        picture: Callable[[Item], str] | None = None,
+    ) -> None:
         super().__init__(items)
-        self._title, self._line = title, line
+        self._title, self._line, self._picture = title, line, picture
 
     def _repr_html_(self) -> str:
-        return html_table(self._title, map(self._line, self))
+        drawn = "".join(map(self._picture, self[:PICTURES])) if self._picture else ""
+        return html_table(self._title, map(self._line, self)) + drawn
+
+
+def columns_svg(title: str, top: str, columns: Sequence[Sequence[str]]) -> str:
+    """Return SVG of a title, a box, and columns of boxes that hang on it, for a notebook.
+
+    >>> columns_svg("2 < 3", "x", [["exp", "add"], ["tanh"]]).count("<rect")
+    4
+    """
+    boxes, lines = [], []
+    widths = [max(map(len, column)) * 7 + 14 for column in columns]
+    lefts = [sum(widths[:place]) + 12 * place for place in range(len(widths))]
+    across = max(lefts[-1] + widths[-1], len(top) * 7 + 14, len(title) * 7)
+    shift = (across - lefts[-1] - widths[-1]) / 2
+
+    def box(text: str, middle: float, row: int) -> None:
+        width = len(text) * 7 + 14
+        boxes.append(f'<rect x="{middle - width / 2}" y="{row * 34 + 24}" width="{width}" height="22" rx="4"/>')
+        boxes.append(f'<text x="{middle}" y="{row * 34 + 39}" {_INK}>{_safe(text)}</text>')
+
+    if top:
+        box(top, across / 2, 0)
+    for left, width, column in zip(lefts, widths, columns, strict=True):
+        middle = shift + left + width / 2
+        for row, text in enumerate(column, 1):
+            box(text, middle, row)
+            start = f"{middle} {row * 34 + 12}" if row > 1 else f"{across / 2} 46"
+            lines += [f"M{start}L{middle} {row * 34 + 24}"] if row > 1 or top else []
+    height = max(map(len, columns)) * 34 + 50
+    return (
+        f'<svg width="{across + 2}" height="{height}" viewBox="-1 0 {across + 2} {height}" style="margin:8px 24px 0 0;max-width:100%" '
+        f'font-family="sans-serif" font-size="12" text-anchor="middle" fill="none" stroke="currentColor">'
+        f'<path d="{"".join(lines)}"/>{"".join(boxes)}<text x="{across / 2}" y="14" {_INK}>{_safe(title)}</text></svg>'
+    )
 
 
 def html_code(text: str) -> str:

@@ -60,4 +60,4 @@ def parallel_branches(source: Graph | HasGraph, min_branches: int = 2) -> list[B
     title = f"{counted(len(groups), 'group')} of parallel branches"
     if groups:
         title += "; wb.FusionInspector(w) shows them on the graph"
-    return Listed(groups, title, BranchGroup.line)
+    return Listed(groups, title, BranchGroup.line, BranchGroup.picture)

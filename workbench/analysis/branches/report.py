@@ -11,7 +11,7 @@ from workbench.analysis.fusion import explain_fusion
 from workbench.analysis.outcome import FAILED, LEFT, MERGED, Outcome, Reason, failed, remains
 from workbench.analysis.tensors import nbytes
 from workbench.graph.model import Graph
-from workbench.terminal import visible
+from workbench.terminal import columns_svg, visible
 from workbench.wording import counted
 
 KINDS = ("identical", "combinable", "hazard", "near")
@@ -153,6 +153,15 @@ class BranchGroup:
             "pass": self.passes,
             "reason": why,
         }
+
+    def picture(self) -> str:
+        """Return SVG of the shared value and, below it, the operators of each branch."""
+        name, most = self.graph.path, 6
+        columns = [[name([node]) for node in branch[:most]] for branch in self.branches[:most]]
+        more = len(self.branches) - most
+        top = "" if self.producer is None else name([self.producer])
+        named = f"{self.kind}: {counted(len(self.branches), 'branch')}" + (f", {more} not drawn" if more > 0 else "")
+        return columns_svg(named, top, columns)
 
     @property
     def results(self) -> tuple[str, ...]:
