@@ -229,3 +229,20 @@ started.wait()
 def test_work_is_cancelled_when_python_ends():
     done = subprocess.run([sys.executable, "-c", UNFINISHED], capture_output=True, text=True, check=True)
     assert done.stdout == "cancelled\n", done.stderr
+
+
+def test_lane_begins_while_another_thread_waits_for_all_lanes(monkeypatch):
+    work, begun = Work(print), []
+
+    def is_idle(lane):
+        if not begun:
+            begun.append(threading.Thread(target=work.lane, args=("second",)))
+            begun[0].start()
+            begun[0].join(0.2)
+        return True
+
+    work.lane("first")
+    monkeypatch.setattr(Background, "idle", property(is_idle))
+    assert work.wait(PATIENCE)
+    begun[0].join(PATIENCE)
+    assert not begun[0].is_alive()

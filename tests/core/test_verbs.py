@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from workbench.errors import UnknownName, WorkbenchError
@@ -54,6 +57,16 @@ def test_messages_call_methods_with_what_they_take() -> None:
         send(verbs, **content)
     assert panel.seen == [("other", 1), 3, ("high", "7"), "check"]
     assert FIELDS["check"] == {}
+
+
+def test_verbs_have_fields_without_assertions() -> None:
+    code = """
+from workbench.widgets.messages import FIELDS, verb
+verb("go")(lambda self: None)
+print(FIELDS["go"])
+"""
+    command = [sys.executable, "-O", "-c", code]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip() == "{}"
 
 
 def test_names_of_two_panels_differ_by_their_prefix() -> None:

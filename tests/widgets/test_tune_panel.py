@@ -189,6 +189,8 @@ def test_code_is_of_the_candidate_and_not_of_an_earlier_search(workload, space):
         page.click_action("tune-pick", str(trial.number))
         codes.append(named(panel, "tune-python")["text"])
     assert codes[0] != codes[1]
+    page.click_action("tune-code")
+    assert all(block.get("name") != "tune-python" for block in panel.blocks)
 
 
 def test_failure_of_the_follower_is_shown(workload, space, monkeypatch):

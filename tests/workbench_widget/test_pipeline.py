@@ -11,6 +11,7 @@ from workbench_widget.driving import MERGE, PIPELINE, run_code, statuses
 
 import workbench as wb
 from workbench.errors import UnknownName, WorkbenchError
+from workbench.pipeline.run import Runner
 
 pytestmark = pytest.mark.one_dialect
 
@@ -119,6 +120,18 @@ def test_a_pipeline_that_cannot_run_keeps_the_last_picture_and_says_why(bench, p
         bench.trace  # noqa: B018
     page.send("undo")
     assert bench.state["error"] is None
+
+
+def test_error_that_no_pass_gave_is_that_of_the_trace(cast, monkeypatch):
+    def fails(*_args, **_options):
+        raise RuntimeError("the runner broke")
+
+    monkeypatch.setattr(Runner, "run", fails)
+    bench = wb.Workbench(cast, MERGE, auto_measure=False)
+    assert bench.wait()
+    assert "the runner broke" in bench.state["error"]["text"]
+    with pytest.raises(WorkbenchError, match="the runner broke"):
+        bench.trace  # noqa: B018
 
 
 def test_another_function_of_the_same_name_is_another_choice(bench):

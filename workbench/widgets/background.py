@@ -222,12 +222,13 @@ class Work:
 
     def lane(self, name: str, failed: Callable[[Exception], None] | None = None) -> Background:
         """Return a lane, a new one if there is none of that name; `failed` takes its exceptions from now on."""
-        if name not in self._lanes:
-            shown = partial(self._show, name)
-            self._lanes[name] = Background(f"workbench-{name}", self._failed, shown, self._lock)
-        lane = self._lanes[name]
-        lane.failed = failed or lane.failed
-        return lane
+        with self._lock:
+            if name not in self._lanes:
+                shown = partial(self._show, name)
+                self._lanes[name] = Background(f"workbench-{name}", self._failed, shown, self._lock)
+            lane = self._lanes[name]
+            lane.failed = failed or lane.failed
+            return lane
 
     def cancel(self) -> None:
         for lane in list(self._lanes.values()):

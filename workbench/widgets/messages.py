@@ -32,7 +32,8 @@ def verb(name: str) -> Callable[[M], M]:
 
     def mark(method: M) -> M:
         fields = {each.name: get_type_hints(method)[each.name] for each in _required(method)}
-        assert FIELDS.setdefault(name, fields) == fields, f"{name} has other fields in another widget"
+        known = FIELDS.setdefault(name, fields)
+        assert known == fields, f"{name} has other fields in another widget"
         return _marked(method, "", (name,))
 
     return mark

@@ -31,7 +31,7 @@ from workbench.widgets.payload import encode_diff, encode_graph
 Checked = dict[str, CheckState]
 "results of `trace.check` by the place of the step, as text"
 Wish = tuple[str | int, ...]
-"an item of a Want message"
+"an item of a `want` message"
 WHOLE = -1
 "the step number of the whole trace: its start against its end"
 _STEPPER = "stepper = wb.PassStepper(t)"

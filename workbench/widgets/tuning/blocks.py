@@ -328,7 +328,7 @@ def rerun(trial: Trial) -> str:
 def python(text: str, *, wanted: bool) -> list[Block]:
     """Return a button for the candidate's code, and the code if it is requested and ready."""
     press = action("Hide the code" if wanted else "Code without the workbench", "tune-code")
-    return [press, *([code(text, "tune-python")] if text else [])]
+    return [press, *([code(text, "tune-python")] if wanted and text else [])]
 
 
 class Curve:

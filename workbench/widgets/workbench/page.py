@@ -66,8 +66,6 @@ class Page:
         self.lock = host.lock
         self._open = True
         self.picture: Picture | None = None
-        self.error = ""
-        "the sentence of the newest error"
 
     def close(self) -> None:
         """Show nothing more."""
@@ -92,8 +90,13 @@ class Page:
                     self._host.view.set_trait(name, value)
 
     def fail(self, title: str, text: str) -> None:
-        self.error = text
         self.push(error=page_types.failure(title, text))
+
+    @property
+    def error(self) -> str:
+        """The sentence of the error on the page; empty without one."""
+        shown: page_types.Failure | None = self._host.get("state").get("error")
+        return shown["text"] if shown else ""
 
     def draw(self, picture: Picture, selection: dict[str, list[int]] | None = None) -> None:
         """Show two graphs, with some of their nodes selected."""

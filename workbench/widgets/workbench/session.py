@@ -207,7 +207,6 @@ class Session:
         """Show the current choice without results, and make its trace and picture."""
         choice, catalog = self.choice, self.catalog
         self._checking.cancel()
-        self.page.error = ""
         state: State = {
             "mode": choice.mode,
             "context": context_state(choice, catalog.infos, catalog.dialect.passes.toggles(), catalog.settings),
