@@ -73,6 +73,10 @@ def test_size_that_is_nowhere_changes_nothing(w: wb.Workload) -> None:
     assert wb.trace(after(w, nothing), Pipeline([nothing]), 0).steps[0].status == "same"
 
 
+def test_resize_to_the_same_size_changes_nothing(w: wb.Workload) -> None:
+    assert wb.trace(w, Pipeline([resize(8, 8, True)]), 0).steps[0].status == "same"
+
+
 def test_constants_have_one_value(dialect: str) -> None:
     w = wb.samples.load("attention", dialect=dialect, seq=8)
     given = [node.id for node in w.graph.nodes if node.kind == "constant" and not is_filled(node)]

@@ -42,8 +42,8 @@ def print_line(text: object, file: TextIO | None = None) -> None:
 
 
 TABLE_ROWS, PICTURES = 200, 6
+"rows of a table in a notebook, and pictures below it; more are not read"
 _INK = 'fill="currentColor" stroke="none"'
-"rows of a table in a notebook; more are not read"
 
 
 def html_table(sentence: str, rows: Iterable[Mapping[str, object]] = ()) -> str:

@@ -78,3 +78,13 @@ def test_a_deep_graph_is_refused_by_name_or_tried_in_a_process_of_its_own() -> N
     assert step.status in ("same", "error")
     if step.error:
         assert "ended with SIGSEGV" in step.error or "no result within" in step.error
+
+
+def test_resize_and_retype_keep_the_integer_types_of_other_sizes() -> None:
+    sizes = [tvm.tir.IntImm("int64", size) for size in (4, 8)]
+    x = relay.Var("x", relay.TensorType(sizes, "float32"))
+    w = wb.load(tvm.IRModule.from_expr(relay.Function([x], relay.exp(x))))
+    nowhere = ["ResizeDimensions{size=7,to=2}", 'ChangeDtype{dtype="int8",to="int32"}']
+    assert [step.status for step in wb.trace(w, nowhere, 0).steps] == ["same", "same"]
+    after = wb.trace(w, ['ChangeDtype{dtype="float32",to="float16"}'], 0).result
+    assert [size.dtype for size in after["main"].params[0].checked_type.shape] == ["int64", "int64"]

@@ -13,8 +13,8 @@ IMPORT = re.compile(r'^(?:import|export)\b[^;"(]*?"(\.[^"?]*)', re.MULTILINE)
 
 LAYERS = ("text", "graph", "layout", "render", "model", "components", "pane", "panels", "widgets", "")
 "a file imports from its own folder or from those before; the entries are in no folder"
-LOWEST = {"model/messages.ts", "unzip.ts", "style.css"}
-"types from Python, a function of the browser, a text: every layer may import them"
+LOWEST = {"model/messages.ts", "style.css"}
+"types from Python, a text: every layer may import them"
 
 
 def imports() -> nx.DiGraph:

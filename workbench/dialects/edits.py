@@ -217,6 +217,8 @@ class ResizeDimensions(Change):
 
     def transform_module(self, module: tvm.IRModule, _: tvm.transform.PassContext) -> tvm.IRModule:
         """Run on a module."""
+        if self.to == self.size:
+            return module
         return dialect_here().editable(module).changed(self, attributes=self.attributes)
 
     def attribute(self, value: Any) -> Any:

@@ -34,7 +34,7 @@ def tasks(
     Returns
     -------
     dict
-        `target` in full; `calls` and `graph` as counting.counted gives them; `tasks`, a list of `function`, `key`,
+        `target` in full; `calls` and `graph` as `build.counted` gives them; `tasks`, a list of `function`, `key`,
         `trials` so far, `best_us` of those that ran (None if none did).
     """
     close()

@@ -16,7 +16,7 @@ from workbench.graph.nodes import GROUP_KINDS, KINDS, Group
 VERSION = 1
 _NO_PATTERN = -1
 _LOWERED = len(MARKS)
-"the mark of nodes that js/graph/read_diff.ts shows as kept, or with `show_lowering` as changed, removed or added"
+"the mark of nodes that js/graph/picture.ts shows as kept, or with `show_lowering` as changed, removed or added"
 DEEPEST = 64
 "boxes in boxes that the page draws; it walks from a node to each box around it"
 

@@ -101,8 +101,8 @@ def titles(compilers: Sequence[Compiler], versions: Sequence[str], targets: Sequ
     Examples
     --------
     >>> both = wb.Compiler("relax"), wb.Compiler("relax", config=wb.Config(opt_level=0))
-    >>> titles(both, ["0.25.0", "0.27.0"], ["llvm", "llvm"])
-    ['Relax 0.25 opt 3', 'Relax 0.27 opt 0']
+    >>> titles(both, ["0.26.0", "0.27.0"], ["llvm", "llvm"])
+    ['Relax 0.26 opt 3', 'Relax 0.27 opt 0']
     >>> titles((both[0], both[0]), ["0.27.0", "0.27.0"], ["llvm", "cuda"])
     ['Relax llvm', 'Relax cuda']
     """

@@ -246,8 +246,11 @@ def _bound_by(pattern: relay.Pattern) -> list[relay.Var]:
 def _changed_type(type: Any, change: Change) -> Any:
     if not isinstance(type, relay.TensorType):
         return type
-    shape = [int(size) if isinstance(size, tvm.tir.IntImm) else size for size in type.shape]
-    return relay.TensorType(*change.tensor(shape, type.dtype))
+    old = [int(size) if isinstance(size, tvm.tir.IntImm) else size for size in type.shape]
+    new, dtype = change.tensor(old, type.dtype)
+    # a size that stays has its integer type too
+    sizes = [size if now is was else now for size, was, now in zip(type.shape, old, new, strict=True)]
+    return relay.TensorType(sizes, dtype)
 
 
 def _changed_constant(constant: relay.Constant, change: Change) -> relay.Constant:
