@@ -32,7 +32,6 @@ def regions(source: Graph | HasGraph, fixed: Collection[str] = ()) -> Regions:
     Examples
     --------
     >>> from workbench.graph.model import GraphBuilder
-    from workbench.graph.nodes import reached
     >>> builder = GraphBuilder("diamond", "relay")
     >>> x, mask = builder.node("param", "x"), builder.node("param", "mask")
     >>> fork = builder.node("op", "exp", [x])
