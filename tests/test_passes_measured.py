@@ -8,7 +8,8 @@ import pytest
 
 import workbench as wb
 from workbench.dialects.registry import dialect as door
-from workbench.errors import UnknownName
+from workbench.errors import MeasureError, UnknownName
+from workbench.experiments import switches
 from workbench.measurement.race import judged
 
 MERGE = "EliminateCommonSubexpr"
@@ -54,6 +55,20 @@ def test_a_stage_that_fails_is_a_row_with_its_reason(cast, dialect):
     assert found["status"].iloc[-1] == "failed"
     assert "nonsense" in found["message"].iloc[-1]
     assert found["status"][1] == "counted"
+
+
+@pytest.mark.one_dialect
+def test_equal_programs_that_cannot_be_counted_are_tried_once(cast, monkeypatch):
+    asked = []
+
+    def refuse(_program, config, *_, **__):
+        asked.append(config.label)
+        raise MeasureError("it took longer than 60 s")
+
+    monkeypatch.setattr(switches, "count_config", refuse)
+    found = wb.waterfall(cast, f"{MERGE},{MERGE}", timed=False)
+    assert list(found["message"]) == ["it took longer than 60 s"] * 3
+    assert asked == ["input", f"... {MERGE}"]
 
 
 def test_an_ablation_counts_without_each_and_with_only_one(cast, passes):

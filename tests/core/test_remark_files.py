@@ -311,6 +311,8 @@ def damaged(text: str) -> dict[str, str]:
         "a bare value": text.replace('Pass: "FuseOps"', "Pass: FuseOps", 1),
         "a number that is none": text.replace('Node: "1"', 'Node: "x"', 1),
         "an escape that is none": text.replace('Pass: "FuseOps"', 'Pass: "\\q"', 1),
+        "no function": text.replace('Function: "main"\n', "", 1),
+        "no name": "\n".join(line for line in lines if not line.startswith("Name: ")),
         "empty": "",
         "json": '{"a": 1}',
         "deep json": "{" + '"a":[' * 10_000,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
@@ -125,8 +125,8 @@ def count_rows(request: PassesRequest, cases: Sequence[tuple[str, Config]]) -> I
     Nothing is built, and equal programs are counted once.
     """
     runner = Runner(request.workload)
-    # a program is held, so that its id is not reused
-    known: dict[tuple[int, str], tuple[Workload, Counts]] = {}
+    # a program is held, so that its id is not reused; in the place of its counts may be the reason for none
+    known: dict[tuple[int, str], tuple[Workload, Counts | str]] = {}
     for place, (name, config) in enumerate(cases):
         if request.cancelled():
             return
@@ -136,7 +136,7 @@ def count_rows(request: PassesRequest, cases: Sequence[tuple[str, Config]]) -> I
         def waiting(waits: str, _: float | None, doing: str = doing, share: float = share) -> None:
             request.progress(f"{doing}: {waits}", share)
 
-        row = CountedRow(name, config, None, FAILED)
+        found: Counts | str
         try:
             program = request.workload
             if config.pipeline:
@@ -144,14 +144,26 @@ def count_rows(request: PassesRequest, cases: Sequence[tuple[str, Config]]) -> I
             key = id(program), repr(config.context().to_data() | {"name": ""})
             if key not in known:
                 how = {"progress": waiting, "cancelled": request.cancelled}
-                known[key] = program, count_config(program, config, request.target, **how)
+                known[key] = program, _counts(program, config, request.target, **how)
             found = known[key][1]
-            row = replace(row, message=found.reason) if found.status == FAILED else CountedRow(name, config, found)
         except WorkbenchError as error:
-            row = replace(row, message=str(error))
+            found = str(error)
+        if isinstance(found, str):
+            row = CountedRow(name, config, None, FAILED, found)
+        else:
+            row = CountedRow(name, config, found)
         if request.cancelled():
             return
         yield row
+
+
+def _counts(program: Workload, config: Config, target: str, **how: Any) -> Counts | str:
+    """Return the counts, or the reason for none: a program that ends its process or takes too long is not tried again."""
+    try:
+        found = count_config(program, config, target, **how)
+    except WorkbenchError as error:
+        return str(error)
+    return found.reason if found.status == FAILED else found
 
 
 def finished(rows: Iterable[Sequence[CountedRow]]) -> pd.DataFrame:

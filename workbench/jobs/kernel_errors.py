@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING
 
 from workbench.debugging.kernel_errors.counterparts import Calls, Field, Path, Tensors, path_to_reference
 from workbench.debugging.kernel_errors.forms import Scale, scales
@@ -23,9 +22,6 @@ from workbench.pipeline.config import Config
 from workbench.pipeline.outputs import AS_IT_STANDS
 from workbench.pipeline.spec import Pipeline
 from workbench.worker.child import Progress
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

@@ -150,10 +150,14 @@ class Bandwidth:
         upper = bisect(self.sizes, size)
         if upper in (0, len(self.sizes)):
             return self.rates[0 if upper == 0 else -1]
-        first, second = self.sizes[upper - 1], self.sizes[upper]
-        part = log(size / first) / log(second / first)
-        ends = (vars(self.rates[upper - 1]), vars(self.rates[upper]))
-        return Spread(*(exp((1 - part) * log(a) + part * log(b)) for a, b in zip(*map(dict.values, ends), strict=True)))
+        smaller, larger = self.sizes[upper - 1], self.sizes[upper]
+        first, second = self.rates[upper - 1], self.rates[upper]
+        part = log(size / smaller) / log(larger / smaller)
+
+        def mean(a: float, b: float) -> float:
+            return exp((1 - part) * log(a) + part * log(b))
+
+        return Spread(mean(first.low, second.low), mean(first.middle, second.middle), mean(first.high, second.high))
 
 
 @cache

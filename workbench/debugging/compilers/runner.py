@@ -155,13 +155,13 @@ def check_outputs(found: Mapping[str, list[np.ndarray] | str]) -> tuple[OutputCh
     checks = []
     for (first, ours), (second, theirs) in combinations(found.items(), 2):
         reason = next((each for each in (ours, theirs) if isinstance(each, str)), "")
-        same: OutputDifference | None = None
+        compared: OutputDifference | None = None
         if not isinstance(ours, str) and not isinstance(theirs, str):
             try:
-                same = difference(ours, theirs)
+                compared = difference(ours, theirs)
             except MeasureError as error:
                 reason = str(error)
-        checks.append(OutputCheck(first, second, same, reason))
+        checks.append(OutputCheck(first, second, compared, reason))
     return tuple(checks)
 
 

@@ -185,7 +185,8 @@ def _documents(lines: Sequence[str]) -> Iterator[dict[str, Any]]:
             tagged, begins = _DOCUMENT.fullmatch(line), number
             if tagged is None:
                 raise Damaged(f"line {number} is not one of a file of remarks")
-            document = {**dict.fromkeys(_TEXTS[3:], ""), "kind": tagged[1].lower(), "operators": [], "nodes": []}
+            optional = dict.fromkeys(("message", "layer", "change"), "")
+            document = {"kind": tagged[1].lower(), **optional, "operators": [], "nodes": []}
         elif line == _END:
             if not document.keys() >= {"pass_name", "name", "function"}:
                 raise Damaged(f"the remark in line {begins} lacks its pass, name or function")

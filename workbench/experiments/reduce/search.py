@@ -144,8 +144,10 @@ def fitted(workload: Workload, params: Mapping[str, Any]) -> dict[str, Any]:
 
 def _cut(value: Any, kind: Tensor | None) -> Any:
     """Return the first elements along each dimension, of the data type; None if the value does not have enough of them."""
-    if kind is None or (tuple(value.shape), str(value.dtype)) == (kind.shape, kind.dtype):
-        return value if kind else None
+    if kind is None:
+        return None
+    if (tuple(value.shape), str(value.dtype)) == (kind.shape, kind.dtype):
+        return value
     fits = len(value.shape) == len(kind.shape) and all(
         isinstance(d, int) and d <= have for d, have in zip(kind.shape, value.shape, strict=True)
     )

@@ -122,7 +122,7 @@ class TuneOptions:
     """A candidate is not built if its kernels and traffic are both at least this multiple of those of the best timed one.
     None to build all. It is a heuristic: many small kernels can be faster than few."""
     check: bool = True
-    """Return whether a candidate's outputs must equal the reference's. Where the objective is counted, candidates that would win
+    """Whether a candidate's outputs must equal the reference's. Where the objective is counted, candidates that would win
     are built and checked at the end."""
     timeout: float = TIMEOUT
     memory: int | None = None

@@ -192,7 +192,8 @@ class MemoryPlan:
         a, b = (self.tensors[place] for place in places)
         if a is b:
             return f"both are the tensor {a.name}"
-        for lone in (each for each in (a, b) if each.storage is None):
+        lone = next((each for each in (a, b) if each.storage is None), None)
+        if lone is not None:
             article = "an" if lone.role[0] in "aeiou" else "a"
             kept = _KEPT.get(lone.role, "the executor has no plan for it")
             return f"{lone.name} has no storage in the plan: it is {article} {lone.role}, and {kept}"
