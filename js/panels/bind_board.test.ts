@@ -6,6 +6,7 @@ import { payload } from "../graph/testing.ts";
 import { type Values } from "../model/model.ts";
 import { bindBoard } from "./bind_board.ts";
 import { Compare } from "./compare.tsx";
+import { GraphBoard } from "./graph_board.tsx";
 
 /** `kept` nodes of one graph that are in the other too. */
 const pair = (nodes: number, kept: number) => {
@@ -94,5 +95,23 @@ test("each picture clears the failure of the one before", async () => {
   assert.ok(failures[1]);
   await put(other());
   assert.equal(failures.at(-1), null);
+  end();
+});
+
+test("a selection of one graph is Python's again after a picture in which the nodes have other numbers", async () => {
+  const graph = (...labels: string[]) => payload(labels.map((label) => ({ label })));
+  const model = new TestModel({ graph: graph("x", "y", "z"), selection: [] } as never);
+  const board = new GraphBoard(new Shell(document.body, "graph"));
+  const { stage } = board;
+  const end = bindBoard(model, board);
+  await new Promise((done) => stage.events.on("scene", done));
+  stage.select([2]);
+  assert.deepEqual(model.get("selection"), [2]);
+  for (const values of [{ selection: [1], graph: graph("y", "z", "new") }, { selection: [2] }]) {
+    model.put(values);
+    await drawn();
+    await drawn();
+  }
+  assert.deepEqual(stage.selection, [2]);
   end();
 });

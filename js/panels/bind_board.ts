@@ -53,9 +53,10 @@ export function bindBoard(
   };
   let [opening, saving, hovering, selecting] = [0, 0, 0, 0];
   let taking = false;
+  /** Of one graph, each one counts: Python may know better than the page what a node became. */
+  const wishedSelection = () => (compare ? wish("selection") : model.get("selection"));
   const load = () => {
-    // Of one graph, Python may know better than the page what a node became.
-    const wanted = compare ? wish("selection") : model.get("selection");
+    const wanted = wishedSelection();
     taking = !compare || wanted !== undefined;
     failed(null);
     try {
@@ -80,7 +81,7 @@ export function bindBoard(
     if (!equal(nodes, stage.selection)) stage.choose(nodes);
   };
   const select = () => {
-    const wanted = wish("selection");
+    const wanted = wishedSelection();
     if (wanted !== undefined && !waits()) choose(fromSides(stage.picture, wanted));
   };
   const collapsed = () => {
