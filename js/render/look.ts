@@ -53,11 +53,11 @@ interface Chosen {
 /** Looking up partners of more than this would cost a frame, and mark half the picture. */
 const MOST_LINKED = 50;
 
-/** What is selected, found, linked and measured, from nodes of the picture to items of the present scene. */
 export function itemsOf(scene: Scene, nodes: readonly number[]): number[] {
   return [...new Set(nodes.map((u) => scene.visible.itemOf[u] ?? -1).filter((i) => i >= 0))];
 }
 
+/** What is selected, found, linked and measured, from nodes of the picture to items of the present scene. */
 export function inItems(look: Look, scene: Scene, chosen: Chosen): Look {
   const { visible } = scene;
   const sources = [...chosen.selection.slice(0, MOST_LINKED), chosen.hoveredNode];

@@ -109,16 +109,16 @@ function slotEdges(visible: Visible, slots: Slots): { edges: LayoutInput["edges"
   };
 }
 
+/**
+ * Side by side, what a pass removed and what it put in its place never show together, so they may share one place:
+ * both panes stay compact, and the flow runs straight through either. In the overlay each has a place of its own.
+ */
 interface Slots {
   count: number;
   /** Place of each item. */
   of: Uint32Array;
 }
 
-/**
- * Side by side, what a pass removed and what it put in its place never show together, so they may share one place:
- * both panes stay compact, and the flow runs straight through either. In the overlay each has a place of its own.
- */
 export function ownSlots(visible: Visible): Slots {
   const of = new Uint32Array(visible.count);
   for (let i = 0; i < of.length; i++) of[i] = i;

@@ -134,6 +134,11 @@ def test_error_that_no_pass_gave_is_that_of_the_trace(cast, monkeypatch):
         bench.trace  # noqa: B018
 
 
+def test_title_of_one_side_alone_is_refused(bench):
+    with pytest.raises(WorkbenchError, match="titles"):
+        bench.titles = ["before"]
+
+
 def test_another_function_of_the_same_name_is_another_choice(bench):
     def passes(first):
         return wb.Pipeline([lambda module: module]) if first else wb.Pipeline([lambda module: 1 / 0])

@@ -177,7 +177,7 @@ def rows(items: Iterable[Line], name: str = "") -> Block:
 
 
 def near_misses(lines: Iterable[tuple[str, Line]], shown: int = -1) -> list[Line]:
-    """Return lines, each given with its reason: those of one reason behind one line, which is open if it holds the `shown` one."""
+    """Return lines, those of one reason behind one line; each is given with its reason. The group with line `shown` is open."""
     groups: dict[str, list[tuple[int, Line]]] = {}
     for place, (reason, line) in enumerate(lines):
         groups.setdefault(reason, []).append((place, line))

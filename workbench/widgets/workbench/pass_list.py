@@ -22,7 +22,7 @@ OPT_LEVELS = range(5)
 
 @dataclass(frozen=True)
 class Choice:
-    """The user's settings that change the result. Its edits return another choice; a place that there is not is refused."""
+    """The user's settings that change the result. Its edits return another choice, and refuse a place outside the pipeline."""
 
     mode: Mode
     "`pipeline`: our own list of passes; `context`: the compiler's pipeline under a PassContext"

@@ -238,7 +238,7 @@ class Session:
 
     @verb("explore")
     def explore(self, index: int) -> None:
-        """Try every pass after the pass at that place, or on the input for -1; a Python function cannot be before it."""
+        """Try every pass after the pass at that place, or on the input for -1; refused after a pass that is a Python function."""
         choice = self.choice
         if choice.mode == "context" or index == WHOLE:
             self.exploration.start(Pipeline(), choice.opt_level, WHOLE, "at the start")

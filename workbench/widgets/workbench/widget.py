@@ -88,7 +88,7 @@ class Workbench(View):
     before = json_trait(GraphPayload)
     after = json_trait(GraphPayload)
     diff = json_trait(DiffPayload)
-    titles = traitlets.List(traitlets.Unicode(), default_value=list(SIDES)).tag(**SAVED)
+    titles = traitlets.List(traitlets.Unicode(), default_value=list(SIDES), minlen=2, maxlen=2).tag(**SAVED)
     seq = traitlets.Int(0, help="number of the picture").tag(sync=True)
     selection = SideIds().tag(**SAVED)
     hovered = SideIds().tag(sync=True)
