@@ -15,7 +15,7 @@ import workbench as wb
 from workbench.analysis import legality
 from workbench.analysis.legality import IllegalEdit
 from workbench.dialects.relax import compat
-from workbench.dialects.relax.passes.editing import located
+from workbench.dialects.relax.passes.editing import Located
 from workbench.errors import PipelineError
 
 KERNELS = "LegalizeOps,AnnotateTIROpPattern"
@@ -74,7 +74,7 @@ def test_what_is_cut_in_a_random_program_is_apart_and_foretold(seed: int) -> Non
     w = wb.load(Program(random, 12).module())
     graph = w.graph
     # a field of a tuple that is written into a call is bound by nothing
-    bound = located(w.module).bindings
+    bound = Located(w.module).bindings
     edges = [e for e in graph.edges if e.source in bound and not legality.why_not(legality.cut, graph, [e])]
     if not edges:
         return

@@ -14,7 +14,7 @@ import workbench as wb
 from workbench.analysis import legality
 from workbench.analysis.legality import IllegalEdit
 from workbench.dialects.registry import dialect
-from workbench.dialects.relay.passes.editing import located
+from workbench.dialects.relay.passes.editing import Located
 from workbench.errors import PipelineError, WorkbenchError
 
 FUSED = "SimplifyInference,FuseOps{fuse_opt_level=2}"
@@ -39,7 +39,7 @@ def kernels(w):
 
 
 def assert_located(w):
-    at = located(w.module)
+    at = Located(w.module)
     assert [(n.kind, n.op, n.type) for n in at.graph.nodes] == [(n.kind, n.op, n.type) for n in w.graph.nodes]
     for node, expression in zip(at.graph.nodes, at.expressions, strict=True):
         if node.kind == "op":
@@ -63,7 +63,7 @@ def test_every_node_of_a_random_program_leads_to_its_expression(module):
 
 
 def test_an_edge_leads_to_the_argument_that_it_is(sample):
-    at = located(sample.module)
+    at = Located(sample.module)
     for edge in at.graph.edges:
         target = at.expressions[edge.target]
         parts = target.args if isinstance(target, relay.Call) else getattr(target, "fields", None)

@@ -1,4 +1,4 @@
-"""What a build has, in the same terms for every dialect: its calls and their counts, its memory plan, and its kernels with a fallback."""
+"""The calls of a build and their counts, its memory plan, and its kernels with a fallback, in the same terms for every dialect."""
 
 from __future__ import annotations
 

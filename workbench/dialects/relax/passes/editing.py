@@ -263,13 +263,9 @@ class Located(Editable):
         return with_main(self.module, rebuilt(main, params, bindings, instead, [main.body.body]))
 
 
-def located(module: tvm.IRModule) -> Located:
-    """Find the binding of every node of the module's graph."""
+def editable(module: tvm.IRModule) -> Editable:
+    """Return the module, for the passes of `edits.py`."""
     return Located(module)
-
-
-editable = located
-"the module, for the passes of `edits.py`"
 
 
 def _rebound(binding: Any, variable: relax.Var, instead: Mapping[int, relax.Expr]) -> Any:

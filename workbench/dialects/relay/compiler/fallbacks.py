@@ -22,7 +22,7 @@ from workbench.dialects.compiler.capture import pass_context
 from workbench.dialects.compiler.planned import Cause, FallbackKernel, Fallbacks, Mismatch, UnusedRecords
 from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.relay.compiler.optimization import quickly_optimized
-from workbench.dialects.relay.passes.editing import located
+from workbench.dialects.relay.passes.editing import Located
 from workbench.errors import MeasureError, reason_of
 
 
@@ -35,7 +35,7 @@ def fallbacks(workload: Workload, target: str, config: Mapping[str, Any], log: S
     made, records = make_target(target), Records(log)
     found: dict[tuple[Cause, str, str], list[int]] = {}
     with records.applied if log else nullcontext():
-        at = located(relay.transform.InferType()(quickly_optimized(workload, target, config)), workload.name)
+        at = Located(relay.transform.InferType()(quickly_optimized(workload, target, config)), workload.name)
         with made, pass_context(config, []), silent_autotvm():
             for node in at.graph.ops:
                 if node.pattern is None or node.pattern < OUT_ELEMWISE:

@@ -9,7 +9,7 @@ from tvm import relay
 
 from workbench.analysis.branches.batched import WITH_AXIS, Batch, batch_form, batches
 from workbench.dialects.relay.operators import registered_pattern
-from workbench.dialects.relay.passes.editing import Located, located
+from workbench.dialects.relay.passes.editing import Located
 from workbench.dialects.relay.passes.rewriting import Memo, everywhere, rewritten
 from workbench.errors import PipelineError
 
@@ -55,7 +55,7 @@ class CombineParallelOps:
 
     def transform_module(self, module: tvm.IRModule, _: tvm.transform.PassContext) -> tvm.IRModule:
         """Run on a module; return it unchanged if it has no such siblings."""
-        at = located(relay.transform.InferType()(module))
+        at = Located(relay.transform.InferType()(module))
         found, _ = batches(at.graph, self.op, self.min_num_branches)
         found = [
             batch

@@ -208,11 +208,6 @@ class Located(Editable):
         return with_main(self.module, relay.Function(params, memo[main.body], None, [], main.attrs))
 
 
-def located(module: tvm.IRModule, name: str = "main") -> Located:
-    """Find the expression of every node of the module's graph."""
-    return Located(module, name)
-
-
 def editable(module: tvm.IRModule) -> Editable:
     """Return the module, its types inferred, for the passes of `edits.py`."""
     return Located(relay.transform.InferType()(module))

@@ -14,7 +14,7 @@ from workbench.analysis.patterns import PatternNode
 from workbench.analysis.patterns.pattern import PatternError
 from workbench.analysis.patterns.program import Program, Row, other_type
 from workbench.dialects.pattern_objects import Paired
-from workbench.dialects.relay.passes.editing import Located, located
+from workbench.dialects.relay.passes.editing import Located
 from workbench.errors import reason_of
 from workbench.graph.model import Graph
 
@@ -23,7 +23,7 @@ PARTITIONED = "PartitionedFromPattern"
 
 def programs(module: tvm.IRModule, name: str) -> list[RelayProgram]:
     """Return one program for each function of the module, the entry first."""
-    at = located(module, name)
+    at = Located(module, name)
     shown = shown_as(at)
     functions = {v.name_hint: f for v, f in module.functions.items() if isinstance(f, relay.Function)}
     ordered = sorted(functions, key=lambda each: each != "main")
