@@ -92,7 +92,7 @@ PYTHON = {
     "build": lambda name: trace(
         name, target=name, disabled=(name,), required=(), options={name: name}, opt_level=3, schedules=name
     ).code(),
-    "stepper": lambda name: wb.PassStepper(trace(name))._listed()["code"],
+    "stepper": lambda name: wb.PassStepper(trace(name)).listing["code"],
     "config": lambda name: config_text(Config(name, disabled=(name,), options={name: name}, schedules=name)),
     "test": lambda name: as_test(wb.explain_fusion(graph(name)), 1),
     "pattern": lambda name: wb.pattern_for(graph(name), [1]),

@@ -141,12 +141,15 @@ def answers(work: Callable[[int], str], count: int) -> list[str]:
         child = os.fork()
         if child == 0:
             faulthandler.disable()
+            # an error of `work` ends the fork too, and is an answer: else the loop would not end
+            status = 1
             try:
                 with os.fdopen(sender, "w") as file:
                     for place in range(len(known), count):
                         print(work(place).replace("\n", " "), file=file, flush=True)
+                status = 0
             finally:
-                os._exit(0)
+                os._exit(status)
         os.close(sender)
         with os.fdopen(receiver) as file:
             known += file.read().splitlines()

@@ -14,7 +14,7 @@ from tvm import relay
 
 import workbench as wb
 from workbench.dialects.relay import frontend
-from workbench.dialects.relay.objects import UNREGISTERED, attribute_type
+from workbench.dialects.relay.objects import UNREGISTERED, attribute_type, module_of
 from workbench.dialects.relay.paste.reading import read_all
 from workbench.errors import LoadError
 
@@ -101,8 +101,11 @@ def read_alone(case: attribute_cases.Case, form: str) -> str:
     text = case.module().astext(show_meta_data=form == "metadata")
     reading = read_all(text)[0]
     try:
-        made = frontend._build_module if form == "pasted" else frontend.module_of_reading
-        module, notes = made(reading, {})
+        if form == "pasted":
+            module, notes = module_of(reading.module, frontend._values(reading.metadata), {})
+            module = frontend.infer_types(module)
+        else:
+            module, notes = frontend.module_of_reading(reading, {})
     except LoadError:
         return "refused"
     attrs = module["main"].body.attrs
