@@ -88,7 +88,7 @@ class Listed(list[Item]):
 
 
 def columns_svg(title: str, top: str, columns: Sequence[Sequence[str]]) -> str:
-    """Return SVG of a title, a box, and columns of boxes that hang on it, for a notebook.
+    """Return SVG of a title, a box, and columns of boxes beneath it, for a notebook.
 
     >>> columns_svg("2 < 3", "x", [["exp", "add"], ["tanh"]]).count("<rect")
     4
