@@ -231,6 +231,19 @@ def test_work_is_cancelled_when_python_ends():
     assert done.stdout == "cancelled\n", done.stderr
 
 
+def test_cancelled_request_reports_nothing_more(errors):
+    shown = []
+    work = Background("test", errors.append, lambda busy: shown.append(busy and busy["what"]))
+    gate = running(work)
+    gate.task.report("begun", at_once=True)
+    work.cancel()
+    gate.task.report("late", at_once=True)
+    assert shown == ["begun"], "it is at work until its end"
+    gate.open.set()
+    assert work.wait(PATIENCE)
+    assert shown == ["begun", None]
+
+
 def test_lane_begins_while_another_thread_waits_for_all_lanes(monkeypatch):
     work, begun = Work(print), []
 

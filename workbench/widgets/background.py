@@ -68,9 +68,9 @@ class Task:
         return True
 
     def report(self, what: str, fraction: float | None = None, *, at_once: bool = False) -> None:
-        """Show the progress: at most ten times a second, and not in the first tenth unless `at_once`."""
+        """Show the progress until the cancel: at most ten times a second, and not in the first tenth unless `at_once`."""
         now = time.monotonic()
-        if at_once or now >= self._report_at:
+        if now < self._stop_at and (at_once or now >= self._report_at):
             self._report_at = now + OFTEN_SECONDS
             self._shown = {"what": what, "fraction": fraction, "since": self._since}
             self._show(self._shown)
