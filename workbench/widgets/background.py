@@ -167,7 +167,6 @@ class Background:
         """Drop the waiting requests; the running one continues."""
         with self._lock:
             self._drop()
-            self._lock.notify_all()
 
     def resume(self) -> bool:
         """Keep the running request although a newer one replaced it; return whether there is one."""
