@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -13,12 +14,23 @@ import workbench as wb
 from workbench.errors import LoadError
 from workbench.graph.json import DEEPEST
 from workbench.graph.model import Graph, GraphBuilder
+from workbench.graph.nodes import Answers, Joined, Products
 from workbench.widgets.payload import encode_graph
 
 
 @given(graphs())
 def test_reads_back_equal(graph):
     assert Graph.from_json(graph.to_json()) == graph
+
+
+def test_answers_of_tvm_are_saved_again():
+    builder = GraphBuilder("g", "relax")
+    nodes = [builder.node("op", "relax.exp") for _ in range(2)]
+    products = Products((Joined(0, (1,)),), frozenset(nodes), "it raises")
+    graph = replace(builder.build(), ask=lambda: Answers({1: 0}, "a loop"), ask_products=lambda: products)
+    assert (graph.answers.merged, graph.products) == ({1: 0}, products)
+    again = Graph.from_json(Graph.from_json(graph.to_json()).to_json())
+    assert (again.answers, again.products) == (graph.answers, graph.products)
 
 
 def test_load_all_reads_a_saved_graph():

@@ -60,6 +60,12 @@ def test_a_cut_keeps_two_operators_apart_and_leaves_the_rest(mlp: wb.Workload) -
     assert made(mlp, cut.edits).graph == cut.graph
 
 
+def test_a_kernel_by_hand_has_the_attribute_of_fuse_ops() -> None:
+    legal = made(wb.samples.load("mlp"), "LegalizeOps,AnnotateTIROpPattern")
+    assert '"Primitive": True' in made(legal, "FuseOps{fuse_opt_level=2}").text()
+    assert '"Primitive": True' in wb.force(legal, [legal.graph.ops[-1].id]).text()
+
+
 def test_a_cut_before_legalizing_lasts_through_the_compilers_pipeline() -> None:
     w = wb.samples.load("mlp")
     relu = next(node for node in w.graph.ops if node.op == "relax.nn.relu")

@@ -88,7 +88,7 @@ class ForceFusion(_OfOperators):
     """
 
     def edited(self, at: Editable) -> tvm.IRModule:
-        return at.outlined(legality.kernel(at.graph, self.nodes), "fused_by_hand", "Primitive", 1)
+        return at.outlined(legality.kernel(at.graph, self.nodes), "fused_by_hand", "Primitive", True)
 
 
 @tvm.transform.module_pass(opt_level=0, name="OutlineRegion")

@@ -264,7 +264,10 @@ class Graph(Parts):
             The data is not a graph, is of an unknown version, or is damaged.
         """
         parts, answers, products = json.from_data(data)
-        return cls(**vars(parts), ask=lambda: answers, ask_products=products and (lambda: products))
+        graph = cls(**vars(parts), ask=lambda: answers, ask_products=products and (lambda: products))
+        # they are known, so they are saved again
+        vars(graph).update(answers=answers, products=products)
+        return graph
 
     @classmethod
     def from_json(cls, text: str) -> Graph:
