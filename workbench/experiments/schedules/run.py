@@ -193,7 +193,8 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
         before = self._measured(self.base)
         about = {**conditions(self.workload.dialect), "target": before["target"]}
         kept = folder_for(about) if self._folder is None else Path(self._folder)
-        folder = new_folder() if kept is None else kept
+        # the child process has another working directory
+        folder = (new_folder() if kept is None else kept).expanduser().absolute()
         begun(folder, about)
         self.target = before["target"]
         answer = self._job("tasks", folder)
