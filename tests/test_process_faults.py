@@ -234,12 +234,14 @@ def test_interrupt_of_the_start_leaves_no_child(
     started = []
     worker.stop()
 
-    def interrupted(child: Child, *_: object) -> None:
-        started.append(child.process)
-        raise KeyboardInterrupt
+    def interrupted(child: Child) -> bool:
+        if not started:
+            started.append(child.process)
+            raise KeyboardInterrupt
+        return child.process.poll() is None
 
     with monkeypatch.context() as patch:
-        patch.setattr(Child, "_accept", interrupted)
+        patch.setattr(Child, "alive", interrupted)
         with pytest.raises(KeyboardInterrupt):
             worker.run("jobs_that_fail:name", w, {})
     assert [process.poll() is None for process in started] == [False]
