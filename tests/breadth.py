@@ -22,6 +22,14 @@ def breadth(values: Iterable[Any], *short: Any) -> list[Any]:
     return [each if each in short else pytest.param(each, marks=pytest.mark.long) for each in given]
 
 
+def rotating(values: Iterable[Any], most: int) -> list[Any]:
+    """Return parameters of which the long tests have so many, others with each commit, and the sweep all."""
+    given = list(values)
+    first = commit() % len(given)
+    chosen = [*given, *given][first : first + most]
+    return [each if each in chosen else pytest.param(each, marks=pytest.mark.sweep) for each in given]
+
+
 def seeds(count: int) -> range:
     """Return seeds of random programs: so many in the sweep, and of 100 or more a slice that rotates with the commit otherwise.
 

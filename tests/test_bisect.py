@@ -208,6 +208,7 @@ def small_chain(dialect: str) -> wb.Workload:
 
 
 @pytest.mark.long
+@pytest.mark.one_dialect
 def test_planted_slow_option_is_found_by_races(
     small_chain: wb.Workload, depth: str, tell: Callable[[object], None]
 ) -> None:
