@@ -52,7 +52,7 @@ def random_seeds(short: range, long: int) -> pytest.MarkDecorator:
 
 @cache
 def commit() -> int:
-    """Return a number that depends on the commit; 0 where there is no history."""
+    """Return a number that depends on the commit; 0 without a history."""
     asked = ["git", "rev-parse", "HEAD"]
     found = subprocess.run(asked, cwd=Path(__file__).parent, capture_output=True, text=True, check=False).stdout
     return int(found[:8] or "0", 16)

@@ -21,7 +21,7 @@ def terms(known: dict[object, int], graph: Graph) -> list[int]:
 
 
 def check(before: Graph, after: Graph, d: GraphDiff) -> None:
-    """What is kept, merged or split is equal, what is changed is not; a value in both is never removed and added."""
+    """Kept, merged and split nodes are equal, changed ones differ; a value in both is never removed and added."""
     known: dict[object, int] = {}
     was, now = terms(known, before), terms(known, after)
 

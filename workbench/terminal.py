@@ -9,7 +9,7 @@ from html import escape
 from itertools import islice
 from typing import TextIO, TypeVar
 
-from workbench.wording import cell, heading
+from workbench.wording import cell, heading, one_line
 
 Item = TypeVar("Item")
 
@@ -94,6 +94,7 @@ def columns_svg(title: str, top: str, columns: Sequence[Sequence[str]]) -> str:
     4
     """
     boxes, lines = [], []
+    top, columns = one_line(top), [[one_line(text) for text in column] for column in columns]
     widths = [max(map(len, column)) * 7 + 14 for column in columns]
     lefts = [sum(widths[:place]) + 12 * place for place in range(len(widths))]
     across = max(lefts[-1] + widths[-1], len(top) * 7 + 14, len(title) * 7)

@@ -1,4 +1,4 @@
-"""Numbers with their nouns and units."""
+"""Numbers with their nouns and units, and texts of one line."""
 
 from __future__ import annotations
 
@@ -13,6 +13,16 @@ def counted(number: float, noun: str) -> str:
     ('1 kernel', '2 passes', '1,200 boundaries')
     """
     return f"{int(number):,} {noun if number == 1 else plural(noun)}"
+
+
+def one_line(text: str, most: int = 40) -> str:
+    r"""Return a text on one line, cut with an ellipsis if it has more characters.
+
+    >>> one_line("Measuring\nmlp", 11)
+    'Measuring …'
+    """
+    line = " ".join(text.splitlines())
+    return line if len(line) <= most else f"{line[: max(0, most - 1)]}…"
 
 
 def plural(noun: str) -> str:

@@ -212,7 +212,7 @@ function settle(picture: Picture, itemOf: Int32Array, outEdges: Rows): void {
 }
 
 /**
- * For each node the gap it is in (a node's number that stands for the gap), or -1 for shown and left-out nodes. In "changed
+ * For each node the gap it is in (the number of one of its nodes), or -1 for shown and left-out nodes. In "changed
  * only", runs of nodes that are not shown become one item, "··· 23 unchanged", so that one still sees what feeds what. Two
  * hidden nodes are in one gap only if no shown node lies between them on any path: gaps never make the flow a circle.
  */

@@ -228,7 +228,7 @@ function deepestFirst(depth: Int32Array): Int32Array {
   );
 }
 
-/** Longest ways from the sources; what is left over lies on or below a cycle and counts from what is known. */
+/** Longest ways from the sources; nodes on or below a cycle come last, and count from their known sources. */
 function depthsOfValues(nodeCount: number, source: Uint32Array, target: Uint32Array): Int32Array {
   const out = rowsBy(source, nodeCount);
   const depth = new Int32Array(nodeCount);

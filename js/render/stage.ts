@@ -481,7 +481,7 @@ export class Stage {
     if (current) this.look = inItems(this.look, current, { selection, hoveredNode, found, overlay, notes });
   }
 
-  /** What a pane of that size and those sides shows now; null while there is no scene. */
+  /** The scene of a pane of that size and those sides; null before the first one. */
   frameFor(view: Size, theme: Theme, sides: number): Frame | null {
     const { scene, camera, ruler, look, progress: t, before: earlier } = this;
     return scene && { scene, camera, view, theme, ruler, look, sides, textSide: sides === 1 ? 0 : 1, t, earlier };

@@ -1,4 +1,4 @@
-"""What is true of every diff, whatever the two graphs; on small graphs, it has the fewest edits there are."""
+"""Laws of every diff of two graphs. On small graphs, it has the fewest possible edits."""
 
 from __future__ import annotations
 

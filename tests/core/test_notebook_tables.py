@@ -75,3 +75,15 @@ def test_table_of_groups_names_their_operators() -> None:
     ends = [builder.node("op", "exp", [builder.node("op", "tanh", [x], type="f")], type="f") for _ in range(2)]
     builder.node("op", "add", ends, type="f")
     assert "(tanh 1 → exp 2 | tanh 3 → exp 4)" in parallel_branches(builder.build())._repr_html_()
+
+
+def test_picture_of_branches_escapes_and_shortens_names() -> None:
+    builder = GraphBuilder("g", "relay")
+    x = builder.node("param", "<b>" * 2000, type="Tensor[(1, 8), float32]")
+    ends = [builder.node("op", "exp", [x], type="f") for _ in range(9)]
+    builder.node("tuple", "tuple", ends)
+    picture = parallel_branches(builder.build())[0].picture()
+    assert "<b>" not in picture
+    assert len(picture) < 4000
+    assert picture.count("<rect") == 7
+    assert "9 branches, 3 not drawn" in picture

@@ -236,7 +236,7 @@ def test_widgets(name: str, canary: Canary, monkeypatch: pytest.MonkeyPatch) -> 
     for tab in getattr(page.widget, "panels", ()):
         page.send("tab", name=tab)
     for kind, fields in messages.FIELDS.items():
-        if kind not in ("act", "set"):  # buttons() presses what is there
+        if kind not in ("act", "set"):  # buttons() presses those of the widget
             page.send(
                 kind,
                 **{

@@ -23,7 +23,7 @@ _ONE = {
 
 
 def checked_graph(source: Graph | HasGraph, asked: str, passes: str) -> Graph:
-    """Return the graph of a Workload or the Graph itself; `passes` says what Relay and Relax have passes for.
+    """Return the graph of a Workload or the Graph itself; `passes` begins the error's sentence about the dialects.
 
     Raises WorkbenchError: the graph is of neither dialect, or an operator has more or fewer inputs than analyses
     read, which a module that TVM has typed cannot have.

@@ -12,6 +12,7 @@ from workbench.analysis.patterns import Pattern, PatternBuilder, PatternNode
 from workbench.analysis.patterns.pattern import Apart, PatternError
 from workbench.analysis.patterns.text import parse
 from workbench.errors import UnknownName, reason_of
+from workbench.wording import one_line
 
 Make = Callable[[PatternNode, list[Any]], Any]
 "makes TVM's object of a sub-pattern and of the objects of its children"
@@ -93,8 +94,7 @@ def read_expr(expr: Any, number: Any) -> Apart:
     if number is not None and len(number.shape) == 0:
         value, dtype = number.numpy().item(), str(number.dtype)
         return [], "expr", {"text": f"const({value!r}, {dtype!r})", "value": value, "dtype": dtype}
-    words = " ".join(str(expr).split())
-    return [], "expr", {"text": words if len(words) < 60 else words[:57] + "..."}
+    return [], "expr", {"text": one_line(" ".join(str(expr).split()), 60)}
 
 
 MAKE: Mapping[str, Make] = {

@@ -85,12 +85,21 @@ def ablate(
     workload = workload_of(workload, "ablate")
     with showing_progress(progress, f"Ablating the passes of {workload.name}") as report:
         request = AblationRequest(
-            workload, target_text(target), pipeline, opt_level, timed, budget, report, cancelled, passes, directions
+            workload=workload,
+            target=target_text(target),
+            pipeline=pipeline,
+            opt_level=opt_level,
+            timed=timed,
+            budget=budget,
+            progress=report,
+            cancelled=cancelled,
+            passes=passes,
+            directions=directions,
         )
         return finished(ablation_rows(request))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AblationRequest(PassesRequest):
     """An ablation to do; the fields are parameters of `wb.ablate`."""
 

@@ -77,7 +77,7 @@ def free_passes(workload: Workload) -> dict[str, int]:
     return {name: infos[name].opt_level or 0 for name in here.toggles() if not infos[name].locked}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PassesRequest:
     """The common part of an ablation and a waterfall; the fields are parameters of `wb.ablate` and `wb.waterfall`."""
 

@@ -54,7 +54,7 @@ class Finding:
     "whether a probe with a larger budget may answer more"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Limits(MeasureOptions):
     """The limits of a probe: seconds and bytes of a build or a run."""
 

@@ -79,12 +79,21 @@ def waterfall(
     workload = workload_of(workload, "waterfall")
     with showing_progress(progress, f"Running the passes of {workload.name}") as report:
         request = WaterfallRequest(
-            workload, target_text(target), pipeline, opt_level, timed, budget, report, cancelled, check, store
+            workload=workload,
+            target=target_text(target),
+            pipeline=pipeline,
+            opt_level=opt_level,
+            timed=timed,
+            budget=budget,
+            progress=report,
+            cancelled=cancelled,
+            check=check,
+            store=store,
         )
         return finished(waterfall_rows(request))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class WaterfallRequest(PassesRequest):
     """A waterfall to make; the fields are parameters of `wb.waterfall`."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from workbench.colours import PAGE
 from workbench.graph.nodes import Node, Parts
+from workbench.wording import one_line
 
 if TYPE_CHECKING:
     import graphviz
@@ -119,5 +120,4 @@ def _label(node: Node) -> str:
 
 def _text(text: str) -> str:
     """Return text as one line of characters valid in XML, because Graphviz copies control characters into its SVG."""
-    shown = "".join(c if c.isprintable() else " " for c in text[: LONGEST + 1])
-    return shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
+    return one_line("".join(c if c.isprintable() else " " for c in text[: LONGEST + 1]), LONGEST)

@@ -59,7 +59,7 @@ class RaceRequest:
     tracker: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MeasureOptions:
     """Limits of a measurement, and its options."""
 

@@ -114,7 +114,17 @@ def measure(
 
     try:
         with showing_progress(progress, f"Measuring {workload.name}") as report:
-            how = MeasureOptions(budget, timeout, memory, seed, check, per_kernel, report, cancelled, remote)
+            how = MeasureOptions(
+                budget=budget,
+                timeout=timeout,
+                memory=memory,
+                seed=seed,
+                check=check,
+                per_kernel=per_kernel,
+                progress=report,
+                cancelled=cancelled,
+                tracker=remote,
+            )
             if remote is None and executor is None:
                 for place, (given, target) in enumerate(asked):
                     label = f"{given[0].label} for {target} ({place + 1} of {len(asked)})"

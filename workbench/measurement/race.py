@@ -129,7 +129,15 @@ def race(
     for config in configs:
         legal(workload, config)
     with showing_progress(progress, f"Racing {configs[1].label} against {configs[0].label}") as report:
-        how = MeasureOptions(budget, timeout, memory, seed, check, False, report, cancelled)
+        how = MeasureOptions(
+            budget=budget,
+            timeout=timeout,
+            memory=memory,
+            seed=seed,
+            check=check,
+            progress=report,
+            cancelled=cancelled,
+        )
         if remote is not None:
             remote.check()
             target = target_there(target)

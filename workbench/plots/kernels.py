@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from workbench.colours import DTYPES, LIGHT, NEUTRAL, Theme, family
 from workbench.measurement.columns import kernel_name
 from workbench.plots.rows import conditions, device, kernel_conditions, kernel_rows
-from workbench.plots.style import Bar, Part, axes, bars, complete, cut, dress, empty, legend, say
-from workbench.wording import byte_unit, counted, duration, figures, time_unit
+from workbench.plots.style import Bar, Part, axes, bars, complete, dress, empty, legend, say
+from workbench.wording import byte_unit, counted, duration, figures, one_line, time_unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +80,7 @@ def _stacks(rows: Rows, by: str) -> list[tuple[str, Rows]]:
     if by == "kernel":
         numbers = (row.get("index") for row in rows)
         heads = (f"{n:.0f}  " if isinstance(n, (int, float)) and n == n else "" for n in numbers)
-        return [(head + cut(kernel_name(row), 34), [row]) for head, row in zip(heads, rows, strict=True)]
+        return [(head + one_line(kernel_name(row), 34), [row]) for head, row in zip(heads, rows, strict=True)]
     stacks: dict[str, Rows] = defaultdict(list)
     for row in rows:
         op = row.get("op")
@@ -121,12 +121,12 @@ def handovers(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGH
     for name, each in sums.items():
         total = sum(each.values())
         parts = [Part(each[dtype] * factor, DTYPES.get(dtype, NEUTRAL).light) for dtype in dtypes]
-        shares = "".join(f"   {cut(dtype, 12)} {each[dtype] / total:.0%}" for dtype in dtypes if each[dtype])
+        shares = "".join(f"   {one_line(dtype, 12)} {each[dtype] / total:.0%}" for dtype in dtypes if each[dtype])
         drawn.append(Bar(name, parts, figures(total * factor) + shares))
     bars(ax, drawn, theme, (most or 1) * factor * 1.45)
     ax.set_xlabel(f"{unit} handed from kernel to kernel in one run")
     if len(dtypes) > 1:
-        handles = [ax.barh(0, 0, color=DTYPES.get(dtype, NEUTRAL).light, label=cut(dtype, 12)) for dtype in dtypes]
+        handles = [ax.barh(0, 0, color=DTYPES.get(dtype, NEUTRAL).light, label=one_line(dtype, 12)) for dtype in dtypes]
         legend(ax, theme, handles=handles, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     dress(ax, _change(list(sums.values())), theme)
     return ax
@@ -185,7 +185,7 @@ def roofline(
             # a name next to another one's goes below its point
             beside = any(abs(math.log10(y / other)) < BESIDE for other in named.values())
             named[kernel_name(row)] = y
-            say(ax, x, y, cut(kernel_name(row), 30), theme, xytext=(7, -13 if beside else 7), fontsize="x-small")
+            say(ax, x, y, one_line(kernel_name(row), 30), theme, xytext=(7, -13 if beside else 7), fontsize="x-small")
     if ceilings:
         _roof(ax, points, ceilings, theme)
     ax.margins(0.15)
@@ -227,7 +227,7 @@ def _bounds(rows: Rows, points: list[tuple[float, float]], ceilings: Ceilings | 
     row, share, _ = max(shares, key=lambda found: found[0]["median_us"])
     cached = "" if share <= 1 else ": its data stays in the cache"
     reached = f"reaches {share:.0%} of its ceiling{cached}"
-    return f"{cut(kernel_name(row), 30)} {reached}; {bound:.0%} of the time is in kernels that memory limits"
+    return f"{one_line(kernel_name(row), 30)} {reached}; {bound:.0%} of the time is in kernels that memory limits"
 
 
 LONGEST, FARTHEST = 4, 5
@@ -263,14 +263,14 @@ def cpu_gpu(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT)
     ratios = [cpu["median_us"] / gpu["median_us"] for cpu, gpu in pairs]
     by_distance = sorted(range(len(pairs)), key=lambda place: -max(ratios[place], 1 / ratios[place]))
     for place in by_distance[:FARTHEST]:
-        say(ax, *points[place], cut(kernel_name(pairs[place][0]), 30), theme, fontsize="x-small", xytext=(6, 5))
+        say(ax, *points[place], one_line(kernel_name(pairs[place][0]), 30), theme, fontsize="x-small", xytext=(6, 5))
     ax.set_xlabel(f"{unit} on the CPU")
     ax.set_ylabel(f"{unit} on CUDA")
     finding = "no kernel is the same on both sides"
     if pairs:
         cpu, gpu = pairs[max(range(len(pairs)), key=ratios.__getitem__)]
         each = f"{duration(cpu['median_us'])} on the CPU, {duration(gpu['median_us'])} on CUDA"
-        finding = f"{cut(kernel_name(cpu), 30)}: {each}; devices are not raced, so no difference is claimed"
+        finding = f"{one_line(kernel_name(cpu), 30)}: {each}; devices are not raced, so no difference is claimed"
     said = f"not drawn: {counted(alone, 'kernel')} fused otherwise on the other side" if alone else ""
     dress(ax, finding, theme, said, conditions(data))
     return ax
@@ -320,7 +320,7 @@ def kernel_errors(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = 
         onto_left = worst["index"] > max(places) / 2
         aligned = {"ha": "right", "xytext": (-6, 8)} if onto_left else {"xytext": (6, 8)}
         (height,) = _heights([worst], "own")
-        say(ax, worst["index"], height, cut(str(worst["kernel"]), 34), theme, color=theme.bad, **aligned)
+        say(ax, worst["index"], height, one_line(str(worst["kernel"]), 34), theme, color=theme.bad, **aligned)
     ax.set_yscale("log")
     ax.set_ylim(LEAST / 2, max(1.0, *_heights(rows, "own"), *_heights(rows, "whole")) * 30)
     ax.set_xlabel("kernels, in the order of their calls")

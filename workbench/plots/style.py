@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.colours import DARK, LIGHT, Theme
 from workbench.errors import WorkbenchError
+from workbench.wording import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,7 +109,7 @@ def label_rows(ax: Axes, names: Sequence[str]) -> None:
     """Label one row per name, the first on top; the passes that a configuration leaves out are on a separate line."""
     longest = int(LABEL_LENGTH * _width(ax))
     lines = [name.replace(" -", "\n-").splitlines()[:LABEL_LINES] for name in names]
-    labels = ["\n".join(cut(line, longest) for line in each) for each in lines]
+    labels = ["\n".join(one_line(line, longest) for line in each) for each in lines]
     small = "small" if any("\n" in label for label in labels) else "medium"
     ax.set_yticks(range(len(names)), labels, parse_math=False, fontsize=small)
 
@@ -122,11 +123,6 @@ def _width(ax: Axes) -> float:
 
 LABEL_LINES, LABEL_LENGTH = 4, 40
 "Most lines of a label, and characters of a line; the table has the full text of a long pipeline."
-
-
-def cut(line: str, length: int = LABEL_LENGTH) -> str:
-    """Return a line, shortened with an ellipsis if it is too long."""
-    return line if len(line) <= length else line[: length - 1] + "…"
 
 
 def dress(ax: Axes, finding: str, theme: Theme, *beneath: str, failures: Sequence[str] = ()) -> None:

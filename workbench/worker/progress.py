@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import Protocol
 
 from workbench.terminal import visible
+from workbench.wording import one_line
 from workbench.worker.parent import Progress, silent
 
 DELAY = 1.0
@@ -48,7 +49,7 @@ class Cell:
 
     def show(self, words: str, fraction: float | None) -> None:
         value = "" if fraction is None else f' value="{min(1.0, max(0.0, fraction)):.3f}"'
-        self._display(f"<progress{value}></progress> {html.escape(shortened(words, LONGEST))}")
+        self._display(f"<progress{value}></progress> {html.escape(one_line(words, LONGEST))}")
 
     def leave(self, words: str) -> None:
         if self._begun or words:
@@ -67,7 +68,7 @@ class Terminal:
 
     def show(self, words: str, fraction: float | None) -> None:
         part = "" if fraction is None else f"{min(1.0, max(0.0, fraction)):4.0%} "
-        line = shortened(part + words, shutil.get_terminal_size().columns - 1)
+        line = one_line(part + words, shutil.get_terminal_size().columns - 1)
         sys.stderr.write(f"\r\x1b[K{line}")
         sys.stderr.flush()
 
@@ -114,16 +115,6 @@ class Report:
     def _seconds(self) -> str:
         seconds = int(time.monotonic() - self._begun)
         return f"{seconds} s" if seconds < 60 else f"{seconds // 60} min {seconds % 60} s"
-
-
-def shortened(text: str, most: int) -> str:
-    r"""Return a text on one line, cut with an ellipsis.
-
-    >>> shortened("Measuring\nmlp", 11)
-    'Measuring …'
-    """
-    line = " ".join(text.splitlines())
-    return line if len(line) <= most else f"{line[: max(0, most - 1)]}\u2026"
 
 
 def find_place() -> Place | None:

@@ -405,7 +405,7 @@ SENTENCES = {
     ),
     "weight-vector": "the second factors are vectors, and the pass reads past their shapes: it raises",
     "sibling-dependency": (
-        "one branch needs what another one gives, and there is no order in which they could be computed together: the pass raises"
+        "one branch needs the result of another, so they cannot be computed together: the pass raises"
     ),
     "symbol-for-constant": (
         "one factor or bias is a constant and the shape has a symbol, which TVM then takes for the missing variable: the "

@@ -134,7 +134,7 @@ class BranchGroup:
         if found.kernels is None:
             why = "FuseOps fails on this graph before SimplifyInference"
             if self.graph.dialect == "relax":
-                why = f"{KINDS_OF_RELAX} find no kind for an operator"
+                why = f"{KINDS_OF_RELAX} do not give every operator a kind"
             return f"{_signed(found.ops, 'operator')}{others}; kernels are not known, as {why}"
         counts = (found.ops, "operator"), (found.kernels, "kernel"), (found.traffic_bytes or 0, "byte")
         said = ", ".join(_signed(*count) for count in counts) + others

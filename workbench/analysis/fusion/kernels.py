@@ -145,7 +145,7 @@ class Fusion:
 
     @cached_property
     def refuses_by_depth(self) -> bool:
-        """Whether max_depth keeps any two nodes apart."""
+        """Return whether max_depth keeps any two nodes apart."""
         return any(verdict.code == "max_depth" for verdict in self.run.verdicts)
 
     def _still(self) -> Iterator[tuple[int, str, Any]]:

@@ -405,7 +405,14 @@ def prepared_schedules(
     if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
         raise WorkbenchError(f"trials is {trials!r}; give the number of candidates for each kernel, 1 or more")
     model = _model(cost_model, workload.dialect)
-    limits = Limits(budget, timeout, memory, seed, cancelled=cancelled, target=target_text(target))
+    limits = Limits(
+        budget=budget,
+        timeout=timeout,
+        memory=memory,
+        seed=seed,
+        cancelled=cancelled,
+        target=target_text(target),
+    )
     run = ScheduleRun(workload, Config.of(config), kernels, trials, model, folder, limits)
     run.listen(lambda run: progress(run.doing, run.spent))
     return run

@@ -15,6 +15,7 @@ from workbench.dialects.relay.parser.expressions import Frame, Scope
 from workbench.dialects.relay.parser.reader import Reader
 from workbench.dialects.relay.parser.tokens import END
 from workbench.errors import ParseError
+from workbench.wording import one_line
 
 
 class Salvage(Reader):
@@ -184,7 +185,9 @@ class Salvage(Reader):
         if self.token.kind == END or not self.is_statement() or not self.goes_on():
             return False
         cut = self.text[start : self.token.offset]
-        piece.edits.append(Edit(start, self.token.offset, "\n", f"`{_short(cut)}` between two lines was left out"))
+        piece.edits.append(
+            Edit(start, self.token.offset, "\n", f"`{one_line(' '.join(cut.split()))}` between two lines was left out")
+        )
         return True
 
     def is_statement(self) -> bool:
@@ -272,11 +275,6 @@ _READERS: dict[str, Callable[[Salvage, Piece], None]] = {
     "run": Salvage.read_run,
 }
 "kind of beginning of a program -> the method that reads it"
-
-
-def _short(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= 40 else words[:37] + "..."
 
 
 @dataclass
