@@ -32,6 +32,13 @@ def test_save_right_after_construction_writes_the_picture(cast, dialect, tmp_pat
     assert bench.wait(60)
 
 
+def test_save_right_after_a_toggle_writes_the_picture_of_the_new_choice(bench, tmp_path):
+    before = bench.kernels
+    bench.toggle(MERGE)
+    saved = saved_values(bench.save(tmp_path / "x.html"))
+    assert saved["state"]["counts"]["after_kernels"] > before
+
+
 def test_toggling_from_python_and_from_the_page_do_the_same(bench, page):
     merged = bench.kernels
     bench.toggle(MERGE)

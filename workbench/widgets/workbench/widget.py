@@ -47,7 +47,7 @@ from workbench.widgets.page_types import (
 from workbench.widgets.payload import DiffPayload, GraphPayload, packed
 from workbench.widgets.stepper.trace_states import printed
 from workbench.widgets.workbench import page
-from workbench.widgets.workbench.drawing import Setup
+from workbench.widgets.workbench.drawing import NOT_RUN, RUNNING, Setup
 from workbench.widgets.workbench.kernels_panel import KernelsPanel
 from workbench.widgets.workbench.memory_panel import MemoryPanel
 from workbench.widgets.workbench.page import WHOLE, Page
@@ -393,13 +393,19 @@ class Workbench(View):
         return None if picture is None else (picture.first.graph, picture.last.graph, picture.changes)
 
     def _wait_for_picture(self) -> bool:
-        return self.shown_graphs() is not None or self.session.drawing.wait(SAVE_SECONDS)
+        # also with a picture, which is of an older choice while the passes of a newer one run
+        return self.session.drawing.wait(SAVE_SECONDS) or self.shown_graphs() is not None
 
     def _traits_to_draw(self) -> dict[str, object]:
         """Return the traits of a saved page, in which no work is running."""
         with self._page.lock:
             rows = [row for row in self.state.get("rows", ()) if row["status"] not in UNDER_WAY]
-            return {**super()._traits_to_draw(), "state": {**self.state, "busy": None, "rows": rows}}
+            titles = [NOT_RUN if title == RUNNING else title for title in self.titles]
+            return {
+                **super()._traits_to_draw(),
+                "state": {**self.state, "busy": None, "rows": rows},
+                "titles": titles,
+            }
 
     def _traits_to_save(self) -> dict[str, object]:
         picture = self._page.picture
