@@ -9,7 +9,7 @@ from typing import Any
 import workbench as wb
 from workbench.dialects.registry import dialect as dialect_named
 from workbench.samples import _builder_of
-from workbench.samples._builder import Builder, Built, Value
+from workbench.samples.models import Builder, Built, Value
 
 
 @dataclass(frozen=True)

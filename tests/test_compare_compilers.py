@@ -20,13 +20,13 @@ import pytest
 
 import workbench as wb
 from workbench.cli import main
+from workbench.debugging.compilers.models import Environment
 from workbench.debugging.compilers.result import CompilerComparison, CompilerPair
 from workbench.debugging.compilers.side import NAMES, CompilerSide
 from workbench.dialects import arrays
 from workbench.environments import SetupError
 from workbench.environments import doctor as finding
 from workbench.errors import LoadError, UnknownName
-from workbench.pipeline.elsewhere import Environment
 from workbench.worker.parent import Worker
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -179,12 +179,12 @@ def test_the_node_where_the_imports_part(dialect: str, other: str):
 
 
 def reference_of(model: onnx.ModelProto, x: np.ndarray, folder: Path) -> np.ndarray:
-    from workbench.jobs import turns  # it imports TVM, which the core lane has not
+    from workbench.jobs import run_build  # it imports TVM, which the core lane has not
 
     onnx.save(model, folder / "model.onnx")
     path, given, found = (str(folder / name) for name in ("model.onnx", "given.npz", "found.npz"))
     arrays.save(given, {"x": x})
-    turns.onnx_outputs(path=path, inputs=[], limits={}, given=given, seed=0, outputs=found, progress=Mock())
+    run_build.onnx_outputs(path=path, inputs=[], limits={}, given=given, seed=0, outputs=found, progress=Mock())
     return arrays.load(found)["output0"]
 
 

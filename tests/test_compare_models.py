@@ -13,12 +13,12 @@ import relay_texts as texts
 
 import workbench as wb
 from workbench.cli import main
+from workbench.debugging.compilers.models import Environment
 from workbench.debugging.compilers.result import CompilerPair
 from workbench.debugging.compilers.side import NAMES, CompilerSide
 from workbench.environments import SetupError
 from workbench.errors import LoadError, WorkbenchError
 from workbench.graph.nodes import DIALECTS
-from workbench.pipeline.elsewhere import Environment
 
 pytestmark = pytest.mark.one_dialect
 

@@ -11,10 +11,10 @@ import onnx
 import pytest
 
 import workbench as wb
+from workbench.debugging.compilers.models import Environment
 from workbench.debugging.compilers.result import CompilerPair
 from workbench.dialects.registry import known_dialect
 from workbench.errors import LoadError, MeasureError, UnknownName, WorkbenchError
-from workbench.pipeline.elsewhere import Environment
 from workbench.target_text import TargetError
 
 sys.path.insert(0, str(Path(__file__).parent))

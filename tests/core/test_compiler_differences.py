@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -207,9 +208,10 @@ def test_the_cause_is_what_was_compared(
             raise found[runner]
         return {} if found[runner] is None else {name: np.array([found[runner]])}
 
-    monkeypatch.setattr(outputs_module, "_node_values", lambda runner: of(runner, nodes, "block.Relu"))
-    monkeypatch.setattr(outputs_module, "_values", lambda runner, wanted: of(runner, outputs, "output0"))
-    runners: Any = [0, 1]
+    monkeypatch.setattr(outputs_module, "_node_values", lambda runner: of(runners.index(runner), nodes, "block.Relu"))
+    runners: Any = [Mock(), Mock()]
+    for at, runner in enumerate(runners):
+        runner.values = lambda wanted, at=at: Mock(outputs=[*of(at, outputs, "output0").values()])
     assert f"the imported programs {said}" in outputs_module.where_they_part(runners)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from workbench.debugging.compilers import suggestions
+from workbench.debugging.compilers import run as running
 from workbench.environments.doctor import answer, start_probe
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -39,8 +39,8 @@ PLAIN = wb.Compiler("relax")
 @pytest.mark.long
 def test_changes_of_the_build_are_raced(monkeypatch: pytest.MonkeyPatch):
     """One that fails has a sentence, and the others are raced."""
-    monkeypatch.setattr(suggestions, "NHWC", "NoSuchPass")
-    monkeypatch.setattr(suggestions, "TRIALS", 1)
+    monkeypatch.setattr(running, "NHWC", "NoSuchPass")
+    monkeypatch.setattr(running, "TRIALS", 1)
     how = {"compilers": (PLAIN, PLAIN), "budget": 0.1, "per_kernel": False, "suggest": True}
     (pair,) = wb.compare_compilers(convolutions(), **how).pairs
     (said,) = pair.untried
@@ -58,9 +58,9 @@ def test_changes_of_the_build_are_raced(monkeypatch: pytest.MonkeyPatch):
 def test_changes_that_fit():
     (pair,) = wb.compare_compilers(convolutions(), compilers=(PLAIN, PLAIN), budget=0).pairs
     passes = "LegalizeOps,AnnotateTIROpPattern,FoldConstant,FuseOps"
-    bound, layout, apart = suggestions.changes(pair.right)
+    bound, layout, apart = running.changes(pair.right)
     assert bound.pipeline == f"BindParams,{passes}"
-    assert layout.pipeline == f"BindParams,{suggestions.NHWC},{passes}"
+    assert layout.pipeline == f"BindParams,{running.NHWC},{passes}"
     assert apart.disabled == ("FuseOps",)
     for config in (bound, layout):
         other = wb.Compiler("relax", config=config)
@@ -70,7 +70,7 @@ def test_changes_that_fit():
         assert pair.right.fuses
         assert "weights are constants" in pair.right.pipeline
         assert [check.same for check in pair.checks] == [True] * 3
-    found = suggestions.tried(pair.right, pair.rows, None, Path(), 1)  # pyright: ignore[reportArgumentType]
+    found = running.tried(pair.right, pair.rows, None, Path(), 1)  # pyright: ignore[reportArgumentType]
     assert found == [
         f"no change was tried: the changes are of Relax's own pipeline, and {pair.right.title} has another"
     ]

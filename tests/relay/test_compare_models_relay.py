@@ -9,8 +9,8 @@ from planted import alone
 from tvm import relay
 
 import workbench as wb
+from workbench.debugging.compilers.models import Environment
 from workbench.environments import SetupError
-from workbench.pipeline.elsewhere import Environment
 
 
 @pytest.fixture(autouse=True)

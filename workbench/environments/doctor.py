@@ -162,13 +162,7 @@ def _line(what: str, found: str) -> str:
 
 @cache
 def find(dialect: str) -> Path:
-    """Return the Python of the first environment with the dialect; each is asked in a process of its own.
-
-    Raises
-    ------
-    SetupError
-        None has it.
-    """
+    """Return the Python of the first environment with the dialect; each is asked in a process of its own. Raises SetupError: none has it."""
     asked = list(_pythons())
     for python in asked:
         found = answer(start_probe(python))

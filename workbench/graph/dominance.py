@@ -64,8 +64,6 @@ class DominatorTree:
 class Ancestors:
     """A tree of the nodes 0 to `size` - 1 below the virtual root `size`, which grows by leaves.
 
-    Examples
-    --------
     >>> tree = Ancestors(4)
     >>> for node, above in [(0, tree.root), (1, 0), (2, 0)]:
     ...     tree.add(node, above)
@@ -108,10 +106,7 @@ class Ancestors:
 
 
 def tree_of(order: range, before: Sequence[Sequence[int]], entering: set[int]) -> DominatorTree:
-    """Return the tree of an acyclic graph, below a virtual root in front of the `entering` nodes.
-
-    `before` gives each node's neighbours that are earlier in `order`.
-    """
+    """Return the tree of an acyclic graph, below a virtual root in front of the `entering` nodes; `before`: neighbours earlier in `order`."""
     tree = Ancestors(len(order))
     depth = tree.depth
     for node in order:
@@ -148,13 +143,6 @@ def spine(
 ) -> Spine:
     """Return the longest chain of post-dominators that ends at `root`, through `free` nodes only, in near-linear time.
 
-    Parameters
-    ----------
-    inputs, consumers
-        Ids of each node's producers and consumers; producers have smaller ids.
-
-    Examples
-    --------
     A skip connection (0 to 2) around 1, and a weight, 3:
 
     >>> spine([[], [0], [0, 1], [], [2, 3]], [[1, 2], [2], [4], [4], []], 4, [True] * 5)

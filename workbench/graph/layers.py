@@ -302,17 +302,8 @@ def _shared(names: list[str]) -> str:
 
 
 def repeats(items: Sequence[Hashable], weights: Sequence[int], least: int) -> list[Repeat]:
-    """Return stretches that repeat, chosen by weight, without overlaps, in order.
+    """Return stretches that repeat, chosen by weight, without overlaps, in order; `least` is the least weight of one repetition.
 
-    Parameters
-    ----------
-    weights
-        The weight of each item.
-    least
-        The least weight of one repetition.
-
-    Examples
-    --------
     >>> repeats("-abcabcabc-", [1] * 11, 3)
     [Repeat(start=1, end=10, period=3)]
     """

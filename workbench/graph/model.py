@@ -310,10 +310,7 @@ class HasGraph(Protocol):
 
 
 def graph_of(source: Graph | HasGraph, asked: str) -> Graph:
-    """Return the Graph itself, or the Graph of a Workload; `asked` is the function that the user called.
-
-    Raises WorkbenchError: the source is neither.
-    """
+    """Return the Graph itself, or that of a Workload; `asked` is the function that the user called. Raises WorkbenchError: it is neither."""
     graph = source if isinstance(source, Graph) else getattr(source, "graph", None)
     if not isinstance(graph, Graph):
         raise WorkbenchError(

@@ -114,22 +114,11 @@ def _finite(text: str) -> float:
 
 
 def fields(data: object, types: Mapping[_Key, type], *, optional: bool = False) -> dict[_Key, Any]:
-    """Return the fields of an object that are named in `types`, each checked.
+    """Return the fields of an object that are named in `types`, each checked; if `optional`, those that it has.
 
-    A float may be written as a whole number. A bool is not a number, an int fits into 64 bits, a float is finite.
+    A float may be written as a whole number. A bool is not a number, an int fits into 64 bits, a float is finite. Raises Damaged:
+    it is not an object, lacks a field, or a field is of another type.
 
-    Parameters
-    ----------
-    optional
-        Whether fields may be missing; they are then also missing from the result.
-
-    Raises
-    ------
-    Damaged
-        It is not an object, lacks a field, or a field is of another type.
-
-    Examples
-    --------
     >>> fields({"name": "A", "seconds": 1, "more": []}, {"name": str, "seconds": float})
     {'name': 'A', 'seconds': 1.0}
     """

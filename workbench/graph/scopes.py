@@ -47,16 +47,10 @@ class Scopes:
     def together(
         self, homes: Sequence[int | None], readers: Sequence[int | None], sources: Collection[int]
     ) -> int | None:
-        """Return the scope for something that belongs to several: the common one, which says no more than is known.
+        """Return the scope for something with several parts: the common one, which says no more than is known.
 
-        Where a box would then be before and after it, since it holds a source and a reader, it is the scope of the first reader.
-
-        Parameters
-        ----------
-        homes, readers
-            The scopes of its parts, and those of the parts that others read.
-        sources
-            The scopes of the values that it is computed from.
+        `homes`, `readers`: the scopes of its parts, and of those that others read. `sources`: the scopes of the values that it is computed
+        from. Where a box would then be before and after it, since it holds a source and a reader, it is the scope of the first reader.
         """
         common = self.common(homes)
         outside = {*self.around(common)}
@@ -299,15 +293,12 @@ def parts(graph: Graph, nodes: Collection[int]) -> dict[int, int]:
 
     A node without inputs is in the first part that reads it.
 
-    Examples
-    --------
     >>> from workbench.graph.model import GraphBuilder
     >>> builder = GraphBuilder("chain", "relay")
     >>> node = builder.node("param", "x")
     >>> for _ in range(600):
     ...     node = builder.node("op", "exp", [node])
-    >>> graph = builder.build()
-    >>> found = parts(graph, range(601))
+    >>> found = parts(builder.build(), range(601))
     >>> found[1], found[10], found[11], found[600]
     (0, 0, 1, 59)
     """

@@ -16,7 +16,7 @@ from workbench.worker import supervisor
 def jobs() -> Mapping[str, Callable[..., object]]:
     """Return the function of each name that the notebook sends."""
     # imported by the first job, because TVM takes seconds to import
-    from workbench.jobs import build, kernel_errors, load, passes, remote, run_build, schedules, turns
+    from workbench.jobs import build, kernel_errors, load, passes, remote, run_build, schedules
 
     return {
         # wb.measure, wb.kernels
@@ -62,11 +62,11 @@ def jobs() -> Mapping[str, Callable[..., object]]:
         "tasks": schedules.tasks,
         "step": schedules.step,
         # wb.compare_compilers
-        "side": turns.side,
-        "prepare": turns.prepare,
-        "turn": turns.turn,
+        "side": run_build.side,
+        "prepare": run_build.prepare,
+        "turn": run_build.turn,
         "kernel_times": run_build.kernel_times,
-        "onnx_outputs": turns.onnx_outputs,
+        "onnx_outputs": run_build.onnx_outputs,
         "source": load.source,
         "sample": load.sample,
         "saved": load.saved,

@@ -200,13 +200,7 @@ def resolved_target(text: str) -> str:
 
 
 def compiled(workload: Workload, target: str, config: Mapping[str, object], progress: Progress) -> Kept:
-    """Return the workload compiled under a configuration; the newest builds are kept.
-
-    Parameters
-    ----------
-    config
-        A Config's data. Its pipeline, if it has one, is run first, here, and its result is compiled as it is.
-    """
+    """Return the workload compiled under a Config's data, whose pipeline is run first; the newest builds are kept."""
     chosen, target = Config.of(config), resolved_target(target)
     # the same configuration builds differently when its database of schedules has grown
     records = Path(chosen.schedules, RECORDS)

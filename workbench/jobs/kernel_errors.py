@@ -54,12 +54,7 @@ def kernel_errors(
 ) -> dict[str, object]:
     """Return the errors of each call of a build, and the calls, the graph and the target of the build.
 
-    Parameters
-    ----------
-    reference
-        The folder of the workload whose values are right.
-    trusted
-        Whether its kernels may run, and those of the workload.
+    `reference`: the folder of the workload whose values are right. `trusted`: whether its kernels may run, and those of the workload.
     """
     with allowed(trusted):
         right = _reference(workload, reference)

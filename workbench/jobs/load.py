@@ -99,10 +99,7 @@ def source(
 ) -> Answer:
     """Read Relay text or TVMScript, and write the program into a folder; Relax translates a Relay text.
 
-    Parameters
-    ----------
-    params
-        The folder of the parameters, which `arrays.write` wrote.
+    `params`: the folder of the parameters, which `arrays.write` wrote.
     """
     given = arrays.read(Path(params), arrays.as_numpy)
     made = readers.load(text, given, name=name)

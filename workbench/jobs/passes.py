@@ -45,10 +45,7 @@ def trace_build(
 ) -> dict[str, object]:
     """Run the compiler's own pipeline, after that of the configuration, and record the input and the result of each pass.
 
-    Parameters
-    ----------
-    whole
-        The whole build, code generation too; otherwise its graph-level part.
+    `whole`: the whole build, code generation too; otherwise its graph-level part.
     """
     from workbench.dialects.compiler.capture import Capture
 
@@ -91,10 +88,7 @@ def state(workload: Workload, *, trace: str, place: int, progress: Progress) -> 
 
 
 def module_of(trace: str, place: int) -> IRModule:
-    """Return one of a trace's modules.
-
-    Raises MeasureError: the process that held it has ended, or dropped it for newer traces.
-    """
+    """Return one of a trace's modules. Raises MeasureError: its process has ended, or dropped it for newer traces."""
     if trace not in _traces:
         raise MeasureError("the process that held this trace has ended; run trace_build again")
     return _traces[trace][place]

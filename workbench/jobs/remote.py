@@ -89,21 +89,10 @@ class Session:
 
 
 def at_device(tracker: Tracker, work: Callable[[Session], _T], *, wait: float, progress: Progress) -> _T:
-    """Call `work` with a device that the tracker lends, and return its result.
+    """Call `work` with a device that the tracker lends, with another one if its server goes away, and return its result.
 
-    Parameters
-    ----------
-    work
-        Called again, with another session, if a server goes away meanwhile.
-    wait
-        Seconds to wait for a free device.
-
-    Raises
-    ------
-    NoServer
-        There is no such device now.
-    MeasureError
-        The work failed, or servers went away SERVERS times.
+    `wait`: seconds to wait for a free device. Raises NoServer: there is no such device now. Raises MeasureError: the work
+    failed, or servers went away SERVERS times.
     """
     lost: list[str] = []
     while len(lost) < SERVERS:
@@ -261,12 +250,9 @@ def _exported(
 
 
 def _elsewhere(found: dict[str, object], tracker: Tracker) -> dict[str, object]:
-    """Return the conditions of a row measured on another machine: unknown ones are None, not those of this machine.
+    """Return the conditions of a row measured on another machine, whose unknown ones are None.
 
-    Returns
-    -------
-    dict
-        `machine` distinguishes trackers, keys and kinds of device; boards under one key count as the same.
+    `machine` distinguishes trackers, keys and kinds of device; boards under one key count as the same.
     """
     parts = ("remote", tracker.host, tracker.key, str(found["gpu"]), str(found["threads"]))
     return {**found, "machine": hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]}

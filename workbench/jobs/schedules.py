@@ -31,11 +31,7 @@ def tasks(
 ) -> dict[str, object]:
     """Return the kernels that the build looks up in the database, with the records of each.
 
-    Returns
-    -------
-    dict
-        `target` in full; `calls` and `graph` as `build.counted` gives them; `tasks`, a list of `function`, `key`,
-        `trials` so far, `best_us` of those that ran (None if none did).
+    `tasks` is a list of `function`, `key`, `trials` so far, and `best_us` of those that ran (None if none did).
     """
     close()
     chosen, target = Config.of(config), resolved_target(target)
@@ -62,16 +58,8 @@ def tasks(
 def lookups(workload: Workload, *, target: str, config: Mapping[str, object], progress: Progress) -> dict[str, object]:
     """Return the kernels that a build looks up in the database of its Config, and the records of the database.
 
-    Returns
-    -------
-    dict
-        `kernels`: `function`, `key`, `nodes` of `graph`, `calls` in one run; `graph`; `records`: key -> `best` and `plain`, seconds of
-        one call of the best candidate and of the kernel without a schedule, None without one that ran.
-
-    Raises
-    ------
-    MeasureError
-        There is no such database.
+    `kernels`: `function`, `key`, `nodes` of `graph`, `calls` in one run. `records`: key -> `best` and `plain`, seconds of one call of the
+    best candidate and of the kernel without a schedule, None without one that ran. Raises MeasureError: there is no such database.
     """
     chosen, target = Config.of(config), resolved_target(target)
     require_database(chosen.schedules)
@@ -97,13 +85,7 @@ def lookups(workload: Workload, *, target: str, config: Mapping[str, object], pr
 def fallbacks(
     workload: Workload, *, target: str, config: Mapping[str, object], log: Sequence[str], progress: Progress
 ) -> dict[str, object]:
-    """Return the kernels that a build compiles with a fallback, and the records of a log that it does not use.
-
-    Returns
-    -------
-    dict
-        `kernels` and `unused`: the fields of each FallbackKernel and UnusedRecords; `graph` of the kernels.
-    """
+    """Return the kernels that a build compiles with a fallback, and the records of a log that it does not use."""
     chosen, target = Config.of(config), resolved_target(target)
     program = program_of(workload, chosen, progress)
     progress("Looking for kernels")
@@ -162,11 +144,7 @@ class StepRequest:
 def step(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, object]:
     """Try the next candidate for one kernel (a StepRequest); it is in the database when this returns.
 
-    Returns
-    -------
-    dict
-        `tried`: its `us`, None if it failed; `reason`; `plain`, whether it is the kernel without a schedule. None when
-        the search is over.
+    `tried` is None when the search is over; its `us` is None if the candidate failed, and `plain` means the kernel without a schedule.
     """
     global _open
     request = StepRequest(**asked)

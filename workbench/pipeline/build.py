@@ -76,10 +76,7 @@ def traced(
     whole: bool = False,
     limits: JobOptions | None = None,
 ) -> Trace:
-    """Return the trace of a build in a child process.
-
-    `start`: the first state; None if only the child has the workload's module.
-    """
+    """Return the trace of a build in a child process; `start` is its first state, None if only the child has the workload's module."""
     arguments = {"target": target, "config": config.to_data(), "whole": whole}
     answer = child.run("trace_build", workload, arguments, **(limits or {}))
     states = [_state(workload, answer["trace"], place, child) for place in range(answer["states"])]

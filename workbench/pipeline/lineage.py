@@ -98,10 +98,7 @@ def _node_name(graph: Graph, id: int) -> str:
 
 
 def lineage(trace: Steps, state: State, node: int) -> Lineage:
-    """Follow a node of one of the trace's states backward and forward.
-
-    Raises WorkbenchError: the state is not of this trace, or has no such node.
-    """
+    """Follow a node of one of the trace's states backward and forward. Raises WorkbenchError: the trace has no such state or node."""
     steps = trace.transitions
     states = trace.states
     if state not in states:
@@ -130,10 +127,7 @@ _VALUES = ("param", "constant")
 
 
 def sourced(trace: Steps, state: State | None = None) -> Graph:
-    """Return the graph of a state, by default the last one, with the sources of its nodes.
-
-    Raises ValueError: the trace has no such state.
-    """
+    """Return the graph of a state, by default the last one, with the sources of its nodes."""
     place = trace.states.index(trace.end if state is None else state)
     return _with_sources(trace.states[place].graph, _followed(trace, place))
 

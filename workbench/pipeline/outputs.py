@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -16,8 +15,11 @@ from workbench.errors import MeasureError
 from workbench.pipeline.config import Config
 from workbench.temporary import temporary_folder
 from workbench.worker.limits import TIMEOUT
-from workbench.worker.parent import Progress, never, silent, worker
+from workbench.worker.parent import JobOptions, Progress, Worker, worker
 from workbench.worker.progress import showing_progress
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 TOLERANCE = {
     "float64": 1e-9,
@@ -126,34 +128,18 @@ def run_once(
     kept: tuple[str, int] | None = None,
     wanted: Wanted = "outputs",
     seed: int = 0,
-    timeout: float = TIMEOUT,
-    progress: Progress = silent,
-    cancelled: Callable[[], bool] = never,
+    child: Worker | None = None,
+    **limits: Unpack[JobOptions],
 ) -> Values:
     """Compile a module as it is and run it once with seeded random inputs, in the child process.
 
-    Parameters
-    ----------
-    kept
-        A module that the child keeps, instead of the workload's own.
-    wanted
-        The outputs, outputs of a program that gives the same ones each run, or the values of the nodes.
-
-    Raises
-    ------
-    MeasureError
-        It does not compile or run; NotRepeatable if it gives other outputs each run.
+    `kept`: a module that the child keeps, instead of the workload's own. Raises MeasureError: it does not compile or run;
+    NotRepeatable if it gives other outputs each run, and `wanted` are repeatable ones.
     """
     with temporary_folder() as folder:
         path = Path(folder) / "values.npz"
-        arguments = {
-            "config": AS_IT_STANDS.to_data(),
-            "seed": seed,
-            "path": str(path),
-            "kept": kept,
-            "wanted": wanted,
-        }
-        worker().run("values", workload, arguments, timeout=timeout, progress=progress, cancelled=cancelled)
+        asked = {"config": AS_IT_STANDS.to_data(), "seed": seed, "path": str(path), "kept": kept, "wanted": wanted}
+        (child or worker()).run("values", workload, asked, **limits)
         values = arrays.load(path)
     outputs = [array for name, array in values.items() if name.startswith("output")]
     found = {int(name.removeprefix("node")): array for name, array in values.items() if name.startswith("node")}

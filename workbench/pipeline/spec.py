@@ -248,12 +248,10 @@ def is_sample(source: object) -> TypeGuard[str]:
 
 
 def parse_sample(text: str) -> tuple[str, Mapping[str, Any]]:
-    """Return the name and the options of a sample.
+    """Return the name and the options of a sample. Raises LoadError: the text is not one name with options.
 
     >>> parse_sample("sample:bert{layers=2}")
     ('bert', {'layers': 2})
-
-    Raises WorkbenchError: the text is not one name with options.
     """
     steps = list(Pipeline.parse(text.removeprefix(SAMPLE)))
     if len(steps) != 1:

@@ -20,8 +20,7 @@ from workbench.dialects.registry import installed
 from workbench.errors import LoadError, UnknownName
 from workbench.graph.nodes import DIALECTS
 from workbench.pipeline.spec import parse_sample, sample_text
-from workbench.samples._builder import Builder
-from workbench.samples.models import SAMPLES
+from workbench.samples.models import SAMPLES, Builder
 
 
 def names(dialect: str | None = None) -> list[str]:

@@ -11,7 +11,7 @@ from tvm import relax
 from tvm.relax import op
 
 from workbench.dialects.relax import compat
-from workbench.samples._builder import Builder
+from workbench.samples.models import Builder
 
 
 class RelaxBuilder(Builder):

@@ -8,7 +8,7 @@ import numpy as np
 import tvm
 from tvm import relay
 
-from workbench.samples._builder import Builder
+from workbench.samples.models import Builder
 
 
 class RelayBuilder(Builder):

@@ -135,10 +135,7 @@ class Gpu:
 
 
 def look(built: bool, seen: bool) -> CudaFacts:
-    """Return the facts from the driver, the compilers and TVM's own answers; raises nothing.
-
-    `built, seen`: whether TVM can run CUDA code, and whether it sees device 0.
-    """
+    """Return the facts from the driver and the compilers; `built`, `seen`: TVM can run CUDA code, and sees device 0. Raises nothing."""
     compiler, architectures = _nvcc() or _nvrtc() or ("", ())
     facts = CudaFacts(
         built=built, seen_by_tvm=seen, runtime_cuda=_runtime(), compiler=compiler, architectures=architectures

@@ -35,13 +35,7 @@ def cpu_model() -> str:
 
 
 def mcpu(llvm_says: str) -> str:
-    """Return the `-mcpu` for code that runs here.
-
-    Parameters
-    ----------
-    llvm_says
-        The name of this CPU by TVM's own LLVM; `generic` if it does not know it.
-    """
+    """Return the `-mcpu` for code that runs here; `llvm_says` is the name of this CPU by TVM's own LLVM, which may not know it."""
     if llvm_says and llvm_says != "generic":
         return llvm_says
     has = set(_cpuinfo().get("flags", "").split())

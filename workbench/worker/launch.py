@@ -43,24 +43,9 @@ def _variables() -> dict[str, str]:
 
 
 class Child:
-    """A running child process with its supervisor, the connection to it, and its error stream.
+    """A running child process, with its supervisor (`process`, which ends with the same status), the connection to it, and its error stream.
 
-    Attributes
-    ----------
-    process
-        The supervisor (supervisor.py), which ends with the same status as the child.
-    pid : int
-        The process id of the child itself.
-
-    Parameters
-    ----------
-    python
-        The Python of another environment; None for this one's.
-
-    Raises
-    ------
-    WorkerLost
-        It did not start.
+    `pid` is the child's own. `python`: that of another environment; None for this one's. Raises WorkerLost: it did not start.
     """
 
     def __init__(self, python: Path | None = None) -> None:
@@ -150,12 +135,9 @@ class Child:
         self.connection.send_bytes(json.dumps({**message, "number": self._number}).encode())
 
     def answer(self, seconds: float) -> dict[str, Any] | None:
-        """Wait for the next message about the current job; None without one, or if it is of another process or job.
+        """Return the next message about the current job; None without one, or if it is of another process or job.
 
-        Raises
-        ------
-        EOFError
-            The child ended.
+        Raises EOFError: the child ended.
         """
         if not self.connection.poll(seconds):
             if not self.alive():
@@ -165,10 +147,7 @@ class Child:
         return message if (message["pid"], message["number"]) == (self.pid, self._number) else None
 
     def obituary(self, job: str, doing: str = "") -> WorkerLost:
-        """Return the error for a child that ended by itself, with its end and last error; end its remaining processes.
-
-        `doing`: the progress that the child reported last.
-        """
+        """Return the error for a child that ended by itself during `doing`, with its end and last error; end its remaining processes."""
         how, killed = self._end()
         words, frames = self._last_words(), self._frames()
         by_system = killed and limits.kills() > self.kills

@@ -21,10 +21,7 @@ _PROC, _GROUP = Path("/proc"), Path("/sys/fs/cgroup")
 
 
 def resident(pid: int | str = "self") -> int:
-    """Return the bytes of memory that a process holds, without mapped files (a model's parameters).
-
-    0 if the system does not report them.
-    """
+    """Return the bytes of memory that a process holds, without mapped files (a model's parameters); 0 if unknown."""
     fields = _fields(_PROC / str(pid) / "status")
     return fields.get("RssAnon", 0) + fields.get("RssShmem", 0)
 
@@ -39,15 +36,7 @@ def free() -> int | None:
 
 
 def limit(memory: int | None, held: int) -> int | None:
-    """Return the bytes that a child may hold.
-
-    Parameters
-    ----------
-    memory
-        The user's limit; None for SHARE of the free memory.
-    held
-        The bytes that the child holds now.
-    """
+    """Return the bytes that a child may hold: the user's limit, or SHARE of the free memory, besides those that it holds now."""
     if memory is not None:
         return memory
     left = free()

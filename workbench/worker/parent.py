@@ -67,12 +67,7 @@ def never() -> bool:
 class Worker:
     """A child process that builds and times. It is started by the first job and lives until the notebook ends.
 
-    Parameters
-    ----------
-    python
-        The Python of another environment; None for this one's.
-    yields
-        Whether its jobs are stopped during those of other workers.
+    `python`: that of another environment; None for this one's. `yields`: its jobs are stopped during those of other workers.
     """
 
     def __init__(self, python: Path | None = None, *, yields: bool = False) -> None:
@@ -101,22 +96,11 @@ class Worker:
     ) -> dict[str, Any]:
         """Do one job and return its result; jobs of several threads wait for each other, and report that.
 
-        Parameters
-        ----------
-        job
-            A name in the table of `workbench/jobs/__main__.py`; the function is called as `function(workload, progress=..., **arguments)`.
-        workload
-            None for a job without one, `function(progress=..., **arguments)`.
-        memory
-            Bytes that the child may hold; None for nine tenths of the free memory.
+        `job` is a name in the table of `jobs/__main__.py`, called as `function(workload, progress=..., **arguments)`, without a
+        workload if that is None. `memory`: bytes that the child may hold; None for nine tenths of the free memory.
 
-        Raises
-        ------
-        MeasureError
-            The job failed; the message has the reason. OutOfMemory if an allocation was refused.
-        WorkerLost
-            The child crashed, took longer than `timeout` seconds or more than `memory` bytes, or was cancelled, as by the
-            end of the notebook; `status` distinguishes these. The next job starts a new child.
+        Raises MeasureError: the job failed; OutOfMemory if an allocation was refused. Raises WorkerLost: the child crashed, passed
+        a limit, or was cancelled, as by the end of the notebook; `status` distinguishes these. The next job starts a new child.
         """
         check_seconds(timeout=timeout)
         with nullcontext() if self._yields else _asked_for(), self._turn(progress, cancelled):
@@ -304,14 +288,9 @@ def unasked(automatic: bool = True) -> Iterator[None]:
 
 
 def worker(role: str = "", python: Path | None = None) -> Worker:
-    """Return this notebook's child process for a role.
+    """Return this notebook's child process for a role: `builds`, the default, keeps modules of traces; in `trials`, a pass may end it.
 
-    Parameters
-    ----------
-    role
-        `builds`, the default, keeps modules of traces; in `trials`, a pass that is tried may end the process.
-    python
-        The Python of another environment, which has a process of its own for each role.
+    `python`: that of another environment, which has a process of its own for each role.
     """
     role = role or _role.get()
     key = (os.getpid(), role, python)

@@ -143,12 +143,7 @@ def showing_progress(
 ) -> Iterator[Progress]:
     """Yield the caller's own progress, or one that is shown during the block.
 
-    Parameters
-    ----------
-    progress
-        The caller's; `silent` to show nothing; None to show it.
-    title
-        The work in a few words: "Measuring mlp".
+    `progress`: `silent` to show nothing; None to show it. `title`: the work in a few words, "Measuring mlp".
     """
     shown = place() if progress is None and not _under_way else None
     if shown is None:

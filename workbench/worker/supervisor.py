@@ -27,13 +27,7 @@ _DEATH_SIGNAL, _SUBREAPER = 1, 36
 
 
 def main(serve: Callable[[], None]) -> None:
-    """Start the child process, wait for its end or the notebook's, and end all remaining processes.
-
-    Parameters
-    ----------
-    serve
-        The work of the child process.
-    """
+    """Start the child process, which runs `serve`, wait for its end or the notebook's, and end all remaining processes."""
     notebook, supervisor = int(sys.argv[1]), os.getpid()
     _prctl(_SUBREAPER, 1)
     child = os.fork()

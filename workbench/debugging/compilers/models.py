@@ -1,5 +1,7 @@
 """The model of a comparison: what the caller gave, and what the child process of each compiler makes of it.
 
+The Python of another environment runs the jobs of its compiler; nothing of that TVM is imported here.
+
 An ONNX file is converted by each compiler. A Relay program is built by Relay, and Relax builds its translation by `wb.to_relax`, made
 from the graph and the arrays that the Relay side wrote. A sample is built in Relay, so both compilers have one program. Without a
 Relay side, Relax reads the text and builds the sample by itself.
@@ -17,13 +19,13 @@ from workbench.dialects import arrays, readers
 from workbench.dialects.base import GraphOnly, Shapes, Workload, choose_entry
 from workbench.dialects.importers import torch_model
 from workbench.dialects.importers.params import read_params
-from workbench.dialects.programs import add_sources
-from workbench.dialects.registry import dialect_of
-from workbench.errors import LoadError
-from workbench.pipeline.elsewhere import Environment, Recipe
-from workbench.pipeline.load import MODEL, TEXT, size_of
+from workbench.dialects.programs import add_sources, read_graph
+from workbench.dialects.registry import dialect_of, installed
+from workbench.environments.doctor import find
+from workbench.errors import LoadError, from_data
+from workbench.pipeline.load import MODEL, TEXT, Allowance, run_limited, size_of
 from workbench.pipeline.spec import is_sample, parse_sample
-from workbench.worker.parent import Progress
+from workbench.worker.parent import Progress, Worker, worker
 
 ACCEPTED = (
     "an ONNX file or ModelProto, a torch.export program, Relay or TVMScript as text or in a file ending in "
@@ -31,6 +33,64 @@ ACCEPTED = (
 )
 ONE_WAY = "this is a Relax program, and there is no translation from Relax to Relay; give the model as ONNX or as Relay"
 Params = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A job of `jobs/load.py` that makes a program, and its limits."""
+
+    job: str
+    arguments: Mapping[str, object]
+    size: int
+    "bytes of the source"
+    allowance: Allowance
+    trusted: bool = False
+    "the kernels in the program are the user's own"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A compiler, and the Python that runs it."""
+
+    dialect: str
+    python: Path | None
+    "None for this process's own Python"
+    role: str = "builds"
+    "of the child process that builds and runs; two sides with one Python have two"
+
+    @staticmethod
+    def of(dialect: str, python: Path | None = None, role: str = "builds") -> Environment:
+        """Return the environment of a dialect: the given Python, or this one, or the one that is found. Raises SetupError: none has it."""
+        if python is None and installed() != dialect:
+            python = find(dialect)
+        return Environment(dialect, python, role)
+
+    def worker(self, role: str = "") -> Worker:
+        """Return the child process for a role, by default the one that builds and runs."""
+        return worker(role or self.role, self.python)
+
+    def load(self, recipe: Recipe, name: str, folder: Path, progress: Progress) -> Workload:
+        """Make a program in the child process, which writes it into the folder, and return its graph as a Workload that the child can build.
+
+        Raises LoadError: the compiler does not read the model, or its process ended or passed its limits.
+        """
+        given = {**recipe.arguments, "name": name, "folder": str(folder)}
+        answer = run_limited(recipe.job, given, recipe.size, recipe.allowance, progress, self.python)
+        if "error" in answer:
+            raise from_data(answer["error"])
+        if answer["dialect"] != self.dialect:
+            raise LoadError(
+                f"{self.python} runs a TVM with {answer['dialect']}, not {self.dialect}; give another Python"
+            )
+        if not answer["saved"]:
+            raise LoadError(f"TVM cannot write the {self.dialect} module that it made of {name} to a file")
+        made = GraphOnly(
+            read_graph(folder), "only a child process has this program; load the model with wb.load", answer["notes"]
+        )
+        made.trusted = recipe.trusted or answer["trusted"]
+        made.shapes = answer.get("shapes", {})
+        self.worker().adopt(made, folder)
+        return made
 
 
 @dataclass
@@ -49,10 +109,7 @@ class Model:
     "the error of the Relay side"
 
     def load(self, environment: Environment, folder: Path, progress: Progress) -> Workload:
-        """Return the program in a compiler, which writes it into the folder; raises LoadError.
-
-        Load Relay first: Relax translates its program.
-        """
+        """Return the program in a compiler, which writes it into the folder; Relay's first, which Relax translates. Raises LoadError."""
         if self.dialect == "relax" and environment.dialect == "relay":
             raise LoadError(ONE_WAY)
         recipe = self.recipe

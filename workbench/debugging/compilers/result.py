@@ -62,10 +62,7 @@ class Difference:
 
 
 def differences(left: CompilerSide, right: CompilerSide) -> tuple[Difference, ...]:
-    """Return one Difference for each group of aligned kernels, sorted by time lost, or by bytes if not timed.
-
-    Both sides must have their kernels.
-    """
+    """Return one Difference for each group of aligned kernels of two sides that have theirs, sorted by time lost, or by bytes if not timed."""
     assert left.optimized is not None
     assert right.optimized is not None
     aligned = align(left.optimized, right.optimized)

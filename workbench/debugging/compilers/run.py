@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from workbench.analysis.cost import canonical
 from workbench.analysis.index_limits import index_limits
-from workbench.debugging.compilers.models import Model, model_of
-from workbench.debugging.compilers.result import CompilerComparison, CompilerPair, differences
+from workbench.debugging.compilers.models import Environment, Model, model_of
+from workbench.debugging.compilers.result import CompilerComparison, CompilerPair, Difference, differences
 from workbench.debugging.compilers.runner import (
     ONNX,
     OutputCheck,
@@ -23,15 +25,19 @@ from workbench.debugging.compilers.runner import (
 )
 from workbench.debugging.compilers.runner import where_they_part as part_of
 from workbench.debugging.compilers.side import Compiler, CompilerSide, build_side, checked, titles
-from workbench.debugging.compilers.suggestions import tried
+from workbench.debugging.remarks.decisions import FUSE_OPS
 from workbench.dialects.base import Shapes, Workload
 from workbench.dialects.compiler.inputs import Inputs, plain_name, with_inputs
 from workbench.errors import LoadError, MeasureError, WorkbenchError, check_seconds
-from workbench.measurement.race import Race
+from workbench.measurement.build_and_time import RaceRequest
+from workbench.measurement.race import Race, judged
 from workbench.measurement.row import OK
-from workbench.pipeline.elsewhere import Environment
+from workbench.pipeline.config import Config
+from workbench.pipeline.spec import BIND
 from workbench.target_text import TargetLike, target_texts
 from workbench.temporary import temporary_folder
+from workbench.wording import counted
+from workbench.worker.host import allowed
 from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import JobOptions, Progress, never, silent
 from workbench.worker.progress import showing_progress
@@ -139,11 +145,11 @@ def compare_compilers(
         errors = {str(each) for each in opened if isinstance(each, WorkbenchError)}
         if all(isinstance(each, WorkbenchError) for each in opened):
             raise LoadError("; ".join(sorted(errors)))
-        _share_limits([each.workload for each in opened if isinstance(each, Opened)])
-        for each in opened:
-            if isinstance(each, Opened):
-                # the worker knows the workload by its identity
-                each.workload.inputs = with_inputs(each.workload, inputs).inputs
+        workloads = [each.workload for each in opened if isinstance(each, Runner)]
+        _share_limits(workloads)
+        for workload in workloads:
+            # the worker knows the workload by its identity
+            workload.inputs = with_inputs(workload, inputs).inputs
         return CompilerComparison(made.name, tuple(comparing.pair(both, opened, target) for target in wanted))
 
 
@@ -158,14 +164,8 @@ def _share_limits(workloads: Sequence[Workload]) -> None:
         workload.known_limits = {name: least[plain_name(name)] for name in names if plain_name(name) in least}
 
 
-@dataclass(frozen=True)
-class Opened:
-    """The model in one compiler."""
-
-    environment: Environment
-    workload: Workload
-    folder: Path
-    "for files of this side"
+Opened = Runner | WorkbenchError
+"the model in one compiler, or the reason why it is not"
 
 
 @dataclass(frozen=True)
@@ -184,12 +184,9 @@ class _Comparing:
         if self.budget != 0:
             check_seconds(budget=self.budget)
 
-    def opened(self, compilers: Sequence[Compiler], folder: Path) -> list[Opened | WorkbenchError]:
-        """Load the model in each compiler; two that have one Python run in two processes.
-
-        Relay is first, because Relax translates what it read.
-        """
-        found: dict[int, Opened | WorkbenchError] = {}
+    def opened(self, compilers: Sequence[Compiler], folder: Path) -> list[Opened]:
+        """Load the model in each compiler, in Relay first, whose program Relax translates; two that have one Python run in two processes."""
+        found: dict[int, Opened] = {}
         first, report = compilers[0], self.limits.get("progress", silent)
         for at, compiler in sorted(enumerate(compilers), key=lambda each: each[1].dialect != "relay"):
             own = folder / str(at)
@@ -198,24 +195,21 @@ class _Comparing:
             try:
                 python = None if compiler.python is None else Path(compiler.python)
                 environment = Environment.of(compiler.dialect, python, "other builds" if same else "builds")
-                found[at] = Opened(environment, self.model.load(environment, own, report), own)
+                workload = self.model.load(environment, own, report)
+                found[at] = Runner(environment, workload, own, compiler.config, self.seed, self.limits)
             except WorkbenchError as error:
                 found[at] = error
         return [found[at] for at in range(len(compilers))]
 
-    def pair(
-        self, compilers: Sequence[Compiler], opened: Sequence[Opened | WorkbenchError], target: str
-    ) -> CompilerPair:
+    def pair(self, compilers: Sequence[Compiler], opened: Sequence[Opened], target: str) -> CompilerPair:
         """Return both halves for a target."""
         sides = self.started(compilers, opened, target)
-        seconds, runners = self.budget / 2 if self.per_kernel else 0.0, []
+        runners: list[Runner] = []
         for at, each in enumerate(opened):
-            if isinstance(each, Opened) and sides[at].status == OK:
-                sides[at] = build_side(sides[at], each.workload, each.environment, seconds, self.seed, self.limits)
-            if isinstance(each, Opened) and sides[at].status == OK:
-                side = sides[at]
-                asked = side.target, side.config, self.seed, self.limits
-                runners.append(Runner(side.title, each.environment, each.workload, each.folder, *asked))
+            if isinstance(each, Runner) and sides[at].status == OK:
+                runner = replace(each, title=sides[at].title, target=sides[at].target)
+                sides[at] = build_side(sides[at], runner, self.budget / 2 if self.per_kernel else 0.0)
+                runners += [runner] if sides[at].status == OK else []
         pair = CompilerPair(sides[0], sides[1], self.checks(runners))
         if len(runners) == 2 and any(check.same is False for check in pair.checks):
             pair = replace(pair, part=part_of(runners))
@@ -223,9 +217,7 @@ class _Comparing:
             pair = replace(pair, rows=differences(*pair.sides))
         return self.raced(pair, runners)
 
-    def started(
-        self, compilers: Sequence[Compiler], opened: Sequence[Opened | WorkbenchError], target: str
-    ) -> list[CompilerSide]:
+    def started(self, compilers: Sequence[Compiler], opened: Sequence[Opened], target: str) -> list[CompilerSide]:
         """Return the sides with their titles, the versions of TVM and the targets in full.
 
         Sides with one target have it as the older TVM knows this CPU: a newer LLVM knows its names too.
@@ -244,12 +236,11 @@ class _Comparing:
             for side, title, text in zip(sides, named, given, strict=True)
         ]
 
-    def asked(self, side: CompilerSide, opened: Opened) -> CompilerSide:
+    def asked(self, side: CompilerSide, runner: Runner) -> CompilerSide:
         """Return a side with what its process knows; one that refuses the configuration or does not answer has failed."""
-        side = replace(side, graph=opened.workload.graph, notes=tuple(opened.workload.notes))
-        arguments = {"target": side.target, "config": side.config.to_data()}
+        side = replace(side, graph=runner.workload.graph, notes=tuple(runner.workload.notes))
         try:
-            found = opened.environment.worker().run("side", opened.workload, arguments, **self.limits)
+            found = replace(runner, target=side.target).ask("side")
         except WorkbenchError as error:
             return side.failed(error)
         side = replace(side, tvm=found["tvm"], target=found["target"])
@@ -291,3 +282,87 @@ def _or_reason(work: Callable[[], Any]) -> Any:
         return work()
     except WorkbenchError as error:
         return str(error)
+
+
+KERNELS = ("LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", FUSE_OPS)
+"the passes with which Relax's default pipeline makes kernels"
+NHWC = "ConvertLayout{desired_layouts={'relax.nn.conv2d': ['NHWC', 'OHWI']}}"
+MOST_SEARCHED, TRIALS = 3, 8
+"kernels whose schedules are searched, those with the most time lost; candidates of each"
+SEARCH = 8.0
+"seconds of the search for a second of the race's budget"
+ROLE = "suggestions"
+"of the child process that searches"
+RELAX_ONLY = "no change was tried: the changes are of Relax's own pipeline, and {} has another"
+Tried = Race | str
+"a race, or a sentence with the reason for none"
+
+
+def tried(side: CompilerSide, rows: Sequence[Difference], runner: Runner, outputs: Path, budget: float) -> list[Tried]:
+    """Race each change that fits the right side of the rows against that side's build; a failed one has a sentence.
+
+    The outputs of each must equal those in the file `outputs`.
+    """
+    if side.dialect != "relax" or side.config.pipeline:
+        return [RELAX_ONLY.format(side.title)]
+    with temporary_folder() as folder:
+        found = [_raced(runner, change, outputs, budget) for change in changes(side)]
+        if functions := slowest(side, rows):
+            try:
+                _search(runner, functions, folder, SEARCH * budget)
+                change = replace(
+                    side.config, name=f"with schedules for {counted(len(functions), 'kernel')}", schedules=folder
+                )
+                found.append(_raced(runner, change, outputs, budget))
+            except WorkbenchError as error:
+                found.append(f"the search of schedules ended: {error}")
+        return found
+
+
+def changes(side: CompilerSide) -> Iterator[Config]:
+    """Yield the Configs of changed passes: constant weights, another layout of convolutions, no fusion."""
+    config = side.config
+    passes = [name for name in KERNELS if name not in config.disabled]
+    roles = {tensor.role for tensor in side.memory.tensors} if side.memory is not None else ()
+    if "parameter" in roles:
+        yield replace(config, name=f"with {BIND}", pipeline=",".join([BIND, *passes]))
+    if side.graph is not None and "nn.conv2d" in {canonical(node.op) for node in side.graph.ops}:
+        # changes of the layout of weights are folded where these are constants
+        yield replace(config, name="with convolutions in NHWC", pipeline=",".join([BIND, NHWC, *passes]))
+    if side.fuses:
+        yield replace(config, name=f"without {FUSE_OPS}", disabled=(*config.disabled, FUSE_OPS))
+
+
+def slowest(side: CompilerSide, rows: Sequence[Difference]) -> list[str]:
+    """Return the functions without a schedule in the rows with the most time lost."""
+    lost = (name for row in rows if row.us_lost is None or row.us_lost > 0 for name in row.right)
+    return list(dict.fromkeys(name for name in lost if name in side.fallbacks))[:MOST_SEARCHED]
+
+
+def _raced(runner: Runner, change: Config, outputs: Path, budget: float) -> Tried:
+    """Race a build against the one under another Config, in one process, as `wb.race` does."""
+    title = f"{runner.title} {change.label}"
+    configs = [runner.config.to_data(), change.to_data()]
+    request = RaceRequest(runner.target, configs, budget, runner.seed, str(outputs))
+    try:
+        answer = runner.environment.worker().run("race", runner.workload, asdict(request), **runner.limits)
+        return judged(runner.title, title, answer)
+    except WorkbenchError as error:
+        return f"{title} was not raced: {runner.title}: {error}"
+
+
+def _search(runner: Runner, functions: Sequence[str], folder: str, seconds: float) -> None:
+    """Search schedules of kernels into a database, in a process of its own; TRIALS for each, or until the time is over."""
+    cancelled = runner.limits.get("cancelled", never)
+    beside = runner.beside(ROLE)
+    effort = {"trials": TRIALS, "upto": TRIALS, "seed": runner.seed, "cost_model": "random", "folder": folder}
+    try:
+        beside.run("tasks", folder=folder)
+        for function in functions:
+            ends = time.monotonic() + seconds / len(functions)
+            while time.monotonic() < ends and not cancelled():
+                found = beside.run("step", **effort, cores=sorted(allowed()) or [0], function=function)
+                if found["tried"] is None:
+                    break
+    finally:
+        beside.environment.worker().stop()

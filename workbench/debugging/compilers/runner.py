@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.debugging.compilers.models import Environment
 from workbench.dialects import arrays
 from workbench.dialects.base import Shapes, Workload
 from workbench.dialects.compiler.inputs import plain_name
@@ -16,8 +18,7 @@ from workbench.errors import MeasureError, WorkbenchError
 from workbench.measurement.race import Race, judged
 from workbench.measurement.repeats import Run, interleave, turns
 from workbench.pipeline.config import Config
-from workbench.pipeline.elsewhere import Environment
-from workbench.pipeline.outputs import AS_IT_STANDS, OutputDifference, Wanted, difference
+from workbench.pipeline.outputs import OutputDifference, Values, Wanted, difference, run_once
 from workbench.wording import counted
 from workbench.worker.parent import JobOptions, silent
 
@@ -31,17 +32,18 @@ METHOD = "in turn, in two processes and the first build in a third one too, load
 
 @dataclass(frozen=True)
 class Runner:
-    """A build in the child process of its environment."""
+    """The model in the child process of one compiler, and its build there."""
 
-    title: str
     environment: Environment
     workload: Workload
     folder: Path
     "for the outputs"
-    target: str
     config: Config
     seed: int
     limits: JobOptions
+    title: str = ""
+    target: str = ""
+    "in full"
 
     def beside(self, role: str) -> Runner:
         """Return the same build in another process."""
@@ -49,19 +51,36 @@ class Runner:
         environment.worker().adopt(self.workload, self.folder)
         return replace(self, environment=environment)
 
+    def ask(self, job: str, **arguments: object) -> Any:
+        """Run a job on the build in the child process."""
+        asked = {"target": self.target, "config": self.config.to_data(), **arguments}
+        return self.environment.worker().run(job, self.workload, asked, **self.limits)
+
+    def run(self, job: str, **arguments: object) -> Any:
+        """Run a job on the build; an error has the title."""
+        with self._titled():
+            return self.ask(job, **arguments)
+
     def prepare(self, places: Sequence[int] = (), outputs: str = "") -> dict[str, Any]:
         """Load the build for places in a round, write the outputs of a run to a file, and return the conditions."""
-        asked = {"target": self.target, "config": self.config.to_data(), "seed": self.seed}
-        return self.run("prepare", self.workload, {**asked, "places": list(places), "outputs": outputs})
+        return self.run("prepare", seed=self.seed, places=list(places), outputs=outputs)
 
     def turn(self, place: int, number: int) -> float:
         """Run it so many times and return the mean seconds of one run."""
-        return self.run("turn", None, {"place": place, "number": number})
+        asked = {"place": place, "number": number}
+        with self._titled():
+            mean: Any = self.environment.worker().run("turn", None, asked, **self.limits)
+        return mean
 
-    def run(self, job: str, workload: Workload | None, arguments: Mapping[str, object]) -> Any:
-        """Run a job in the child process; an error has the side's title."""
+    def values(self, wanted: Wanted) -> Values:
+        """Run the imported program as it is, and return its outputs or the values of its nodes."""
+        child = self.environment.worker()
+        return run_once(self.workload, wanted=wanted, seed=self.seed, child=child, **self.limits)
+
+    @contextmanager
+    def _titled(self) -> Iterator[None]:
         try:
-            return self.environment.worker().run(job, workload, arguments, **self.limits)
+            yield
         except MeasureError as error:
             raise MeasureError(f"{self.title}: {error}") from error
 
@@ -181,7 +200,7 @@ def where_they_part(runners: Sequence[Runner]) -> str:
                 return f"the imported programs part at the node {name}, before any pass"
         said = f"agree at each of {counted(len(common), 'node')} that both have" if common else "have no node in common"
     try:
-        outputs = [list(_values(runner, "repeatable outputs").values()) for runner in runners]
+        outputs = [runner.values("repeatable outputs").outputs for runner in runners]
         same = difference(outputs[0], outputs[1]).same
     except WorkbenchError as error:
         return f"the imported programs {said}, and their outputs were not compared: {error}"
@@ -203,15 +222,7 @@ def _same_value(ours: np.ndarray, theirs: np.ndarray) -> bool:
 def _node_values(runner: Runner) -> dict[str, np.ndarray]:
     """Return the value of each node of the model in the imported program, in order."""
     graph, found = runner.workload.graph, dict[str, "np.ndarray"]()
-    for name, value in _values(runner, "nodes").items():
+    for node, value in runner.values("nodes").nodes.items():
         # of several operators that a node became, the last one has its value
-        found |= dict.fromkeys(graph.nodes[int(name.removeprefix("node"))].source, value)
+        found |= dict.fromkeys(graph.nodes[node].source, value)
     return found
-
-
-def _values(runner: Runner, wanted: Wanted) -> dict[str, np.ndarray]:
-    """Run the imported program as it is, and return the values of its nodes, or its outputs."""
-    path = runner.folder / "values.npz"
-    asked = {"config": AS_IT_STANDS.to_data(), "seed": runner.seed, "path": str(path), "kept": None, "wanted": wanted}
-    runner.environment.worker().run("values", runner.workload, asked, **runner.limits)
-    return arrays.load(path)

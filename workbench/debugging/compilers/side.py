@@ -10,8 +10,8 @@ from typing import Any
 
 from workbench.analysis.cost import canonical
 from workbench.analysis.fusion import FusionReport
+from workbench.debugging.compilers.runner import Runner
 from workbench.debugging.remarks.decisions import FUSE_OPS, pass_of, ran, report_of
-from workbench.dialects.base import Workload
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.measurement.kernels import Kernels, from_result
@@ -19,14 +19,12 @@ from workbench.measurement.memory.plan import MemoryPlan
 from workbench.measurement.row import NOT_MEASURED, OK, device_of, failure, status_of
 from workbench.pipeline.build import traced
 from workbench.pipeline.config import Config
-from workbench.pipeline.elsewhere import Environment
 from workbench.pipeline.lineage import sourced, sourced_kernels
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import Trace
 from workbench.target_text import TargetLike, kind_of, target_text
 from workbench.wording import counted, duration, size
 from workbench.worker.cuda import CudaFacts, why_not
-from workbench.worker.parent import JobOptions, Worker
 
 NAMES = {"relay": "Relay", "relax": "Relax"}
 "dialect -> the compiler's name"
@@ -93,13 +91,6 @@ def _in_one_form(given: Compiler) -> Compiler:
 def titles(compilers: Sequence[Compiler], versions: Sequence[str], targets: Sequence[str]) -> list[str]:
     """Return a title for each of two compilers, made from the differences between both; the titles differ.
 
-    Parameters
-    ----------
-    versions
-        Of TVM; empty if unknown.
-
-    Examples
-    --------
     >>> both = wb.Compiler("relax"), wb.Compiler("relax", config=wb.Config(opt_level=0))
     >>> titles(both, ["0.26.0", "0.27.0"], ["llvm", "llvm"])
     ['Relax 0.26 opt 3', 'Relax 0.27 opt 0']
@@ -245,29 +236,29 @@ class CompilerSide:
         return f"{said}; {failed}" if failed else said
 
 
-def build_side(
-    side: CompilerSide, workload: Workload, environment: Environment, budget: float, seed: int, limits: JobOptions
-) -> CompilerSide:
+def build_side(side: CompilerSide, runner: Runner, budget: float) -> CompilerSide:
     """Return the side with its build; an error ends it, and what came before stays. A budget of 0 is for no times of kernels."""
-    config = side.config
-    child, asked = environment.worker(), {"target": side.target, "config": config.to_data()}
     try:
-        built = from_result(child.run("kernels", workload, asked, **limits), config)
+        built = from_result(runner.ask("kernels"), side.config)
         side = replace(side, kernels=built)
-        side = replace(side, memory=MemoryPlan.from_data(child.run("memory", workload, asked, **limits)))
-        trace = traced(workload, config, side.target, child, limits=limits)
+        side = replace(side, memory=MemoryPlan.from_data(runner.ask("memory")))
+        child = runner.environment.worker()
+        trace = traced(runner.workload, side.config, side.target, child, limits=runner.limits)
         side = replace(
             side,
             optimized=sourced_kernels(trace, built.graph),
             passes=tuple(step.name for step in trace.steps if step.changed),
             made_by=_made_by(trace),
-            fallbacks=_fallbacks(workload, asked, child, limits),
-            fusion=_decisions(trace, config),
+            # all functions of Relay have a schedule
+            fallbacks=_fallbacks(runner.ask("fallbacks", log=[])) if side.dialect == "relax" else {},
+            fusion=_decisions(trace, side.config),
         )
-        if missing := _no_device(workload, side.target, environment, limits):
-            return replace(side, status=NOT_MEASURED, message=missing)
+        if device_of(side.target) == "cuda":
+            facts = CudaFacts.of(child.run("cuda", runner.workload, {}, **runner.limits))
+            if missing := why_not(facts, side.target):
+                return replace(side, status=NOT_MEASURED, message=missing)
         if budget:
-            timed = child.run("kernel_times", workload, {**asked, "budget": budget, "seed": seed}, **limits)
+            timed = runner.ask("kernel_times", budget=budget, seed=runner.seed)
             times = {row["index"]: row["median_us"] for row in timed["per_kernel"] if row["index"] is not None}
             side = replace(side, kernel_us=times, method=timed["kernel_method"])
     except WorkbenchError as error:
@@ -291,7 +282,7 @@ def _pipeline(config: Config, dialect: str) -> str:
 def _decisions(trace: Trace, config: Config) -> FusionReport | None:
     """Return the decisions of FuseOps on its graph, with the model's nodes that each node computes; None if it did not run.
 
-    They are those of the configuration's own pipeline if FuseOps is in it: the build does not fuse its kernels again.
+    They are of the configuration's own pipeline if FuseOps is in it: the build does not fuse its kernels again.
     """
     own = len(Pipeline.parse(config.pipeline)) if config.pipeline else 0
     for level, steps in ((config.opt_level, trace.steps[:own]), (config.context().opt_level, trace.steps[own:])):
@@ -302,11 +293,8 @@ def _decisions(trace: Trace, config: Config) -> FusionReport | None:
     return None
 
 
-def _fallbacks(workload: Workload, asked: Mapping[str, object], child: Worker, limits: JobOptions) -> dict[str, str]:
-    """Return how TVM compiles the functions of Relax that it has no schedule for; all of Relay's have one."""
-    if workload.dialect != "relax":
-        return {}
-    found = child.run("fallbacks", workload, {**asked, "log": []}, **limits)
+def _fallbacks(found: Mapping[str, Any]) -> dict[str, str]:
+    """Return how TVM compiles the functions of Relax that it has no schedule for."""
     return {kernel["name"]: FALLBACKS[kernel["cause"]] for kernel in found["kernels"]}
 
 
@@ -321,10 +309,3 @@ def _made_by(trace: Trace) -> dict[str, str]:
                     found[op] = step.depth, pass_of(step)
     first = {canonical(node.op) for node in trace.start.graph.ops}
     return {op: name for op, (_, name) in found.items() if op not in first}
-
-
-def _no_device(workload: Workload, target: str, environment: Environment, limits: JobOptions) -> str:
-    """Return the reason why code for the target cannot run here; empty if it can."""
-    if device_of(target) != "cuda":
-        return ""
-    return why_not(CudaFacts.of(environment.worker().run("cuda", workload, {}, **limits)), target)

@@ -21,8 +21,6 @@ _KEEP_LAYOUT = (0, 1)
 def layouts(graph: Graph) -> dict[int, str]:
     """Return the layouts of the nodes for which an operator at or before them names one.
 
-    Examples
-    --------
     >>> from workbench.graph.model import GraphBuilder
     >>> b = GraphBuilder("one", "relay")
     >>> x = b.node("param", "x", type="Tensor[(1, 16, 4, 4), float32]")
@@ -56,8 +54,6 @@ def _named(node: Node) -> str:
 def relaid(value: np.ndarray, before: str, after: str) -> np.ndarray | None:
     """Return a value in another layout; None if the layouts are not of the same axes, or an extent does not divide.
 
-    Examples
-    --------
     >>> image = np.arange(16).reshape(1, 4, 2, 2)
     >>> relaid(image, "NCHW", "NCHW2c").shape
     (1, 2, 2, 2, 2)
