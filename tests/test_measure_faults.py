@@ -8,6 +8,7 @@ import re
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
@@ -202,12 +203,12 @@ def test_cuda_is_counted_and_says_exactly_why_it_is_not_measured(dialect: str) -
 def test_a_row_has_every_column_and_is_kept(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from workbench.measurement.row import COLUMNS
 
-    kept: list[dict] = []
+    kept: list[Any] = []
     monkeypatch.setattr(part("measure"), "append", kept.append)
     rows = wb.measure(small(), [0, {"disabled": "Nosuch"}], budget=0.02)
     assert isinstance(rows.to_dict("records")[0]["kernels"], int)
     assert list(rows.columns) == list(COLUMNS)
-    assert [row["status"] for row in kept] == ["ok", "failed"]
+    assert [row.status for row in kept] == ["ok", "failed"]
     assert rows.run.nunique() == 1
     assert rows.workload_hash.nunique() == 1
     assert wb.measure(small(), [0], budget=0.02, store=False).shape[0] == 1
@@ -238,7 +239,7 @@ def test_interrupted_measure_gives_its_rows(dialect: str) -> None:
 def test_interrupted_command_prints_its_rows(
     dialect: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    usual, rows = part("remote.devices").measured, []
+    usual, rows = part("measure").measured, []
 
     def second_is_interrupted(*given: Any) -> dict[str, Any]:
         if rows:
@@ -246,7 +247,7 @@ def test_interrupted_command_prints_its_rows(
         rows.append(usual(*given))
         return rows[-1]
 
-    monkeypatch.setattr(part("remote.devices"), "measured", second_is_interrupted)
+    monkeypatch.setattr(part("measure"), "measured", second_is_interrupted)
     assert main(["measure", "sample:mlp", "-c", "0", "-c", "3", "--budget", "0.02"]) == 130
     out, err = capsys.readouterr()
     assert re.findall(r" (ok|interrupted) ", out)[:2] == ["ok", "interrupted"]
@@ -269,13 +270,13 @@ def test_interrupted_report_and_waterfall_write_nothing(dialect: str, tmp_path: 
 
 
 def test_interrupt_of_a_trial_ends_the_search(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual, begun = wb.measure, []
+    usual, begun = part("measure").measured_rows, []
 
-    def measure(*given: Any, **how: Any) -> pd.DataFrame:
-        begun.append(given[1])
-        return usual(*given, **how | {"progress": ctrl_c("Loading")})
+    def measure(workload: wb.Workload, asked: list[Any], how: Any, **store: Any) -> Any:
+        begun.append(asked)
+        return usual(workload, asked, replace(how, progress=ctrl_c("Loading")), **store)
 
-    monkeypatch.setattr(import_module("workbench.experiments.tuning.evaluate"), "measure", measure)
+    monkeypatch.setattr(import_module("workbench.experiments.tuning.evaluate"), "measured_rows", measure)
     found = wb.tune(small(), budget=60, trials=4, race=0, each=0.02)
     assert (len(begun), list(found.trials)) == (1, [])
 

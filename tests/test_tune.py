@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 from breadth import breadth
@@ -102,7 +103,7 @@ def test_equal_final_modules_are_built_once_and_a_log_is_gone_on_with(dialect, t
     built = [trial for trial in first.trials if trial.like is None]
     assert len({trial.fingerprint for trial in first.trials}) == len(built) < 6
     assert all(trial.ok and trial.checked and trial.values["median_us"] > 0 for trial in first.trials)
-    monkeypatch.setattr(evaluate, "measure", None)  # nothing may be measured again
+    monkeypatch.setattr(evaluate, "measured_rows", None)  # nothing may be measured again
     monkeypatch.setattr(evaluate, "look", None)
     again = wb.tune(workload, levels, log=tmp_path / "log", **QUICK)
     assert again.trials == first.trials
@@ -142,19 +143,19 @@ def test_what_is_illegal_fails_or_is_wrong_is_out_with_the_reason(dialect, monke
 
 @pytest.mark.one_dialect
 def test_wrong_outputs_never_win(dialect, monkeypatch):
-    from workbench.measurement.measure import measure as real
+    from workbench.measurement.measure import measured_rows as real
 
     workload = wb.samples.load("chain")
     measured = []
 
-    def measure(given, configs, *args, **how):
-        table = real(given, configs, *args, **how)
-        if len(measured) == 1:  # the second one that is built is said to be wrong
-            table = table.assign(status="wrong", check="wrong", message="the outputs are not the reference's")
-        measured.append(configs[0])
-        return table.assign(median_us=10.0 - len(measured))
+    def measure(given, asked, how, **store):
+        for place, row in real(given, asked, how, **store):
+            wrong = {"status": "wrong", "check": "wrong", "message": "the outputs are not the reference's"}
+            second = len(measured) == 1
+            measured.append(asked[0][0])
+            yield place, replace(row, median_us=10.0 - len(measured), **(wrong if second else {}))
 
-    monkeypatch.setattr(evaluate, "measure", measure)
+    monkeypatch.setattr(evaluate, "measured_rows", measure)
     depth = wb.Space(config={f"{dialect}.FuseOps.max_depth": (None, 2, 1)})
     found = wb.tune(workload, depth, prune=None, **QUICK)
     wrong = [trial for trial in found.trials if trial.status == "wrong"]

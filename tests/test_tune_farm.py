@@ -37,7 +37,7 @@ def of_different_programs(switches=3):
 @pytest.fixture
 def sessions(monkeypatch):
     """The servers that candidates were loaded on, in turn; and what is done at the n-th, in the thread of that candidate."""
-    usual, lock = evaluate.measure, threading.Lock()
+    usual, lock = evaluate.measured_rows, threading.Lock()
 
     class Sessions(list):
         def __init__(self):
@@ -52,7 +52,11 @@ def sessions(monkeypatch):
                 self.acts.get(place, lambda server: None)(self[place - 1])
 
     seen = Sessions()
-    monkeypatch.setattr(evaluate, "measure", lambda *given, **how: usual(*given, **how | {"progress": seen}))
+
+    def measured_rows(workload, asked, how, **store):
+        return usual(workload, asked, dataclasses.replace(how, progress=seen), **store)
+
+    monkeypatch.setattr(evaluate, "measured_rows", measured_rows)
     return seen
 
 

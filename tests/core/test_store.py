@@ -360,13 +360,13 @@ def test_what_is_kept_can_be_read_without_us(store, path):
 
 @pytest.mark.parametrize("big", [2**63, -(2**63) - 1, 2**80, float("inf"), float("nan"), 0.5, "many"])
 def test_number_that_no_column_holds_is_named_in_its_row(store, big):
-    from workbench.measurement.row import table
+    from workbench.measurement.row import Row, table
 
     rows = [row(traffic_bytes=7, message=""), row(traffic_bytes=big, flops=1, message="slow"), row(flops=2**63 - 1)]
     for given in rows:
         store.append(given)
     for data in (rows, store.rows()):
-        shown = table(data)
+        shown = table([Row("opt 0", "llvm", "llvm", "", **known) for known in data])
         assert list(shown.traffic_bytes.fillna(-1)) == [7, -1, -1]
         assert list(shown.flops.fillna(-1)) == [-1, 1, 2**63 - 1]
         assert shown.message[1] == "slow; traffic_bytes left out: not a whole number of 64 bits"

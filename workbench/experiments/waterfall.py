@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from workbench.dialects.base import Workload, workload_of
 from workbench.experiments.switches import CountedRow, PassesRequest, count_rows, finished, switches
-from workbench.measurement.measure import measure, raise_interrupt
+from workbench.measurement.build_and_time import MeasureOptions
+from workbench.measurement.measure import measured_rows
+from workbench.measurement.row import WHOLE, Row
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.target_text import TargetLike, target_text
-from workbench.worker.parent import Progress, never, silent
+from workbench.worker.parent import Progress, never
 from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
@@ -105,11 +107,19 @@ class WaterfallRequest(PassesRequest):
 class WaterfallRow(CountedRow):
     """The counts after a pass, and its measurement once it was timed."""
 
-    measured: Mapping[str, object] = field(default_factory=dict)
-    "the columns of `wb.measure`; the row keeps the counts of its passes"
+    measured: Row | None = None
 
     def to_data(self) -> dict[str, object]:
-        return {**super().to_data(), **self.measured}
+        """Return the columns of both; the counts are those of the passes."""
+        counted = super().to_data()
+        if self.measured is None:
+            return counted
+        import pandas as pd
+
+        measured = {
+            name: pd.NA if value is None and name in WHOLE else value for name, value in vars(self.measured).items()
+        }
+        return {**counted, **{name: measured[name] for name in measured if name not in ("config", *COUNTED_COLUMNS)}}
 
 
 def waterfall_rows(request: WaterfallRequest) -> Iterator[Sequence[WaterfallRow]]:
@@ -126,13 +136,9 @@ def waterfall_rows(request: WaterfallRequest) -> Iterator[Sequence[WaterfallRow]
             return
         row = rows[place]
         request.progress(f"Timing after {row.name}", place / len(cases))
-        how = {"budget": request.budget, "check": request.check, "store": request.store}
-        limits = {"progress": silent, "cancelled": request.cancelled}
-        table = measure(request.workload, [row.config], [request.target], **how, **limits)
-        raise_interrupt(table)
-        found = table.to_dict("records")[0]
-        kept = ("config", *COUNTED_COLUMNS)
-        rows[place] = replace(row, measured={str(name): found[name] for name in found if name not in kept})
+        how = MeasureOptions(budget=request.budget, check=request.check, cancelled=request.cancelled)
+        ((_, found),) = measured_rows(request.workload, [(row.config, None, request.target)], how, store=request.store)
+        rows[place] = replace(row, measured=found)
         yield tuple(rows)
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
-from workbench.errors import MeasureError, NoDevice, NotRepeatable, WorkbenchError, check_seconds
+from workbench.errors import MeasureError, NoDevice, NotRepeatable, WorkbenchError, WorkerLost, check_seconds
 from workbench.measurement.kernels import from_result
-from workbench.measurement.remote.executor import counts_in
+from workbench.measurement.remote.executor import awaited, counts_in
 from workbench.measurement.remote.tracker import Tracker
 from workbench.measurement.repeats import quartiles
 from workbench.measurement.row import OK, WRONG, Row, device_of
@@ -73,6 +74,8 @@ class MeasureOptions:
     cancelled: Callable[[], bool] = never
     tracker: Tracker | None = None
     "where to borrow the device; None to run here"
+    executor: Executor | None = None
+    "compiles; None to build in the child that runs it"
     role: str = ""
     "of the child process that does the work, if it is not the usual one"
 
@@ -107,15 +110,18 @@ class Variant:
     folder: Path | None = None
     "the build of an executor"
 
-    def failed(self, error: WorkbenchError) -> Variant:
-        """Return the variant with the complete row of an error."""
-        return replace(self, row=self.row.failed(error))
 
-
-def measured(variant: Variant, limits: MeasureOptions) -> Row:
-    """Build, check and time; a failure is in the row's `status` and `message`."""
+def measured(variant: Variant, limits: MeasureOptions, order: Future[Path] | None = None) -> Row:
+    """Build, check and time; a failure is in the row's `status` and `message`. `order` is the build on an executor."""
     row = variant.row
+    if row.status is not None:
+        return row
     try:
+        if limits.cancelled():
+            raise WorkerLost("cancelled before it was measured", "cancelled")
+        if order is not None:
+            awaited(order, limits.progress, limits.cancelled)
+            variant = replace(variant, folder=order.result())
         check_config(variant.origin, variant.config)
         missing = "" if limits.tracker else no_device(variant.program, variant.target, limits)
         row = _built(variant, limits)
@@ -134,20 +140,11 @@ def _built(variant: Variant, limits: MeasureOptions) -> Row:
         request = {"target": variant.target, "config": variant.build.to_data()}
         answer = worker(limits.role).run("build", variant.program, request, **limits.of_a_job)
     found = from_result(answer, variant.config)
-    return replace(
-        variant.row,
-        target=found.target,
-        kernels=found.calls,
-        functions=found.functions,
-        launches=found.launches,
-        noops=found.noops,
-        traffic_bytes=found.traffic_bytes,
-        peak_bytes=found.peak_bytes,
-        flops=found.flops,
-        build_seconds=found.build_seconds,
-    )
+    return replace(variant.row, kernels=found.calls, **{name: getattr(found, name) for name in _BUILT})
 
 
+_BUILT = ("target", "functions", "launches", "noops", "traffic_bytes", "peak_bytes", "flops", "build_seconds")
+"columns with the same names as in Kernels"
 _TIMED = (
     *("samples", "number", "settled", "method", "max_abs_error", "max_rel_error", "per_kernel", "kernel_method"),
     *("threads", "gpu_clock_mhz"),

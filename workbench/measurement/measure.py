@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Shapes, Workload, choose_entry, workload_of
 from workbench.dialects.compiler.inputs import Inputs, with_inputs
-from workbench.errors import WorkbenchError, WorkerLost
+from workbench.errors import WorkbenchError
 from workbench.measurement.build_and_time import MeasureOptions, Variant, measured
 from workbench.measurement.count import piped
-from workbench.measurement.remote.devices import filled, measured_with
+from workbench.measurement.remote.devices import measured_elsewhere
 from workbench.measurement.remote.tracker import Tracker
-from workbench.measurement.row import INTERRUPTED, Row, new_row, new_run, table
+from workbench.measurement.row import INTERRUPTED, Row, new_row, table
 from workbench.measurement.store import append
 from workbench.pipeline.config import Config
 from workbench.pipeline.run import Runner
@@ -105,88 +107,82 @@ def measure(
     """
     workload = workload_of(workload, "measure")
     workload = with_inputs(choose_entry(workload, entry, shapes), inputs)
-    runner, run, wanted = Runner(workload), new_run(), target_texts(targets)
-    asked = [(given, target) for given in _listed(configs) for target in wanted]
+    if isinstance(configs, (str, Mapping, Pipeline)) or not isinstance(configs, Iterable):
+        configs = [configs]
+    wanted = target_texts(targets)
+    asked = [(Config.of(given), given, target) for given in configs for target in wanted]
     rows: dict[int, Row] = {}
+    # `measured_rows` has given a row to all that were not measured
+    with suppress(KeyboardInterrupt), showing_progress(progress, f"Measuring {workload.name}") as report:
+        how = MeasureOptions(
+            budget=budget,
+            timeout=timeout,
+            memory=memory,
+            seed=seed,
+            check=check,
+            per_kernel=per_kernel,
+            progress=report,
+            cancelled=cancelled,
+            tracker=remote,
+            executor=executor,
+        )
+        rows.update(measured_rows(workload, asked, how, store=store))
+    from workbench.measurement.tables import Table
 
-    def keep(place: int, row: Row) -> None:
-        rows[place] = keep_row(row, store)
+    return Table(table([rows[place] for place in sorted(rows)]))
 
+
+def measured_rows(
+    workload: Workload, asked: Sequence[tuple[Config, object, str]], how: MeasureOptions, *, store: bool = True
+) -> Iterator[tuple[int, Row]]:
+    """Yield the place and the row of each configuration as it ends; with `store` the row is on the disk by then.
+
+    Ctrl-C yields the others as `interrupted`, and is raised then.
+
+    Parameters
+    ----------
+    asked
+        Configurations, each with the form in which it was given, and its target.
+    """
+    runner, run, missing = Runner(workload), uuid.uuid4().hex[:12], dict(enumerate(asked))
+    variants = (_variant(runner, *each, how, run) for each in asked)
+
+    def labelled(place: int) -> MeasureOptions:
+        label = f"{asked[place][0].label} for {asked[place][2]} ({place + 1} of {len(asked)})"
+
+        def within(what: str, fraction: float | None) -> None:
+            how.progress(f"{label}: {what}", (place + (fraction or 0.0)) / len(asked))
+
+        return replace(how, progress=within)
+
+    if how.tracker is None and how.executor is None:
+        ended = ((place, measured(each, labelled(place))) for place, each in enumerate(variants))
+    else:
+        ended = measured_elsewhere(list(variants), how)
     try:
-        with showing_progress(progress, f"Measuring {workload.name}") as report:
-            how = MeasureOptions(
-                budget=budget,
-                timeout=timeout,
-                memory=memory,
-                seed=seed,
-                check=check,
-                per_kernel=per_kernel,
-                progress=report,
-                cancelled=cancelled,
-                tracker=remote,
-            )
-            if remote is None and executor is None:
-                for place, (given, target) in enumerate(asked):
-                    label = f"{given[0].label} for {target} ({place + 1} of {len(asked)})"
-
-                    def within(what: str, fraction: float | None, place: int = place, label: str = label) -> None:
-                        report(f"{label}: {what}", (place + (fraction or 0.0)) / len(asked))
-
-                    here = replace(how, progress=within)
-                    keep(place, filled(_variant(runner, given, target, here, run), here))
-            else:
-                variants = [_variant(runner, given, target, how, run) for given, target in asked]
-                measured_with(variants, how, executor, keep)
+        for place, row in ended:
+            if store:
+                append(row)
+            del missing[place]
+            yield place, row
     except KeyboardInterrupt:
         # `wb.history` does not keep these
         message = "interrupted before it was measured; call wb.measure again with this configuration"
-        for place, (given, target) in enumerate(asked):
-            row = new_row(workload, given[0], target, run)
-            rows.setdefault(place, replace(row, status=INTERRUPTED, message=message))
-    from workbench.measurement.tables import Table
-
-    return Table(table([rows[place].to_data() for place in range(len(asked))]))
+        for place, (config, _, target) in missing.items():
+            yield place, replace(new_row(workload, config, target, run), status=INTERRUPTED, message=message)
+        raise
 
 
-def keep_row(row: Row, store: bool) -> Row:
-    """Return a complete row; if `store`, write it to the disk first, so that a killed notebook does not lose it."""
-    if store:
-        append(row.to_data())
-    return row
-
-
-def raise_interrupt(rows: pd.DataFrame) -> None:
-    """Raise KeyboardInterrupt if an interrupt ended the measurement, for a caller that needs all rows."""
-    if (rows["status"] == INTERRUPTED).any():
-        raise KeyboardInterrupt
-
-
-def _listed(configs: Iterable[Any]) -> list[tuple[Config, Pipeline | None]]:
-    """Return each configuration, with the pipeline itself if only this notebook can run it; a single one is a list of one."""
-    if isinstance(configs, (str, Mapping, Pipeline)) or not isinstance(configs, Iterable):
-        configs = [configs]
-    return [
-        (Config.of(config), config if isinstance(config, Pipeline) and any(step.run for step in config) else None)
-        for config in configs
-    ]
-
-
-def _variant(
-    runner: Runner, given: tuple[Config, Pipeline | None], target: str, how: MeasureOptions, run: str
-) -> Variant:
-    """Return the variant of a row; if its pipeline fails, the row is complete."""
-    config, pipeline = given
+def _variant(runner: Runner, config: Config, given: object, target: str, how: MeasureOptions, run: str) -> Variant:
+    """Return the variant of a row; only this process can run a pipeline with functions. If that fails, the row is complete."""
     workload = runner.workload
     variant = Variant(new_row(workload, config, target, run), target, workload, workload, config, config)
+    if not isinstance(given, Pipeline) or not any(step.run for step in given) or how.cancelled():
+        return variant
     try:
-        if how.cancelled():
-            raise WorkerLost("cancelled before it was measured", "cancelled")
-        if pipeline is not None:
-            program = piped(runner, pipeline, config.opt_level)
-            variant = replace(variant, program=program, build=config.context())
+        return replace(variant, program=piped(runner, given, config.opt_level), build=config.context())
     except WorkbenchError as error:
-        return variant.failed(error)
-    return variant
+        return replace(variant, row=variant.row.failed(error))
 
 
 def measure_one(
@@ -203,5 +199,14 @@ def measure_one(
     `origin` is the workload before the pipeline, with whose outputs the outputs are compared.
     """
     start, target = workload if origin is None else origin, target_text(target)
-    row = new_row(start, config, target, new_run())
-    return keep_row(measured(Variant(row, target, start, workload, config, config.context()), limits), store)
+    row = new_row(start, config, target, uuid.uuid4().hex[:12])
+    row = measured(Variant(row, target, start, workload, config, config.context()), limits)
+    if store:
+        append(row)
+    return row
+
+
+def raise_interrupt(rows: pd.DataFrame) -> None:
+    """Raise KeyboardInterrupt if an interrupt ended the measurement, for a caller that needs all rows."""
+    if (rows["status"] == INTERRUPTED).any():
+        raise KeyboardInterrupt

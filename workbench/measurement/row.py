@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timezone
@@ -132,18 +131,18 @@ OF_THIS_MACHINE = ("cpu", "cpu_features", "cores", "threads", "gpu", "gpu_clock_
 "columns that differ on a device of a tracker"
 
 
-def table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def table(rows: Sequence[Row]) -> pd.DataFrame:
     """Return a DataFrame with every column. A number that a column cannot hold is NA, and the row's message names it."""
     import pandas as pd
 
-    shown: list[Mapping[str, Any]] = []
+    shown = []
     for row in rows:
-        lost = [name for name in WHOLE if not fits(row.get(name))]
+        lost = [name for name in WHOLE if not fits(getattr(row, name))]
         said = f"{' and '.join(lost)} left out: not a whole number of 64 bits" if lost else ""
-        message = "; ".join(filter(None, (row.get("message"), said)))
-        shown.append({**row, **dict.fromkeys(lost), "message": message} if lost else row)
+        message = "; ".join(filter(None, (row.message, said)))
+        shown.append({**vars(row), **dict.fromkeys(lost), "message": message})
     frame = pd.DataFrame(shown, columns=list(COLUMNS))
-    return frame.assign(**{name: column(row.get(name) for row in shown) for name in WHOLE})
+    return frame.assign(**{name: column(row[name] for row in shown) for name in WHOLE})
 
 
 def new_row(origin: Workload, config: Config, target: str, run: str) -> Row:
@@ -161,11 +160,6 @@ def new_row(origin: Workload, config: Config, target: str, run: str) -> Row:
         measured_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         run=run,
     )
-
-
-def new_run() -> str:
-    """Return a name for the rows of one call."""
-    return uuid.uuid4().hex[:12]
 
 
 def device_of(target: str) -> str:

@@ -23,7 +23,7 @@ from workbench.dialects.registry import installed
 from workbench.errors import StoreError, sentence
 from workbench.graph.received import Damaged, fields, parse
 from workbench.measurement.machine import conditions, machine
-from workbench.measurement.row import COLUMNS, workload_hash
+from workbench.measurement.row import COLUMNS, Row, workload_hash
 from workbench.terminal import visible
 from workbench.wording import counted
 from workbench.worker.cuda import gpu
@@ -47,13 +47,13 @@ def place() -> Path | None:
     return Path(named).expanduser() if named else _data_folder() / "tvm-workbench" / "measurements.sqlite"
 
 
-def append(row: Mapping[str, object]) -> None:
+def append(row: Row) -> None:
     """Keep one row. If that fails, a warning gives the reason, and the caller still has the row."""
     path = place()
     if path is None:
         return
     try:
-        Store(path).append(row)
+        Store(path).append(row.to_data())
     except StoreError as error:
         warnings.warn(visible(f"this row is not kept: {error}"), RuntimeWarning, stacklevel=2)
 

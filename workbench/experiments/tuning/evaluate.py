@@ -17,10 +17,11 @@ from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, NoServer, Untrusted, WorkbenchError, WorkerLost
 from workbench.experiments.tuning.space import Assignment
 from workbench.experiments.tuning.trial import COUNTED, ILLEGAL, PRUNED, Trial
+from workbench.measurement.build_and_time import MeasureOptions
 from workbench.measurement.count import look
-from workbench.measurement.measure import measure, raise_interrupt
+from workbench.measurement.measure import measured_rows
 from workbench.measurement.remote.tracker import Tracker
-from workbench.measurement.row import CANCELLED, NO_SERVER, NOT_MEASURED, OK, UNTRUSTED, status_of
+from workbench.measurement.row import CANCELLED, FAILED, NO_SERVER, NOT_MEASURED, OK, UNTRUSTED, WRONG, status_of
 from workbench.pipeline.config import Config
 from workbench.pipeline.config import check_config as legal
 from workbench.worker.limits import TIMEOUT
@@ -219,29 +220,35 @@ class Evaluator:
 
     def build(self, trial: Trial, clock: Clock) -> Trial:
         """Build, check and time a trial, and return it with the results."""
-        how = self.effort
-        limits = {"progress": silent, "cancelled": self.cancelled, **how.of_a_run}
-        more = {"budget": how.each, "executor": how.executor, "store": how.store}
+        effort = self.effort
+        how = MeasureOptions(
+            budget=effort.each,
+            timeout=effort.timeout,
+            memory=effort.memory,
+            seed=effort.seed,
+            check=effort.check,
+            cancelled=self.cancelled,
+            tracker=effort.remote,
+            executor=effort.executor,
+        )
         with clock:
-            table = measure(self.workload, [trial.config], [trial.target], **more, **limits)
-        raise_interrupt(table)
-        row = table.astype(object).where(table.notna(), None).to_dict("records")[0]
-        said = str(row["message"])
-        if row["status"] == CANCELLED:
-            raise WorkerLost(said, CANCELLED)
-        if row["status"] == NOT_MEASURED:
-            raise NoDevice(f"{said}; tune for 'kernels' or 'bytes', or give remote= a tracker with such a device")
-        if row["status"] == UNTRUSTED:
-            raise Untrusted(said)
-        if row["status"] == NO_SERVER:
-            raise NoServer(said)
-        values = {**trial.values, **{name: row[name] for name in MEASURED if row[name] is not None}}
-        checked = row["check"] in ("ok", "wrong")
-        if row["status"] == OK and self.effort.check and not checked:
-            return replace(
-                trial, status="failed", reason=f"its outputs could not be checked: {row['check']}", values=values
+            ((_, row),) = measured_rows(self.workload, [(trial.config, None, trial.target)], how, store=effort.store)
+        if row.status == CANCELLED:
+            raise WorkerLost(row.message, CANCELLED)
+        if row.status == NOT_MEASURED:
+            raise NoDevice(
+                f"{row.message}; tune for 'kernels' or 'bytes', or give remote= a tracker with such a device"
             )
-        return replace(trial, status=row["status"], reason=row["message"] or "", values=values, checked=checked)
+        if row.status == UNTRUSTED:
+            raise Untrusted(row.message)
+        if row.status == NO_SERVER:
+            raise NoServer(row.message)
+        known = {name: getattr(row, name) for name in MEASURED}
+        trial = replace(trial, values={**trial.values, **{name: us for name, us in known.items() if us is not None}})
+        checked = row.check in (OK, WRONG)
+        if row.status == OK and effort.check and not checked:
+            return replace(trial, status=FAILED, reason=f"its outputs could not be checked: {row.check}")
+        return replace(trial, status=row.status or FAILED, reason=row.message, checked=checked)
 
 
 class Clock:

@@ -8,8 +8,10 @@ and not the pool, and two builds never share a process, even if the executor use
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import TimeoutError as StillWorking
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,10 +19,11 @@ from typing import Any
 from workbench.dialects.base import Workload
 from workbench.errors import MeasureError, WorkerLost, sentence
 from workbench.temporary import temporary_folder
-from workbench.worker.parent import worker
+from workbench.worker.parent import Progress, worker
 
 LIBRARY, COUNTED = "library.tar", "counted.json"
 "files of a build"
+POLL_SECONDS = 0.1
 ROLE = "executor"
 "the child of a process of the executor"
 
@@ -58,6 +61,16 @@ def submitted(
     done.set_running_or_notify_cancel()
     executor.submit(build, order).add_done_callback(partial(_settle, done, folder))
     return done
+
+
+def awaited(order: Future[Path], progress: Progress, cancelled: Callable[[], bool]) -> None:
+    """Wait until a build has ended or failed; WorkerLost if it is cancelled."""
+    while not order.done():
+        progress("Building on the executor", None)
+        with suppress(StillWorking, MeasureError):
+            order.result(POLL_SECONDS)
+        if cancelled():
+            raise WorkerLost("cancelled while the executor built it", "cancelled")
 
 
 def counts_in(built: Path) -> dict[str, Any]:
