@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import pytest
 import tvm
 from breadth import seeds
+from combined import operators_left
 from parallel_programs import Convolutions, Program
 from tvm import relax
 
 import workbench as wb
-from workbench.analysis.branches.contraction import remaining
 from workbench.analysis.branches.report import fused
 from workbench.dialects.relax.compat import name_of
 
@@ -60,15 +60,6 @@ def run(module):
 
 def operators(graph):
     return Counter(node.op for node in graph.ops)
-
-
-def computed(graph, groups):
-    """The operators that are left where each group's branches are one, without those that join and split them."""
-    found = Counter()
-    for group, node in remaining(graph, [group.branches for group in groups]):
-        nodes = [node] if group < 0 else groups[group].branches[0]
-        found.update(graph.nodes[n].op for n in nodes if graph.nodes[n].kind == "op")
-    return without_glue(found)
 
 
 def without_glue(found):
@@ -123,7 +114,7 @@ def random_programs(seeds, tell):
         found = agree(tidy(program), Tally())
         if found is not None and not any(each.kind == "identical" for each in wb.parallel_branches(found[1])):
             result, graph, made = found
-            assert computed(graph, made) == without_glue(operators(wb.load(tidy(result)).graph)), seed
+            assert operators_left(graph, made, GLUE) == without_glue(operators(wb.load(tidy(result)).graph)), seed
             compared += 1
     tell(f"Relax branches, random: {tally}; operators compared in {compared}")
     assert tally.groups > len(seeds) / 4
@@ -157,7 +148,7 @@ def test_the_samples_branches_are_found_and_our_pass_combines_them():
     )
     trace = wb.trace(w, group.passes)
     after = wb.Workload(trace.result, w.params, w.name, "relax")
-    assert without_glue(operators(after.graph)) == computed(w.graph, [group])
+    assert without_glue(operators(after.graph)) == operators_left(w.graph, [group], GLUE)
     assert group.change.ops == len(after.graph.ops) - len(w.graph.ops)
     assert wb.compare_outputs(w, after)
 
@@ -272,7 +263,7 @@ def convolutions(seeds, tell):
         made = [group for group in groups if group.kind == "combinable"]
         trace = wb.trace(w, f"CombineParallelConv2D{{min_num_branches={least}}}")
         real = operators(wb.load(trace.result).graph)
-        assert without_glue(real) == computed(graph, made), seed
+        assert without_glue(real) == operators_left(graph, made, GLUE), seed
         assert real["relax.concat"] - operators(graph)["relax.concat"] == len(made)
         assert all(group.reasons for group in groups if group.kind == "near")
         count += len(made)

@@ -9,11 +9,11 @@ import pytest
 import tvm
 from branch_programs import Program
 from breadth import breadth, random_seeds
+from combined import operators_left
 from tvm import relay
 
 import workbench as wb
 from workbench.analysis.branches import parallel_branches
-from workbench.analysis.branches.contraction import remaining
 
 COMBINERS = {
     "CombineParallelConv2D": (relay.transform.CombineParallelConv2D, {}),
@@ -57,21 +57,6 @@ def calls(graph):
     return Counter((node.op, node.type) for node in graph.ops)
 
 
-def computed(graph, groups):
-    """The operators that are left where each group's branches are one."""
-    batched = {"nn.dense": "nn.batch_matmul"} if "to_batch" not in groups[0].passes else {}
-    found = Counter()
-    for group, node in remaining(graph, [group.branches for group in groups]):
-        nodes = [node] if group < 0 else groups[group].branches[0]
-        ops = [graph.nodes[n].op for n in nodes if graph.nodes[n].kind == "op"]
-        found.update(ops if group < 0 else [batched.get(op, op) for op in ops])
-    return found
-
-
-def without_glue(found):
-    return Counter({op: count for op, count in found.items() if op not in GLUE})
-
-
 def after(module, made):
     with tvm.transform.PassContext(opt_level=4):
         return tvm.transform.Sequential([relay.transform.InferType(), made, relay.transform.InferType()])(module)
@@ -113,8 +98,9 @@ def computed_alike(graph, real, groups):
     """Return whether the pass leaves each operator as often as the groups have it, and every end of a branch with its type."""
     ends = Counter(graph.nodes[branch[-1]].type for group in groups for branch in group.branches)
     types = Counter(node.type for node in real.nodes)
-    ops = Counter(node.op for node in real.ops)
-    return without_glue(computed(graph, groups)) == without_glue(ops) and ends <= types
+    ops = Counter(node.op for node in real.ops if node.op not in GLUE)
+    batched = {"nn.dense": "nn.batch_matmul"} if "to_batch" not in groups[0].passes else {}
+    return operators_left(graph, groups, GLUE, batched) == ops and ends <= types
 
 
 def check_equal(graph, real, groups):

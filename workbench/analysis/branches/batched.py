@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from workbench.analysis.branches.calls import Calls, attribute
-from workbench.analysis.branches.contraction import circular
-from workbench.analysis.branches.rules import MOVES_AXES, Branches, type_of
+from workbench.analysis.branches.calls import Branches, Calls, attribute, circular
+from workbench.analysis.branches.rules import MOVES_AXES, type_of
 from workbench.analysis.branches.siblings import BROADCAST
 from workbench.analysis.outcome import Reason
 from workbench.graph.identity import frozen

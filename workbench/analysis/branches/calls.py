@@ -8,9 +8,10 @@ variable. Tensor constants with the same text are one object, scalars are not.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 
 from workbench.analysis.outcome import Reason
 from workbench.graph.identity import frozen
@@ -18,6 +19,7 @@ from workbench.graph.model import Graph, Node
 from workbench.graph.nodes import reached
 
 Key = Hashable
+Branches = tuple[tuple[int, ...], ...]
 CLOSURE = "fn"
 "the group name of a function that is a value and is not called where it is written"
 
@@ -142,3 +144,35 @@ def attribute(a: Node, b: Node) -> str:
         if frozen(a.attrs.get(name)) != frozen(b.attrs.get(name)) or (name in a.attrs) != (name in b.attrs):
             return name
     return ""
+
+
+def circular(graph: Graph, groups: Sequence[Branches]) -> set[int]:
+    """Return the indexes of groups that cannot be combined together with those before them: a value would need itself."""
+    if not groups or _is_acyclic(graph, groups):
+        return set()
+    used: list[Branches] = []
+    bad: set[int] = set()
+    for place, branches in enumerate(groups):
+        if _is_acyclic(graph, [*used, branches]):
+            used.append(branches)
+        else:
+            bad.add(place)
+    return bad
+
+
+def _is_acyclic(graph: Graph, groups: Sequence[Branches]) -> bool:
+    """Return whether the branches of each group can become one node; negative numbers are these nodes."""
+    ends = {branch[-1]: -1 - place for place, branches in enumerate(groups) for branch in branches}
+    made = TopologicalSorter[int]()
+    for node, inputs in enumerate(graph.inputs):
+        if node not in ends:
+            made.add(node, *(ends.get(source, source) for source in inputs))
+    for branch in (branch for branches in groups for branch in branches):
+        for before, inside in zip((None, *branch), branch, strict=False):
+            outside = (source for source in graph.inputs[inside] if source != before)
+            made.add(ends[branch[-1]], *(ends.get(source, source) for source in outside))
+    try:
+        made.prepare()
+    except CycleError:
+        return False
+    return True

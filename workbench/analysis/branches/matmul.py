@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from workbench.analysis.branches.calls import Calls
-from workbench.analysis.branches.contraction import circular
+from workbench.analysis.branches.calls import Calls, circular
 from workbench.analysis.branches.report import BranchGroup, alone
 from workbench.analysis.branches.rules import type_of
 from workbench.analysis.outcome import Reason

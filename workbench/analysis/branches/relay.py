@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from workbench.analysis.branches import batched
-from workbench.analysis.branches.calls import Calls
-from workbench.analysis.branches.contraction import circular
+from workbench.analysis.branches.calls import Branches, Calls, circular
 from workbench.analysis.branches.equal import equal_branches, equal_kernels, nearly_equal
 from workbench.analysis.branches.report import BranchGroup, alone, few, producer
-from workbench.analysis.branches.rules import TVM_RULES, Branches, Combiner, type_of
+from workbench.analysis.branches.rules import TVM_RULES, Combiner, type_of
 from workbench.analysis.branches.siblings import SiblingGroup, common_levels, find_siblings
 from workbench.analysis.outcome import Reason
 

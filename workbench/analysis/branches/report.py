@@ -6,11 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from workbench.analysis.branches.contraction import folded
 from workbench.analysis.fusion import explain_fusion
 from workbench.analysis.outcome import FAILED, LEFT, MERGED, Outcome, Reason, failed, remains
 from workbench.analysis.tensors import nbytes
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, Node
 from workbench.terminal import columns_svg, visible
 from workbench.wording import counted
 
@@ -238,7 +237,7 @@ def fused(graph: Graph | None, bound: Collection[int]) -> tuple[int, int] | None
     """
     if graph is None:
         return None
-    graph = folded(graph, [node for place, node in enumerate(_params(graph)) if place in bound])
+    graph = _folded(graph, graph.constants(node for place, node in enumerate(_params(graph)) if place in bound))
     report = explain_fusion(graph)
     if report.failure:
         return None
@@ -248,6 +247,16 @@ def fused(graph: Graph | None, bound: Collection[int]) -> tuple[int, int] | None
         read = {source for node in kernel.nodes for source in graph.inputs[node] if source not in inside}
         traffic += sum(nbytes(graph.nodes[node].type) for node in (*read, kernel.root))
     return len(report.kernels), traffic
+
+
+def _folded(graph: Graph, constant: Collection[int]) -> Graph:
+    """Return the graph with these values as constants, which is what FoldConstant makes of them; bound parameters stay."""
+    made = {node.id: node for node in graph.nodes if node.id in constant and node.kind != "param"}
+    nodes = (
+        Node(node.id, "constant", node.op, node.type, node.attrs, node.group) if node.id in made else node
+        for node in graph.nodes
+    )
+    return replace(graph, nodes=tuple(nodes), edges=tuple(edge for edge in graph.edges if edge.target not in made))
 
 
 def _params(graph: Graph) -> list[int]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from workbench.analysis.branches.calls import Calls
+from workbench.analysis.branches.calls import Branches, Calls
 from workbench.analysis.outcome import Reason
 from workbench.analysis.tensors import Tensor, tensor
 from workbench.errors import WorkbenchError
@@ -20,7 +20,6 @@ from workbench.wording import counted
 MOVES_AXES = ("expand_dims", "repeat", "tile", "broadcast_to", "broadcast_to_like")
 "Operators that are element-wise by pattern kind but may move the axis along which branches are joined."
 PER_AXIS = ("nn.bias_add", "nn.prelu")
-Branches = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
