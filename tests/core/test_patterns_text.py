@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.analysis.patterns.language import LANGUAGE
-from workbench.analysis.patterns.pattern import PatternError
-from workbench.analysis.patterns.text import code, parse
+from workbench.analysis.patterns.pattern import PatternError, code
+from workbench.analysis.patterns.text import LANGUAGE, parse
 from workbench.errors import UnknownName, WorkbenchError
 
 GOOD = [

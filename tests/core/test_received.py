@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from random_graphs import json_values
 
 import workbench as wb
-from workbench.analysis.patterns.text import code
+from workbench.analysis.patterns.pattern import code
 from workbench.analysis.patterns.text import parse as parse_pattern
 from workbench.analysis.tensors import size_of
 from workbench.debugging.lints.schedules import read_log

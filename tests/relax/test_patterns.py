@@ -10,8 +10,8 @@ from tvm.relax import dpl
 
 import workbench as wb
 from workbench.analysis.patterns import matcher
-from workbench.analysis.patterns.pattern import PatternError
-from workbench.analysis.patterns.text import code, parse
+from workbench.analysis.patterns.pattern import PatternError, code
+from workbench.analysis.patterns.text import parse
 from workbench.dialects.relax.patterns.match import paired
 from workbench.errors import UnknownName
 

@@ -12,8 +12,8 @@ from tvm.relay import dataflow_pattern as dfp
 
 import workbench as wb
 from workbench.analysis.patterns.matcher import Matcher
-from workbench.analysis.patterns.pattern import PatternError
-from workbench.analysis.patterns.text import code, parse
+from workbench.analysis.patterns.pattern import PatternError, code
+from workbench.analysis.patterns.text import parse
 from workbench.dialects.relay.patterns.match import paired
 from workbench.dialects.relay.patterns.program import skips_leaves
 

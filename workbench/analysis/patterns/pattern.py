@@ -6,6 +6,7 @@ places, TVM requires the same value in both.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -235,3 +236,76 @@ class PatternBuilder:
             said = ", ".join(f"{k}={v}" for k, v in fields["attrs"].items())
             return f"with {said}"
         return KINDS[kind].format(**fields)
+
+
+_TENSOR = re.compile(r"Tensor\[\(([\d, ]*)\), (\w+)\]")
+
+
+def _type_code(text: str) -> str:
+    """Return the Python code of a tensor type of known shape; otherwise the type's text."""
+    found = _TENSOR.fullmatch(text)
+    return f"TensorType(({found[1]}), {found[2]!r})" if found else repr(text)
+
+
+def code(pattern: Pattern) -> str:
+    """Return the Python code of the pattern; sub-patterns in several places get names."""
+    lines: list[str] = []
+    said: dict[int, str] = {}
+    for node in pattern.nodes:
+        text = _pattern_text(node, said, pattern)
+        if node.id in pattern.shared and node.id != pattern.root:
+            lines.append(f"x{node.id} = {text}")
+            text = f"x{node.id}"
+        said[node.id] = text
+    return "\n".join([*lines, said[pattern.root]])
+
+
+def _pattern_text(node: PatternNode, said: Mapping[int, str], pattern: Pattern) -> str:
+    inner = [said[child] for child in node.children]
+    f = node.fields
+    if node.kind == "call":
+        callee = pattern.nodes[node.children[0]]
+        head = inner[0] if callee.kind not in ("alt", "and") or inner[0].isidentifier() else f"({inner[0]})"
+        if f.get("rest"):
+            return f"{head}({', '.join(inner[1:])}, varg_default_wildcard=True)"
+        return f"{head}({'None' if f['any'] else ', '.join(inner[1:])})"
+    if node.kind in ("attr", "type", "shape", "dtype"):
+        value = f["attrs"] if node.kind == "attr" else f[node.kind]
+        what = _type_code(value) if node.kind == "type" else repr(value)
+        head = f"({inner[0]})" if pattern.nodes[node.children[0]].kind in ("alt", "and", "not") else inner[0]
+        return f"{head}.has_{node.kind}({what})"
+    if node.kind == "used_by":
+        at = f", {f['index']}" if f["index"] >= 0 else ""
+        return f"({inner[0]}).{'only_used_by' if f['only'] else 'used_by'}({inner[1]}{at})"
+    if node.kind == "get_item":
+        return f"is_tuple_get_item({inner[0]}{', ' + str(f['index']) if f['index'] >= 0 else ''})"
+    if node.kind == "function":
+        params = "None" if f["any"] else f"[{', '.join(inner[:-1])}]"
+        return f"FunctionPattern({params}, {inner[-1]})"
+    if node.kind == "var":
+        return f"is_var({f['name']!r})" if f.get("name") else "is_var()"
+    if node.kind == "tuple":
+        return f"is_tuple({'None' if f.get('any') else '[' + ', '.join(inner) + ']'})"
+    if node.kind == "and":
+        return " & ".join(f"({each})" for each in inner)
+    if node.kind == "alt":
+        return " | ".join(f"({each})" if "|" in each else each for each in inner)
+    return _FORMS[node.kind].format(**{"name": "", **f, "inner": ", ".join(inner)})
+
+
+_FORMS = {
+    "wildcard": "wildcard()",
+    "constant": "is_constant()",
+    "op": "is_op({name!r})",
+    "expr": "is_expr({text})",
+    "if": "is_if({inner})",
+    "let": "is_let({inner})",
+    "dominates": "dominates({inner})",
+    "not": "~({inner})",
+    "any_order": "is_tuple([{inner}], unordered=True)",
+    "global": "is_gv({name!r})",
+    "extern": "ExternFuncPattern({name!r})",
+    "dataflow_var": "is_dfv({name!r})",
+    "shape_value": "is_shape({shape})",
+}
+"Kind of pattern -> its code; the others depend on their fields."

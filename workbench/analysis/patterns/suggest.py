@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from workbench.analysis.patterns.pattern import DEEPEST, Pattern, PatternBuilder, PatternError
+from workbench.analysis.patterns.pattern import DEEPEST, Pattern, PatternBuilder, PatternError, code
 from workbench.analysis.patterns.program import Program, tensor_parts
 from workbench.analysis.patterns.report import Match, PatternReport
-from workbench.analysis.patterns.text import code
 from workbench.errors import UnknownNode
 from workbench.graph.model import Graph
 from workbench.graph.nodes import reached

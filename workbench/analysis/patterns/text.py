@@ -1,4 +1,4 @@
-"""Patterns read from their Python code in TVM, without running it, and written as such code.
+"""Patterns read from their Python code in TVM, without running it.
 
 Allowed are the names of TVM's pattern language, its methods and operators, plain values, names given to
 sub-patterns (`conv = is_op("nn.conv2d")(wildcard(), wildcard())`), and `lambda` for `optional`. Nothing else is evaluated,
@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
+from inspect import Parameter, signature
 from typing import NoReturn
 
-from workbench.analysis.patterns.language import LANGUAGE, METHODS, Making, Ref
-from workbench.analysis.patterns.pattern import DEEPEST, Pattern, PatternError, PatternNode
+from workbench.analysis.patterns.pattern import DEEPEST, Pattern, PatternBuilder, PatternError
 from workbench.errors import UnknownName
 from workbench.graph.received import check_numbers
 
@@ -51,8 +52,30 @@ def parse(text: str) -> Pattern:
     return pattern
 
 
-class Reader(Making):
-    """A reader of one text."""
+@dataclass(frozen=True)
+class Ref:
+    """A sub-pattern, as a value of the reader."""
+
+    id: int
+
+
+class Reader:
+    """A reader of one text, and the patterns made of it so far; the functions of the language add to them."""
+
+    def __init__(self) -> None:
+        self.made = PatternBuilder()
+        self.names: dict[str, object] = {}
+        self.at: ast.AST = ast.Module([], [])
+        "the call whose function runs"
+
+    def refuse(self, why: str, node: ast.AST | None = None) -> NoReturn:
+        node = node or self.at
+        raise PatternError(
+            f"line {getattr(node, 'lineno', 1)}: {why}, not `{' '.join(ast.unparse(node).split())[:60]}`"
+        )
+
+    def pattern(self, value: object, node: ast.AST | None = None) -> Ref:
+        return value if isinstance(value, Ref) else self.refuse("a pattern is needed here", node)
 
     def module(self, body: list[ast.stmt]) -> Pattern:
         *before, last = body
@@ -64,8 +87,8 @@ class Reader(Making):
         elif isinstance(last, ast.Assign):
             value = self.statement(last)
         else:
-            self.refuse(last, "the last line must be the pattern")
-        return self.made.build(self.pattern(value, last))
+            self.refuse("the last line must be the pattern", last)
+        return self.made.build(self.pattern(value, last).id)
 
     def statement(self, statement: ast.stmt) -> object:
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
@@ -75,18 +98,18 @@ class Reader(Making):
             if isinstance(target, ast.Name):
                 self.names[target.id] = self.value(statement.value)
                 return self.names[target.id]
-        return self.refuse(statement, "only `name = pattern` may stand before the pattern")
+        return self.refuse("only `name = pattern` may stand before the pattern", statement)
 
     def unknown(self, name: str, node: ast.AST) -> NoReturn:
         """Raise for a name without a value: an operator, a function of the language that is not called, or misspelt."""
         if name in LANGUAGE:
-            self.refuse(node, f"call it, as {name}({', '.join(LANGUAGE[name].parameters.split())})")
+            self.refuse(f"call it, as {name}({', '.join(_parameters(LANGUAGE[name]))})", node)
         if not re.fullmatch(r"[\w.]+", name) or name.startswith("_"):
-            self.refuse(node, "the pattern language has calls, |, &, ~, >>, ^, +, -, *, / and plain values")
+            self.refuse("the pattern language has calls, |, &, ~, >>, ^, +, -, *, / and plain values", node)
         if get_close_matches(name, [*LANGUAGE, *self.names], cutoff=0.7):
             raise UnknownName("name in the pattern language", name, [*LANGUAGE, *self.names])
         operator = re.sub(r"^(tvm\.)?(relay\.)?(op\.)?", "", name)
-        self.refuse(node, f"give an operator by is_op({operator!r})")
+        self.refuse(f"give an operator by is_op({operator!r})", node)
 
     # -- expressions
 
@@ -102,16 +125,16 @@ class Reader(Making):
             return {self.value(key): self.value(v) for key, v in zip(node.keys, node.values, strict=True) if key}
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             inner = self.value(node.operand)
-            return -inner if isinstance(inner, (int, float)) else self.refuse(node, "only numbers can be negative")
+            return -inner if isinstance(inner, (int, float)) else self.refuse("only numbers can be negative", node)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
-            return Ref(self.made.add("not", [self.pattern(self.value(node.operand), node.operand)]))
+            return self.add("not", self.pattern(self.value(node.operand), node.operand))
         if isinstance(node, ast.BinOp):
             return self.operator(node)
         if isinstance(node, ast.Lambda) and len(node.args.args) == 1:
             return partial(self.inlined, node)
         if isinstance(node, ast.Call):
             return self.call(node)
-        return self.refuse(node, "the pattern language has calls, |, &, ~, >>, ^, +, -, *, / and plain values")
+        return self.refuse("the pattern language has calls, |, &, ~, >>, ^, +, -, *, / and plain values", node)
 
     def inlined(self, node: ast.Lambda, argument: Ref) -> Ref:
         """Return the pattern that a lambda gives for its argument."""
@@ -121,23 +144,19 @@ class Reader(Making):
         made = self.pattern(self.value(node.body), node.body)
         del self.names[name]
         self.names.update(hidden)
-        return Ref(made)
+        return made
 
     def operator(self, node: ast.BinOp) -> Ref:
         left = self.pattern(self.value(node.left), node.left)
         right = self.pattern(self.value(node.right), node.right)
-        if isinstance(node.op, ast.BitOr):
-            return Ref(self.made.add("alt", [left, right]))
-        if isinstance(node.op, ast.BitAnd):
-            return Ref(self.made.add("and", [left, right]))
+        if isinstance(node.op, (ast.BitOr, ast.BitAnd)):
+            return self.add("alt" if isinstance(node.op, ast.BitOr) else "and", left, right)
         if isinstance(node.op, (ast.BitXor, ast.RShift)):
-            return Ref(self.uses(left, right, isinstance(node.op, ast.RShift)))
+            return self.uses(left, right, isinstance(node.op, ast.RShift))
         name = _OPERATORS.get(type(node.op))
-        return (
-            Ref(self.made.call(name, [left, right]))
-            if name
-            else self.refuse(node, "patterns join by |, &, >>, ^, +, -, *, /")
-        )
+        if name is None:
+            self.refuse("patterns join by |, &, >>, ^, +, -, *, /", node)
+        return Ref(self.made.call(name, [left.id, right.id]))
 
     def call(self, node: ast.Call) -> object:
         name = _plain_name(node.func)
@@ -157,26 +176,175 @@ class Reader(Making):
             return self.apply(node.func.attr, self.pattern(subject, node.func.value), node)
         return self.called(self.pattern(self.value(node.func), node.func), node)
 
-    def called(self, callee: int, node: ast.Call) -> Ref:
+    def called(self, callee: Ref, node: ast.Call) -> Ref:
         rest = _takes_more(node)
         if rest is None:
-            return self.refuse(node, "a call pattern takes patterns by place, and varg_default_wildcard=True")
+            self.refuse("a call pattern takes patterns by place, and varg_default_wildcard=True", node)
         values = [self.value(each) for each in node.args]
         if values == [None]:
-            return Ref(self.made.add("call", [callee], any=True))
+            return self.add("call", callee, any=True)
         arguments = [self.pattern(v, each) for v, each in zip(values, node.args, strict=True)]
         more = {"rest": True} if rest and arguments else {}
-        return Ref(self.made.add("call", [callee, *arguments], any=bool(rest and not arguments), **more))
+        return self.add("call", callee, *arguments, any=bool(rest and not arguments), **more)
 
-    def apply(self, name: str, subject: int | None, node: ast.Call) -> object:
-        entry = LANGUAGE[name] if subject is None else METHODS[name]
-        parameters = entry.parameters.split()
+    def apply(self, name: str, subject: Ref | None, node: ast.Call) -> object:
+        """Call a function of the language, or a method of a pattern."""
+        function = LANGUAGE[name] if subject is None else partial(METHODS[name], subject=subject)
+        parameters = _parameters(function)
         given = dict(zip(parameters, (self.value(each) for each in node.args), strict=False))
         given.update({k.arg: self.value(k.value) for k in node.keywords if k.arg})
-        needed = [p for p in parameters[: len(parameters) - entry.optional] if p not in given]
+        needed = [p for p, each in parameters.items() if each.default is Parameter.empty and p not in given]
         if len(node.args) > len(parameters) or set(given) - set(parameters) or needed:
-            self.refuse(node, f"{name} takes ({', '.join(parameters)})")
-        return entry.make(self, given, subject, node)
+            self.refuse(f"{name} takes ({', '.join(parameters)})", node)
+        self.at = node
+        return function(self, **given)
+
+    # -- for the functions of the language
+
+    def add(self, kind: str, *children: object, **fields: object) -> Ref:
+        return Ref(self.made.add(kind, [self.pattern(child).id for child in children], **fields))
+
+    def several(self, kind: str, many: object, first: tuple[object, ...] = (), last: tuple[object, ...] = ()) -> Ref:
+        """Add a pattern of a list of patterns, or None for any, between others."""
+        return self.add(kind, *first, *(self.listed(many) or ()), *last, any=many is None)
+
+    def listed(self, value: object) -> list[Ref] | None:
+        if value is not None and not isinstance(value, (list, tuple)):
+            self.refuse("a list of patterns is needed here, or None")
+        return None if value is None else [self.pattern(each) for each in value]
+
+    def text(self, name: str, value: object) -> str:
+        return value if isinstance(value, str) else self.refuse(f"{name} is a name in quotes")
+
+    def index(self, index: object) -> int:
+        """Return the index of a field or an argument; -1 for any."""
+        if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
+            self.refuse("the index is a whole number")
+        return -1 if index is None else index
+
+    def uses(self, producer: object, consumer: object, only: bool, index: object = None) -> Ref:
+        """Join two patterns or chains of them; a chain nests to the left, its last consumer outermost."""
+        right = self.made.nodes[self.pattern(consumer).id]
+        if right.kind != "used_by":
+            return self.add("used_by", producer, consumer, only=only, index=self.index(index))
+        joined = self.uses(producer, Ref(right.children[0]), only, index)
+        return self.add("used_by", joined, Ref(right.children[1]), **right.fields)
+
+    def limited(self, kind: str, value: object, inner: object) -> Ref:
+        """Add a condition to a pattern, by default a wildcard."""
+        inner = self.add("wildcard") if inner is None else self.pattern(inner)
+        return self.add(kind, inner, **self.condition(kind, value))
+
+    def condition(self, kind: str, value: object) -> dict[str, object]:
+        if kind == "attr" and isinstance(value, dict) and all(isinstance(key, str) for key in value):
+            return {"attrs": value}
+        if kind in ("shape", "shape_value") and isinstance(value, list) and all(type(each) is int for each in value):
+            return {"shape": value}
+        if kind in ("type", "dtype") and isinstance(value, str):
+            return {kind: value}
+        wanted = {"attr": 'a dict such as {"groups": 1}', "type": "a name in quotes, or TensorType(...)"}
+        wanted["dtype"] = wanted["type"]
+        return self.refuse(f"{wanted.get(kind, 'a list of whole numbers')} is needed")
+
+    def call_of(self, operator: str, callee: str, func_name: object, args: object) -> Ref:
+        """Add a call of an operator that takes a function and a tuple, or of the function itself; by default with any arguments."""
+        function = self.add(callee, name=self.text("func_name", func_name))
+        if not operator:
+            return self.several("call", args, (function,))
+        taken = self.add("wildcard") if args is None else self.several("tuple", args)
+        return Ref(self.made.call(operator, [function.id, taken.id]))
+
+    def constant(self, value: object, dtype: object = None) -> tuple[object, str]:
+        if not isinstance(value, (int, float, bool, list)):
+            self.refuse("a constant is a number or a list of numbers")
+        return value, "" if dtype is None else self.text("dtype", dtype)
+
+    def expression(self, expr: object) -> Ref:
+        if not isinstance(expr, tuple):
+            self.refuse("is_expr takes const(...) where a pattern is typed; from Python it takes any expression")
+        value, dtype = expr
+        return self.add("expr", text=f"const({value!r}{f', {dtype!r}' if dtype else ''})", value=value, dtype=dtype)
+
+    def optional(self, option_constructor: object, subject: Ref) -> Ref:
+        if not callable(option_constructor):
+            self.refuse('optional takes a lambda, such as lambda x: is_op("nn.relu")(x)')
+        return self.add("alt", subject, option_constructor(subject))
+
+    def dominated(self, parent: object, path: object = None, *, subject: Ref) -> Ref:
+        parent = self.pattern(parent)
+        return self.add("dominates", parent, self.add("wildcard") if path is None else path, subject)
+
+    def tensor_type(self, shape: object, dtype: object = "float32") -> str:
+        if not isinstance(shape, list) or not all(type(each) is int for each in shape) or not isinstance(dtype, str):
+            self.refuse("TensorType takes a list of whole numbers and a data type")
+        return f"Tensor[({_joined(shape)}), {dtype}]" if shape else dtype
+
+    def tuple_type(self, fields: object) -> str:
+        if not isinstance(fields, list) or not all(isinstance(each, str) for each in fields):
+            self.refuse("TupleType takes a list of types")
+        return f"({_joined(fields)})"
+
+
+def _joined(parts: list[object]) -> str:
+    return ", ".join(map(str, parts)) + ("," if len(parts) == 1 else "")
+
+
+Function = Callable[..., object]
+
+LANGUAGE: dict[str, Function] = {
+    "wildcard": lambda p: p.add("wildcard"),
+    "is_op": lambda p, op_name: p.add("op", name=p.text("op_name", op_name)),
+    **dict.fromkeys(("is_constant", "is_const"), lambda p: p.add("constant")),
+    **dict.fromkeys(("is_gv", "GlobalVarPattern"), lambda p, name="": p.add("global", name=p.text("name", name))),
+    "is_dfv": lambda p, name="": p.add("dataflow_var", name=p.text("name", name)),
+    "ExternFuncPattern": lambda p, name="": p.add("extern", name=p.text("name", name)),
+    "is_shape": lambda p, shape: p.add("shape_value", **p.condition("shape_value", shape)),
+    **dict.fromkeys(("reject", "NotPattern"), lambda p, pattern: p.add("not", pattern)),
+    "AndPattern": lambda p, left, right: p.add("and", left, right),
+    **dict.fromkeys(("OrPattern", "AltPattern"), lambda p, left, right: p.add("alt", left, right)),
+    "is_call_tir": lambda p, func_name, args=None: p.call_of("relax.call_tir", "global", func_name, args),
+    "is_call_dps_packed": lambda p, func_name, args=None: p.call_of("relax.call_dps_packed", "extern", func_name, args),
+    "is_call_packed": lambda p, func_name, args=None: p.call_of("", "extern", func_name, args),
+    "is_var": lambda p, name="": p.add("var", name=p.text("name", name)),
+    "is_expr": Reader.expression,
+    "const": Reader.constant,
+    "is_tuple": lambda p, fields, unordered=False: (
+        p.add("any_order", *p.listed(fields)) if unordered and fields is not None else p.several("tuple", fields)
+    ),
+    "is_tuple_get_item": lambda p, tuple_value, index=None: p.add("get_item", tuple_value, index=p.index(index)),
+    "is_if": lambda p, cond, true_branch, false_branch: p.add("if", cond, true_branch, false_branch),
+    "is_let": lambda p, var, value, body: p.add("let", var, value, body),
+    **dict.fromkeys(
+        ("dominates", "DominatorPattern"), lambda p, parent, path, child: p.add("dominates", parent, path, child)
+    ),
+    "has_attr": lambda p, attrs, pattern=None: p.limited("attr", attrs, pattern),
+    "has_type": lambda p, ttype, pattern=None: p.limited("type", ttype, pattern),
+    "has_dtype": lambda p, dtype, pattern=None: p.limited("dtype", dtype, pattern),
+    "has_shape": lambda p, shape, pattern=None: p.limited("shape", shape, pattern),
+    "TensorType": Reader.tensor_type,
+    "TupleType": Reader.tuple_type,
+    "FunctionPattern": lambda p, params, body: p.several("function", params, last=(body,)),
+    "CallPattern": lambda p, op, args: p.several("call", args, (op,)),
+}
+"Functions of the language; the names of their parameters are TVM's."
+
+METHODS: dict[str, Function] = {
+    "optional": Reader.optional,
+    "has_attr": lambda p, attrs, subject: p.limited("attr", attrs, subject),
+    "has_type": lambda p, ttype, subject: p.limited("type", ttype, subject),
+    "has_dtype": lambda p, dtype, subject: p.limited("dtype", dtype, subject),
+    "has_shape": lambda p, shape, subject: p.limited("shape", shape, subject),
+    "dominates": Reader.dominated,
+    "used_by": lambda p, other, index=None, *, subject: p.uses(subject, other, False, index),
+    "only_used_by": lambda p, other, index=None, *, subject: p.uses(subject, other, True, index),
+}
+"Methods of a pattern, the `subject`."
+
+
+def _parameters(function: Function) -> dict[str, Parameter]:
+    """Return the parameters that a text gives."""
+    _, *given = signature(function).parameters.items()
+    return {name: each for name, each in given if name != "subject"}
 
 
 def _takes_more(node: ast.Call) -> bool | None:
@@ -201,69 +369,3 @@ def _plain_name(node: ast.expr) -> str | None:
         node = node.value
     in_module = isinstance(node, ast.Name) and all(p in _PREFIXES for p in (node.id, *parts[1:]))
     return parts[0] if in_module and parts else None
-
-
-_TENSOR = re.compile(r"Tensor\[\(([\d, ]*)\), (\w+)\]")
-
-
-def _type_code(text: str) -> str:
-    """Return the Python code of a tensor type of known shape; otherwise the type's text."""
-    found = _TENSOR.fullmatch(text)
-    return f"TensorType(({found[1]}), {found[2]!r})" if found else repr(text)
-
-
-def code(pattern: Pattern) -> str:
-    """Return the Python code of the pattern; sub-patterns in several places get names."""
-    lines: list[str] = []
-    said: dict[int, str] = {}
-    for node in pattern.nodes:
-        text = _pattern_text(node, said, pattern)
-        if node.id in pattern.shared and node.id != pattern.root:
-            lines.append(f"x{node.id} = {text}")
-            text = f"x{node.id}"
-        said[node.id] = text
-    return "\n".join([*lines, said[pattern.root]])
-
-
-def _pattern_text(node: PatternNode, said: Mapping[int, str], pattern: Pattern) -> str:
-    inner = [said[child] for child in node.children]
-    f = node.fields
-    if node.kind == "call":
-        callee = pattern.nodes[node.children[0]]
-        head = inner[0] if callee.kind not in ("alt", "and") or inner[0].isidentifier() else f"({inner[0]})"
-        if f.get("rest"):
-            return f"{head}({', '.join(inner[1:])}, varg_default_wildcard=True)"
-        return f"{head}({'None' if f['any'] else ', '.join(inner[1:])})"
-    if node.kind in ("attr", "type", "shape", "dtype"):
-        value = f["attrs"] if node.kind == "attr" else f[node.kind]
-        what = _type_code(value) if node.kind == "type" else repr(value)
-        head = f"({inner[0]})" if pattern.nodes[node.children[0]].kind in ("alt", "and", "not") else inner[0]
-        return f"{head}.has_{node.kind}({what})"
-    listed = {
-        "wildcard": "wildcard()",
-        "constant": "is_constant()",
-        "op": f"is_op({f.get('name', '')!r})",
-        "var": f"is_var({f['name']!r})" if f.get("name") else "is_var()",
-        "expr": f"is_expr({f.get('text')})",
-        "tuple": f"is_tuple({'None' if f.get('any') else '[' + ', '.join(inner) + ']'})",
-        "if": f"is_if({', '.join(inner)})",
-        "let": f"is_let({', '.join(inner)})",
-        "dominates": f"dominates({', '.join(inner)})",
-        "and": " & ".join(f"({each})" for each in inner),
-        "not": f"~({''.join(inner)})",
-        "any_order": f"is_tuple([{', '.join(inner)}], unordered=True)",
-        "global": f"is_gv({f.get('name', '')!r})",
-        "extern": f"ExternFuncPattern({f.get('name', '')!r})",
-        "dataflow_var": f"is_dfv({f.get('name', '')!r})",
-        "shape_value": f"is_shape({f.get('shape')})",
-        "alt": " | ".join(f"({each})" if "|" in each else each for each in inner),
-    }
-    if node.kind == "used_by":
-        at = f", {f['index']}" if f["index"] >= 0 else ""
-        return f"({inner[0]}).{'only_used_by' if f['only'] else 'used_by'}({inner[1]}{at})"
-    if node.kind == "get_item":
-        return f"is_tuple_get_item({inner[0]}{', ' + str(f['index']) if f['index'] >= 0 else ''})"
-    if node.kind == "function":
-        params = "None" if f["any"] else f"[{', '.join(inner[:-1])}]"
-        return f"FunctionPattern({params}, {inner[-1]})"
-    return listed[node.kind]

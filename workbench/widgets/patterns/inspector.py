@@ -9,9 +9,9 @@ from typing import Any
 import traitlets
 
 from workbench.analysis import legality
+from workbench.analysis.patterns.pattern import code as written
 from workbench.analysis.patterns.report import Match, NearMiss, PatternReport
 from workbench.analysis.patterns.suggest import SuggestedPattern
-from workbench.analysis.patterns.text import code as written
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.graph.diff import diff
