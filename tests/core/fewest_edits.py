@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
+
+from random_graphs import OPS, changed
 
 from workbench.graph.changes import GraphDiff
 from workbench.graph.identity import ValueNumbers, label
-from workbench.graph.model import Graph, GraphBuilder, Node
+from workbench.graph.model import Graph, GraphBuilder
 
 
 def edits(d: GraphDiff) -> int:
@@ -93,15 +94,11 @@ class Fewest:
         return found if all(self.kept(b, a) for b, a in groups) else self.best
 
 
-OPS = ("add", "relu", "cast")
-
-
 def edited(random: Random) -> tuple[Graph, Graph]:
-    """A program of three to six nodes, and what one or two small edits make of it; either may come first."""
-    before = after = _program(random, random.randint(3, 6))
-    for _ in range(random.randint(1, 2)):
-        after = random.choice((_inserted, _deleted, _relabelled, _merged))(random, after)
-    return (before, after) if random.random() < 0.5 else (after, before)
+    """Return a program of three to six nodes, and what one or two edits make of it; either may come first."""
+    before = _program(random, random.randint(3, 6))
+    pair = before, changed(random, before, 2)
+    return pair if random.random() < 0.5 else pair[::-1]
 
 
 def _program(random: Random, size: int) -> Graph:
@@ -116,65 +113,3 @@ def _program(random: Random, size: int) -> Graph:
         builder.node("op", random.choice(OPS), inputs, type=random.choice("ttu"), attrs=attrs)
     builder.outputs = [len(builder.nodes) - 1]
     return builder.build()
-
-
-def _built(rows: list[tuple[int, Node, list[int]]]) -> Graph:
-    """A graph of (id, node, input ids) rows."""
-    builder, place = GraphBuilder("p", "relay"), {}
-    for id, node, inputs in rows:
-        place[id] = builder.node(node.kind, node.op, [place[i] for i in inputs], type=node.type, attrs=node.attrs)
-    builder.outputs = [len(builder.nodes) - 1]
-    return builder.build()
-
-
-def _rows(graph: Graph) -> list[tuple[int, Node, list[int]]]:
-    return [(node.id, node, list(inputs)) for node, inputs in zip(graph.nodes, graph.inputs, strict=True)]
-
-
-def _ops(graph: Graph) -> list[int]:
-    return [node.id for node in graph.ops]
-
-
-def _inserted(random: Random, graph: Graph) -> Graph:
-    """A new operator between a node and some of its users."""
-    rows, at, new = _rows(graph), random.randrange(len(graph.nodes)), -1
-    users = graph.consumers[at]
-    for user, index in [use for use in users if random.random() < 0.7] or users:
-        rows[user][2][index] = new
-    node = replace(graph.nodes[at], kind="op", op=random.choice(OPS), type="t", attrs={})
-    return _built([*rows[: at + 1], (new, node, [at]), *rows[at + 1 :]])
-
-
-def _deleted(random: Random, graph: Graph) -> Graph:
-    """An operator taken out; its users use its first input."""
-    ops = _ops(graph)
-    return _without(graph, at := random.choice(ops), graph.inputs[at][0]) if ops else graph
-
-
-def _merged(random: Random, graph: Graph) -> Graph:
-    """Two equal nodes become one, where there are two."""
-    pairs = [
-        (a, b)
-        for a in _ops(graph)
-        for b in range(a + 1, len(graph.nodes))
-        if label(graph.nodes[a]) == label(graph.nodes[b]) and graph.inputs[a] == graph.inputs[b]
-    ]
-    if not pairs:
-        return _inserted(random, graph)
-    kept, gone = random.choice(pairs)
-    return _without(graph, gone, kept)
-
-
-def _without(graph: Graph, gone: int, instead: int) -> Graph:
-    rows = [(id, node, [instead if i == gone else i for i in inputs]) for id, node, inputs in _rows(graph)]
-    return _built([row for row in rows if row[0] != gone])
-
-
-def _relabelled(random: Random, graph: Graph) -> Graph:
-    """An operator with another attribute, operator or type."""
-    ops = _ops(graph)
-    if not ops:
-        return graph
-    at = random.choice(ops)
-    change = random.choice([{"attrs": {"axis": 2}}, {"op": random.choice(OPS)}, {"type": "v"}])
-    return _built([(id, replace(node, **change) if id == at else node, inputs) for id, node, inputs in _rows(graph)])

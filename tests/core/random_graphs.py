@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
+from random import Random
 
 from hypothesis import strategies as st
 
-from workbench.graph.model import Graph, GraphBuilder
-from workbench.graph.nodes import GROUP_KINDS, KINDS, PATTERNS, Edge
+from workbench.graph.identity import label
+from workbench.graph.model import Graph, GraphBuilder, Node
+from workbench.graph.nodes import GROUP_KINDS, KINDS, PATTERNS
 
 hostile_text = st.one_of(
     st.sampled_from(
@@ -25,6 +28,9 @@ json_values = st.recursive(
     max_leaves=4,
 )
 attributes = st.dictionaries(st.text(max_size=4), json_values, max_size=3)
+
+
+OPS = ("add", "relu", "cast")
 
 
 @st.composite
@@ -70,9 +76,7 @@ def programs(draw: st.DrawFn) -> Graph:
     for _ in range(draw(st.integers(0, 9))):
         inputs = draw(st.lists(st.integers(0, len(builder.nodes) - 1), min_size=1, max_size=2))
         attrs = draw(st.sampled_from([{}, {}, {"axis": 1}]))
-        builder.node(
-            "op", draw(st.sampled_from(["add", "relu", "cast"])), inputs, type=draw(st.sampled_from("ttu")), attrs=attrs
-        )
+        builder.node("op", draw(st.sampled_from(OPS)), inputs, type=draw(st.sampled_from("ttu")), attrs=attrs)
     builder.outputs = [len(builder.nodes) - 1]
     return builder.build()
 
@@ -80,85 +84,106 @@ def programs(draw: st.DrawFn) -> Graph:
 @st.composite
 def edited(draw: st.DrawFn) -> tuple[Graph, Graph]:
     """A program, and the same after a few edits such as passes make."""
-    before = after = draw(programs())
-    for _ in range(draw(st.integers(1, 3))):
-        after = draw(st.sampled_from(EDITS))(draw, after)
-    return before, after
+    before = draw(programs())
+    return before, changed(draw(st.randoms(use_true_random=False)), before, 3)
 
 
 pairs = st.one_of(edited(), st.tuples(programs(), programs()))
 
+# -- edits, which Hypothesis draws by a Random of its own, and other tests by a seed
 
-def _rebuilt(graph: Graph, rows: list[tuple[int, tuple[int, ...]]]) -> Graph:
-    """A graph of these (old node, old producers) rows; producers that are not among the rows before are left out."""
-    builder, place = GraphBuilder(graph.name, graph.dialect), {}
-    for old, inputs in rows:
-        node = graph.nodes[old]
-        kept = [place[i] for i in inputs if i in place]
-        new = builder.node(node.kind, node.op, kept, type=node.type, attrs=node.attrs)
-        place.setdefault(old, new)
-    builder.outputs = [len(builder.nodes) - 1] if builder.nodes else []
+Row = tuple[int, Node, list[int]]
+"a node's id, the node, and the ids that it reads"
+NEW = -1
+"the id of a node that an edit adds"
+
+
+def changed(random: Random, graph: Graph, most: int) -> Graph:
+    """Return the graph after one edit or more, as an object of its own."""
+    for _ in range(random.randint(1, most)):
+        graph = random.choice(EDITS)(random, graph)
+    return built(rows_of(graph))
+
+
+def rows_of(graph: Graph) -> list[Row]:
+    return [(node.id, node, list(inputs)) for node, inputs in zip(graph.nodes, graph.inputs, strict=True)]
+
+
+def built(rows: list[Row]) -> Graph:
+    """Return the graph of the rows; what no row before has is left out of a node's inputs."""
+    builder, place = GraphBuilder("p", "relay"), {}
+    for id, node, inputs in rows:
+        read = [place[i] for i in inputs if i in place]
+        place[id] = builder.node(node.kind, node.op, read, type=node.type, attrs=node.attrs)
+    builder.outputs = [len(builder.nodes) - 1]
     return builder.build()
 
 
-def _rows(graph: Graph) -> list[tuple[int, tuple[int, ...]]]:
-    return list(enumerate(graph.inputs))
+def inserted(random: Random, graph: Graph) -> Graph:
+    """Put a new operator between a node and some of its users."""
+    rows, at = rows_of(graph), random.randrange(len(graph.nodes))
+    users = graph.consumers[at]
+    for user, index in [use for use in users if random.random() < 0.7] or users:
+        rows[user][2][index] = NEW
+    node = replace(graph.nodes[at], kind="op", op=random.choice(OPS), type="t", attrs={})
+    return built([*rows[: at + 1], (NEW, node, [at]), *rows[at + 1 :]])
 
 
-def relabelled(draw: st.DrawFn, graph: Graph) -> Graph:
-    at = draw(st.integers(0, len(graph.nodes) - 1))
-    nodes = [replace(node, attrs={"axis": 2}) if node.id == at else node for node in graph.nodes]
-    return replace(graph, nodes=tuple(nodes))
+def deleted(random: Random, graph: Graph) -> Graph:
+    """Take a node out; its users use its first input."""
+    at = random.randrange(len(graph.nodes))
+    return without(graph, at, graph.inputs[at][:1]) if len(graph.nodes) > 1 else graph
 
 
-def without_one(draw: st.DrawFn, graph: Graph) -> Graph:
-    """One node taken out; what used it uses its first input."""
-    at = draw(st.integers(0, len(graph.nodes) - 1))
-    first = graph.inputs[at][:1]
+def without(graph: Graph, gone: int, instead: tuple[int, ...]) -> Graph:
     rows = [
-        (i, tuple(j for use in inputs for j in (first if use == at else (use,))))
-        for i, inputs in _rows(graph)
-        if i != at
+        (id, node, [i for use in inputs for i in (instead if use == gone else (use,))])
+        for id, node, inputs in rows_of(graph)
     ]
-    return _rebuilt(graph, rows) if rows else graph
+    return built([row for row in rows if row[0] != gone])
 
 
-def with_one_more(draw: st.DrawFn, graph: Graph) -> Graph:
-    """A cast put behind one node."""
-    at = draw(st.integers(0, len(graph.nodes) - 1))
-    builder, place = GraphBuilder(graph.name, graph.dialect), {}
-    for node, inputs in zip(graph.nodes, graph.inputs, strict=True):
-        place[node.id] = builder.node(node.kind, node.op, [place[i] for i in inputs], type=node.type, attrs=node.attrs)
-        if node.id == at:
-            place[at] = builder.node("op", "cast", [place[at]], type="u")
-    builder.outputs = [place[i] for i in graph.outputs]
-    return builder.build()
+def merged(random: Random, graph: Graph) -> Graph:
+    """Make one node of two equal ones, where there are two."""
+    labels = [label(node) for node in graph.nodes]
+    pairs = [
+        (a, b)
+        for a, b in combinations(range(len(labels)), 2)
+        if graph.nodes[a].kind == "op" and labels[a] == labels[b] and graph.inputs[a] == graph.inputs[b]
+    ]
+    if not pairs:
+        return inserted(random, graph)
+    kept, gone = random.choice(pairs)
+    return without(graph, gone, (kept,))
 
 
-def with_a_copy(draw: st.DrawFn, graph: Graph) -> Graph:
-    """One node computed twice; its last use reads the copy."""
-    at = draw(st.integers(0, len(graph.nodes) - 1))
-    last = max((user for user, _ in graph.consumers[at]), default=None)
-    if last is None or graph.nodes[at].kind != "op":
+def copied(random: Random, graph: Graph) -> Graph:
+    """Compute an operator twice; its last user reads the copy."""
+    used = [node.id for node in graph.ops if graph.consumers[node.id]]
+    if not used:
         return graph
-    builder, place, copy = GraphBuilder(graph.name, graph.dialect), {}, 0
-    for node, inputs in zip(graph.nodes, graph.inputs, strict=True):
-        read = [copy if node.id == last and i == at else place[i] for i in inputs]
-        place[node.id] = builder.node(node.kind, node.op, read, type=node.type, attrs=node.attrs)
-        if node.id == at:
-            copy = builder.node(node.kind, node.op, read, type=node.type, attrs=node.attrs)
-    builder.outputs = [place[i] for i in graph.outputs]
-    return builder.build()
+    rows, at = rows_of(graph), random.choice(used)
+    reads = rows[max(user for user, _ in graph.consumers[at])][2]
+    reads[:] = [NEW if i == at else i for i in reads]
+    return built([*rows[: at + 1], (NEW, *rows[at][1:]), *rows[at + 1 :]])
 
 
-def rewired(draw: st.DrawFn, graph: Graph) -> Graph:
+def relabelled(random: Random, graph: Graph) -> Graph:
+    """Give an operator another attribute, operator or type."""
+    if not graph.ops:
+        return graph
+    at = random.choice(graph.ops).id
+    change = random.choice([{"attrs": {"axis": 2}}, {"op": random.choice(OPS)}, {"type": "v"}])
+    return built([(id, replace(node, **change) if id == at else node, inputs) for id, node, inputs in rows_of(graph)])
+
+
+def rewired(random: Random, graph: Graph) -> Graph:
+    """Let a node read another value."""
     if not graph.edges:
         return graph
-    at = draw(st.integers(0, len(graph.edges) - 1))
-    edge = graph.edges[at]
-    source = draw(st.integers(0, edge.target - 1))
-    new = Edge(source, edge.target, edge.index, graph.nodes[source].type)
-    return replace(graph, edges=(*graph.edges[:at], new, *graph.edges[at + 1 :]))
+    rows, edge = rows_of(graph), random.choice(graph.edges)
+    rows[edge.target][2][edge.index] = random.randrange(edge.target)
+    return built(rows)
 
 
-EDITS = (relabelled, without_one, with_one_more, with_a_copy, rewired)
+EDITS = (inserted, deleted, merged, copied, relabelled, rewired)
