@@ -45,7 +45,10 @@ def test_a_measured_row_carries_its_conditions(dialect: str) -> None:
     for row in table.itertuples():
         assert len(row.samples) >= 10
         assert all(seconds > 0 for seconds in row.samples)
-        assert row.q1_us <= row.median_us <= row.q3_us
+        assert 0 < row.q1_us <= row.median_us <= row.q3_us
+        assert min(row.samples) * 1e6 <= row.median_us <= max(row.samples) * 1e6
+        assert row.build_seconds > 0
+        assert row.number >= 1
         assert row.target.startswith("llvm")
         assert row.tvm
         assert row.cpu
@@ -61,6 +64,7 @@ def test_a_failing_configuration_is_a_row(dialect: str) -> None:
     )
     assert list(table.status) == ["failed"] * 5 + ["ok"]
     assert all(table.message[:5])
+    assert table.median_us[:5].isna().all()
 
 
 def test_what_cannot_be_built_is_said_before_it_is_built(dialect: str) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dialect_facts import Facts
 
 import workbench as wb
 from workbench.dialects import registry
@@ -114,14 +115,16 @@ def test_dump_and_restore_give_an_equal_workload(workload: Workload, tmp_path: P
 
 
 @pytest.mark.parametrize("name", WITHOUT_CONSTANTS)
-@pytest.mark.parametrize("suffix", ["", ".txt", ".py"])
-def test_printed_text_reads_back(dialect: str, name: str, suffix: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", ["", ".txt", ".py", "own"])
+def test_printed_text_reads_back(dialect: str, facts: Facts, name: str, suffix: str, tmp_path: Path) -> None:
     printed = sample(name).text()
     source: Any = printed
     if suffix:
-        source = tmp_path / f"{name}{suffix}"
-        source.write_text(printed, encoding="utf-8")
+        path = tmp_path / f"{name}{facts.suffix if suffix == 'own' else suffix}"
+        path.write_text(printed, encoding="utf-8")
+        source = str(path) if suffix == ".txt" else path
     back = wb.load(source)
+    assert back.name == name or not suffix
     assert registry.dialect(dialect).frontend.same(back.module, sample(name).module)
     assert wb.diff(sample(name).graph, back.graph).empty
 
@@ -141,6 +144,7 @@ def test_loading_takes_what_a_person_has(workload: Workload) -> None:
     loaded = wb.load((workload.module, {name: value.numpy() for name, value in workload.params.items()}), name="mine")
     assert loaded.name == "mine"
     assert loaded.params.keys() == workload.params.keys()
+    assert wb.load(workload.module, dict(workload.params)).params.keys() == workload.params.keys()
 
 
 @pytest.mark.parametrize("text", BAD_TEXT, ids=range(len(BAD_TEXT)))
@@ -153,10 +157,25 @@ def test_bad_text_is_one_sentence(dialect: str, text: str, tmp_path: Path) -> No
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("thing", [3, None, object(), [1, 2], "nowhere.txt", Path("nowhere.onnx")])
-def test_bad_things_are_one_sentence(dialect: str, thing: Any) -> None:
-    with pytest.raises(LoadError):
+@pytest.mark.parametrize(
+    ("thing", "words"),
+    [
+        *((thing, type(thing).__name__) for thing in (3, None, object(), [1, 2], b"bytes", {})),
+        *(("nowhere.txt", "No such file"), (Path("nowhere.onnx"), "No such file|onnx"), ("a.caffemodel", "not a file")),
+    ],
+)
+def test_bad_things_are_one_sentence(dialect: str, thing: Any, words: str) -> None:
+    with pytest.raises(LoadError, match=words) as caught:
         wb.load(thing)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_sample_says_what_options_it_lacks(dialect: str, name: str) -> None:
+    with pytest.raises(LoadError, match="nothing"):
+        wb.samples.load(name, nothing=1)
+    with pytest.raises(UnknownName, match=name):
+        wb.samples.load(f"{name}s")
 
 
 def test_fusing_draws_kernels_in_place(workload: Workload) -> None:
@@ -185,6 +204,7 @@ def test_a_trace_is_a_chain(workload: Workload) -> None:
     for step in trace.steps:
         assert_sound(step.after)
         assert (step.text_before != step.text_after) >= step.changed
+    assert wb.trace(workload, wb.Pipeline()).result is workload.module
 
 
 def test_a_graph_does_not_differ_from_itself(workload: Workload) -> None:
@@ -224,11 +244,26 @@ def test_an_off_pass_and_a_failing_pass_are_steps(workload: Workload) -> None:
 
 def test_passes_are_listed_with_their_options(dialect: str) -> None:
     found = {info.name: info for info in wb.passes(dialect)}
-    assert [option.name for option in found["FuseOps"].options] == ["fuse_opt_level"]
+    (level,) = found["FuseOps"].options
+    assert (level.name, level.type, level.default, level.required) == ("fuse_opt_level", "int", -1, False)
     assert found["EliminateCommonSubexpr"].opt_level is not None
-    assert any(info.locked for info in found.values())
-    assert all(info.doc for info in found.values())
+    assert not found["EliminateCommonSubexpr"].locked
+    locked = [info.locked for info in found.values() if info.locked]
+    assert locked
+    assert all(len(reason.split()) > 3 for reason in locked)
+    for info in found.values():
+        assert info.doc
+        assert "\n" not in info.doc
+        assert all(option.name.isidentifier() and option.type for option in info.options)
     assert list(found) == sorted(found, key=str.lower)
+
+
+def test_presets_and_toggles_name_passes_that_exist(dialect: str) -> None:
+    known = {info.name for info in wb.passes(dialect)}
+    for preset in registry.dialect(dialect).passes.presets():
+        assert {step.name for step in wb.Pipeline.parse(preset.pipeline)} <= known, preset.name
+        assert preset.doc
+    assert {*registry.dialect(dialect).passes.toggles()} <= known
 
 
 def test_a_pass_is_skipped_below_its_own_level(dialect: str) -> None:
@@ -236,6 +271,7 @@ def test_a_pass_is_skipped_below_its_own_level(dialect: str) -> None:
     assert level
     below, at = (wb.trace(sample("parallel_cast"), "EliminateCommonSubexpr", opt_level=o) for o in (level - 1, level))
     assert below.steps[0].status == "skipped"
+    assert f"opt_level {level}" in below.steps[0].detail
     assert at.steps[0].changed
     assert at.diff.merged
 
@@ -245,9 +281,12 @@ def test_an_unknown_pass_is_named_with_the_nearest(dialect: str) -> None:
         wb.trace(sample("mlp"), "FuzeOps")
 
 
-def test_an_option_that_a_pass_does_not_have_is_an_error(dialect: str) -> None:
-    with pytest.raises(wb.WorkbenchError, match=r"nosuch.*; it takes fuse_opt_level$"):
-        wb.trace(sample("mlp"), "FuseOps{nosuch=1}")
+@pytest.mark.parametrize(
+    ("option", "words"), [("nosuch=1", r"nosuch.*; it takes fuse_opt_level$"), ("fuse_opt_level='two'", "FuseOps")]
+)
+def test_an_option_that_a_pass_does_not_have_is_an_error(dialect: str, option: str, words: str) -> None:
+    with pytest.raises(wb.WorkbenchError, match=words):
+        wb.trace(sample("mlp"), f"FuseOps{{{option}}}")
 
 
 DEEP = """

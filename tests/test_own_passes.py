@@ -96,8 +96,11 @@ def recurses(module: Any) -> Any:
 def test_a_bad_pass_is_a_step_that_says_what_was_wrong(w: wb.Workload, bad: Any, words: str, isolated: bool) -> None:
     trace = wb.trace(w, [bad, CHANGES], isolated=isolated)
     assert [step.status for step in trace.steps] == ["error", "changed"]
-    assert words in trace.steps[0].error
-    assert "\n" not in trace.steps[0].error
+    assert trace.failed is trace.steps[0]
+    assert words in trace.failed.error
+    assert "\n" not in trace.failed.error
+    assert trace.failed.diff.empty
+    assert trace.steps[1].before == w.graph
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Relay's TVM drops a SystemExit in C

@@ -2,53 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from tvm import relay
 
 import workbench as wb
-
-
-@pytest.fixture(scope="module")
-def rows():
-    configs = [
-        0,
-        3,
-        {"disabled": ["EliminateCommonSubexpr"]},
-        "EliminateCommonSubexpr,FuseOps",
-        {"disabled": ["FuseOps"]},
-        "Nothing",
-    ]
-    return wb.measure(wb.samples.load("parallel_cast"), configs, budget=0.05)
-
-
-def test_a_row_a_configuration_in_the_order_given(rows):
-    assert list(rows["config"][:3]) == ["opt 0", "opt 3", "opt 3 -EliminateCommonSubexpr"]
-    assert list(rows["status"]) == ["ok", "ok", "ok", "ok", "failed", "failed"]
-
-
-def test_kernels_stand_beside_times(rows):
-    assert list(rows["kernels"][:4]) == [8, 3, 5, 3]
-
-
-def test_the_median_lies_between_the_quartiles_of_the_raw_samples(rows):
-    for row in rows[rows["status"] == "ok"].to_dict("records"):
-        assert 0 < row["q1_us"] <= row["median_us"] <= row["q3_us"]
-        assert min(row["samples"]) * 1e6 <= row["median_us"] <= max(row["samples"]) * 1e6
-        assert len(row["samples"]) >= 10
-
-
-def test_what_a_time_depends_on_stands_beside_it(rows):
-    ok = rows[rows["status"] == "ok"]
-    for column in ("target", "tvm", "cpu", "cores", "threads", "method", "build_seconds", "number"):
-        assert ok[column].notna().all(), column
-    assert ok["target"].str.startswith("llvm").all()
-
-
-def test_a_failed_row_has_the_reason_and_no_numbers(rows):
-    failed = rows[rows["status"] == "failed"]
-    assert "FuseOps cannot be switched off" in failed["message"].iloc[0]
-    assert "Nothing" in failed["message"].iloc[1]
-    assert failed["median_us"].isna().all()
 
 
 def test_an_input_of_unknown_shape_is_a_failed_row():
