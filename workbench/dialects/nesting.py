@@ -7,6 +7,7 @@ twice make 2^24 bodies where each body is drawn at its call.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from types import GeneratorType
 from typing import Any
 
 from workbench.errors import LoadError
@@ -133,19 +134,23 @@ def drawn_once(graph: Graph) -> list[str]:
 def drive(start: Iterator[Any]) -> Any:
     """Run a generator that yields generators and receives their results; return its result.
 
+    It receives anything else that it yields as it is.
+
     >>> def depth(n):
     ...     return 0 if n == 0 else 1 + (yield depth(n - 1))
     >>> drive(depth(100_000))
     100000
     """
-    stack, sent = [start], None
+    stack: list[Any] = [start]
+    sent = None
     while stack:
         try:
-            step = stack[-1].send(sent)  # type: ignore[attr-defined]
+            sent = stack[-1].send(sent)
         except StopIteration as done:
             stack.pop()
             sent = done.value
         else:
-            stack.append(step)
-            sent = None
+            if type(sent) is GeneratorType:
+                stack.append(sent)
+                sent = None
     return sent

@@ -1,11 +1,10 @@
 """Reads the text that TVM prints for Relay, without TVM.
 
 TVM's printer is the one interface that every Relay-era version shares, it takes one call for any module, and users
-paste its output; so the graph of a live module is read from its text too. The reader is an explicit stack of unfinished
-constructs (`expressions.Frame`), never recursion: graphs of real models nest deeply. It accepts only the form that TVM
-prints; pasted text is repaired first (paste/).
+paste its output; so the graph of a live module is read from its text too. Nothing recurses, since graphs of real models
+nest deeply: blocks are generators, and calls within calls are a list of open calls. The reader accepts only the form that
+TVM prints; pasted text is repaired first (paste/).
 
-tokens -> expressions -> reader, each a class over the one before.
 Grammar: https://tvm.apache.org/docs/v0.17.0/reference/langref/relay_expr.html
 """
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from workbench.dialects.nesting import drive
 from workbench.dialects.relay.parser.ast import Expr
-from workbench.dialects.relay.parser.expressions import Frame, Scope
-from workbench.dialects.relay.parser.reader import Reader
+from workbench.dialects.relay.parser.reader import Reader, Scope
 from workbench.dialects.relay.parser.tokens import END
 from workbench.errors import ParseError
 from workbench.wording import one_line
@@ -146,17 +146,15 @@ class Salvage(Reader):
     def read_run(self, piece: Piece) -> None:
         self.run, self.run_scope, self.first_uses = piece, Scope(), []
         self.temporaries.clear()
-        outcome: list[Expr] = []
-        stack = [Frame(outcome.append, self.run_scope)]
+        self.depth = 1
+        lets: list[tuple[Expr, Expr, int]] = []
         while True:
-            self.advance(stack)
-            while len(stack) > 1:
-                self.advance(stack)
+            drive(self.statement(self.run_scope, lets))
             last = self.at
             if not self.another(piece):
                 break
         self.at = last
-        has_result = self.has_result(stack)
+        has_result = self.has_result()
         piece.end = self.end_of(self.at - 1)
         if self.token.text == "}":
             self.at += 1  # the closing brace of a function whose beginning was not pasted
@@ -166,11 +164,11 @@ class Salvage(Reader):
                 self.first_uses.append((known.offset, known.value))
         piece.free = [variable for _, variable in sorted(self.first_uses, key=lambda use: use[0])]
         piece.values = [known.value for known in self.temporaries.values() if known.scope is not None]
-        piece.values += [value for _, value, _ in stack[0].lets]
+        piece.values += [value for _, value, _ in lets]
         if not piece.values and not has_result:
             raise self.fail("a line `%0 = ...` or an expression, after variables that are free")
         if not has_result:
-            piece.result = self.missing_result(stack[0])
+            piece.result = self.missing_result(lets)
         self.names.leave(self.run_scope)
         self.run = None
 
@@ -210,7 +208,7 @@ class Salvage(Reader):
             at += 1
         return False
 
-    def has_result(self, stack: list[Frame]) -> bool:
+    def has_result(self) -> bool:
         """Read the expression after the bindings, if there is one that uses them."""
         self.skip_comments()
         start, names = self.at, set(self.temporaries)
@@ -219,7 +217,7 @@ class Salvage(Reader):
         if not (token.kind in ("local", "meta") or token.text == "(" or (token.kind == "name" and adjacent)):
             return False
         try:
-            self.operand(stack[0].scope, self.line())
+            self.operand(self.run_scope, self.line())
         except ParseError:
             self.at = start
         bound = [t for t in self.tokens[start : self.at] if t.kind == "local" and self.is_known(t.text[1:])]
@@ -229,10 +227,10 @@ class Salvage(Reader):
                 del self.temporaries[name]
         return bool(bound)
 
-    def missing_result(self, frame: Frame) -> str:
+    def missing_result(self, lets: list[tuple[Expr, Expr, int]]) -> str:
         """Return the result of a run that lacks one: its last let, or every value that nothing in it uses."""
-        if frame.lets:
-            return f"%{frame.lets[-1][0].text}"
+        if lets:
+            return f"%{lets[-1][0].text}"
         bound = {known.value: name for name, known in self.temporaries.items() if known.scope is not None}
         used = {argument for value in everything(bound) for argument in value.args}
         unused = [f"%{name}" for value, name in bound.items() if value not in used and value.kind != "function"]
@@ -249,13 +247,13 @@ class Salvage(Reader):
         self.names.bind(self.run_scope, name, variable)
         return variable
 
-    def free_variable(self, frame: Frame) -> None:
+    def free_variable(self, scope: Scope) -> None:
         if self.run is None:
-            super().free_variable(frame)
+            super().free_variable(scope)
             return
         start = self.token.offset
         self.at += 1
-        variable = self.variable(frame.scope)
+        variable = self.variable(scope)
         self.expect(";")
         self.first_uses.append((start, variable))
         self.run.edits.append(Edit(start, self.end_of(self.at - 1), "", "free variables are its parameters"))
