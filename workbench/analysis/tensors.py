@@ -9,7 +9,7 @@ from math import prod
 
 # Relay's form, then Relax's
 _TENSOR = re.compile(
-    r"Tensor\[\(([^()]*)\), (\w+)\]|R\.Tensor\(\(([^()]*)\), dtype=\"(\w+)\"[^()]*\)|"
+    r"Tensor\[\(([^()]*)\), ?(\w+)\]|R\.Tensor\(\(([^()]*)\), dtype=\"(\w+)\"[^()]*\)|"
     r"R\.Tensor\(dtype=\"(\w+)\", ndim=(\d{1,9})(?!\d)[^()]*\)"
 )
 _SCALAR = re.compile(r"(?:bool|u?int\d+|b?float\d+)")

@@ -16,10 +16,11 @@ import numpy as np
 import tvm
 from tvm import relay
 
+from workbench.analysis.tensors import tensor
 from workbench.dialects.relay.diagnostics import as_error
 from workbench.dialects.relay.parser.ast import Expr, Module, operands_first
 from workbench.dialects.relay.parser.tokens import ANY, ObjectText, Token, TypedFloat, literal
-from workbench.dialects.relay.paste.free import assumed_types, tensor
+from workbench.dialects.relay.paste.free import assumed_types
 from workbench.errors import LoadError, reason_of
 
 _UNKNOWN_FIELD = re.compile(
@@ -123,10 +124,11 @@ class _Maker:
 
     def seeded_constant(self, expr: Expr) -> relay.Constant:
         stated = tensor(expr.type)
-        if stated is None or not all(dim.isdigit() for dim in stated.shape):
+        sizes = [str(size) for size in stated.shape] if stated else []
+        if stated is None or not all(size.isdigit() for size in sizes):
             raise LoadError(f"line {expr.line}: {expr.text} has neither a value nor a type, `/* ty=Tensor[...] */`")
         self.seeded.append(expr.text)
-        shape = tuple(int(dim[:20]) for dim in stated.shape)
+        shape = tuple(int(size[:20]) for size in sizes)
         self.room -= prod(shape)
         if self.room < 0:
             raise LoadError(
@@ -281,7 +283,7 @@ def _callees_first(parsed: Module) -> list[str]:
 def relay_type(text: str) -> Any:
     """Return TVM's type for its text."""
     simple = tensor(text)
-    if simple is not None and all(dim == "?" or (dim.isdecimal() and len(dim) < 19) for dim in simple.shape):
+    if simple is not None and all(dim == "?" or (dim.isdecimal() and len(dim) < 19) for dim in map(str, simple.shape)):
         dims = [relay.Any() if dim == "?" else int(dim) for dim in simple.shape]
         try:
             return relay.TensorType(dims, simple.dtype)

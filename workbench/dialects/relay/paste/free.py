@@ -2,83 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
+from workbench.analysis.tensors import Tensor, tensor
 from workbench.dialects.relay.parser.ast import Expr, field_type
 from workbench.dialects.relay.paste.salvage import everything
 
-SAME_TYPE = frozenset(
-    [
-        "abs",
-        "acos",
-        "acosh",
-        "asin",
-        "asinh",
-        "atan",
-        "atanh",
-        "ceil",
-        "clip",
-        "copy",
-        "cos",
-        "cosh",
-        "erf",
-        "exp",
-        "floor",
-        "log",
-        "log10",
-        "log2",
-        "logical_not",
-        "negative",
-        "nn.fast_softmax",
-        "nn.leaky_relu",
-        "nn.log_softmax",
-        "nn.lrn",
-        "nn.relu",
-        "nn.softmax",
-        "round",
-        "rsqrt",
-        "sigmoid",
-        "sign",
-        "sin",
-        "sinh",
-        "sqrt",
-        "tan",
-        "tanh",
-        "trunc",
-        "annotation.stop_fusion",
-        "on_device",
-        "device_copy",
-        "fixed_point_multiply",
-    ]
-)
-"Operators whose result has the type of their first argument."
-
-_TENSOR = re.compile(r"Tensor\[\(([^()]*)\), ?(\w+)\]")
-
-
-class Tensor(NamedTuple):
-    """A tensor type split into shape and dtype."""
-
-    shape: tuple[str, ...]
-    "numbers, `?` or names"
-    dtype: str
-
-    def __str__(self) -> str:
-        return f"Tensor[({', '.join(self.shape)}), {self.dtype}]"
-
-
-def tensor(text: str) -> Tensor | None:
-    """Return a tensor type's shape and dtype; a scalar's type is its dtype alone.
-
-    >>> tensor("Tensor[(1, 2), int8]")
-    Tensor(shape=('1', '2'), dtype='int8')
-    """
-    found = _TENSOR.fullmatch(text)
-    if found:
-        return Tensor(tuple(dim.strip() for dim in found.group(1).split(",") if dim.strip()), found.group(2))
-    return Tensor((), text) if re.fullmatch(r"(?:float|bfloat|int|uint)\d+|bool", text) else None
+_SAME_TYPE = """
+    abs acos acosh annotation.stop_fusion asin asinh atan atanh ceil clip copy cos cosh device_copy erf exp
+    fixed_point_multiply floor log log10 log2 logical_not negative nn.fast_softmax nn.leaky_relu nn.log_softmax nn.lrn
+    nn.relu nn.softmax on_device round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc
+"""
+"operators whose result has the type of their first argument"
+_BINARY = "add subtract multiply divide floor_divide maximum minimum power mod left_shift right_shift"
+_RESHAPING = "reshape nn.batch_flatten expand_dims squeeze transpose reverse_reshape"
+IMAGE_CHANNELS = 3
 
 
 def uses(values: Iterable[Expr]) -> Iterable[tuple[Expr, int, Expr]]:
@@ -104,7 +43,7 @@ def _from_use(call: Expr, place: int) -> str:
         return callee.params[place].type if place < len(callee.params) else ""
     if callee.kind != "op":
         return ""
-    if callee.text in SAME_TYPE and place == 0:
+    if callee.text in _SAME_TYPE.split() and place == 0:
         return call.type
     if callee.text == "nn.batch_norm":
         return field_type(call.type, min(place, 1))
@@ -112,31 +51,13 @@ def _from_use(call: Expr, place: int) -> str:
         return field_type(call.type, 0)
     result = tensor(call.type)
     if callee.text == "nn.bias_add" and result:
-        axis = call.attrs.get("axis", 1)
         if place == 0:
             return call.type
+        axis = call.attrs.get("axis", 1)
         if isinstance(axis, int) and -len(result.shape) <= axis < len(result.shape):
             return str(Tensor((result.shape[axis],), result.dtype))
     return ""
 
-
-_BINARY = frozenset(
-    [
-        "add",
-        "subtract",
-        "multiply",
-        "divide",
-        "floor_divide",
-        "maximum",
-        "minimum",
-        "power",
-        "mod",
-        "left_shift",
-        "right_shift",
-    ]
-)
-_RESHAPING = frozenset(["reshape", "nn.batch_flatten", "expand_dims", "squeeze", "transpose", "reverse_reshape"])
-IMAGE_CHANNELS = 3
 
 Rule = Callable[[Expr, int, Tensor], "tuple[Tensor, str] | None"]
 
@@ -169,9 +90,7 @@ def _binary(call: Expr, _place: int, result: Tensor) -> tuple[Tensor, str]:
 def _reshaping(call: Expr, _place: int, result: Tensor) -> tuple[Tensor, str]:
     axes = call.attrs.get("axes")
     if call.args[0].text == "transpose" and isinstance(axes, list) and sorted(axes) == list(range(len(result.shape))):
-        shape = [""] * len(axes)
-        for to, source in enumerate(axes):
-            shape[source] = result.shape[to]
+        shape = [result.shape[to] for to in sorted(range(len(axes)), key=axes.__getitem__)]
         return Tensor(tuple(shape), result.dtype), "as transpose needs it"
     if call.args[0].text == "expand_dims":
         axis, count = call.attrs.get("axis", 0), call.attrs.get("num_newaxis", 1)
@@ -183,7 +102,7 @@ def _reshaping(call: Expr, _place: int, result: Tensor) -> tuple[Tensor, str]:
         if isinstance(axes, list) and all(isinstance(axis, int) and axis >= 0 for axis in axes):
             shape = list(result.shape)
             for axis in sorted(axes):
-                shape.insert(axis, "1")
+                shape.insert(axis, 1)
             return Tensor(tuple(shape), result.dtype), "as squeeze needs it"
     return result, f"{call.args[0].text} gives the number of elements, the shape is a guess"
 
@@ -192,56 +111,54 @@ def _conv2d(call: Expr, place: int, result: Tensor) -> tuple[Tensor, str] | None
     attrs = call.attrs
     kernel, groups = attrs.get("kernel_size"), attrs.get("groups", 1)
     layouts = (attrs.get("data_layout", "NCHW"), attrs.get("kernel_layout", "OIHW"))
-    shape = _numbers(result.shape)
-    if layouts != ("NCHW", "OIHW") or not isinstance(kernel, list) or len(kernel) != 2 or len(shape) != 4:
+    if layouts != ("NCHW", "OIHW") or not isinstance(kernel, list) or len(kernel) != 2 or _rank(result) != 4:
         return None
     if not isinstance(groups, int) or groups < 1:
         return None
+    batch, made, *sides = map(int, result.shape)
     other, channels = tensor(call.args[2 - place].type), 0
-    if other is not None and len(other.shape) == 4 and other.shape[1].isdigit():
-        channels = int(other.shape[1]) * (groups if place == 0 else 1)
+    if other is not None and len(other.shape) == 4 and isinstance(other.shape[1], int):
+        channels = other.shape[1] * (groups if place == 0 else 1)
     why = "its other operand gives the channels" if channels else f"{IMAGE_CHANNELS} input channels are a guess"
     channels = channels or (groups if groups > 1 else IMAGE_CHANNELS)
     if place == 1:
-        return Tensor(tuple(map(str, (shape[1], channels // groups, *kernel))), result.dtype), why
-    sides = [_before(shape[2 + i], i, attrs) for i in (0, 1)]
-    return Tensor(tuple(map(str, (shape[0], channels, *sides))), result.dtype), why
+        return Tensor((made, channels // groups, *kernel), result.dtype), why
+    return Tensor(
+        (batch, channels, *(_before(side, axis, attrs) for axis, side in enumerate(sides))), result.dtype
+    ), why
 
 
-def _before(side: int, axis: int, attrs: object) -> int:
+def _before(side: int, axis: int, attrs: Mapping[str, Any]) -> int:
     """Return the length of a side before a convolution made it `side`."""
 
-    def pair(name: str, default: int) -> int:
-        value = attrs.get(name, [default, default])  # type: ignore[attr-defined]
-        return (
-            value[axis] if isinstance(value, list) and len(value) > axis and isinstance(value[axis], int) else default
-        )
+    def of_axis(name: str) -> int:
+        value = attrs.get(name)
+        return value[axis] if isinstance(value, list) and len(value) > axis and isinstance(value[axis], int) else 1
 
-    padding = attrs.get("padding", [0, 0, 0, 0])  # type: ignore[attr-defined]
+    padding = attrs.get("padding", [0])
     ends = [p for p in padding if isinstance(p, int)] if isinstance(padding, list) else [0]
     total = ends[axis] + ends[axis + 2] if len(ends) == 4 else 2 * ends[min(axis, len(ends) - 1)] if ends else 0
-    return max((side - 1) * pair("strides", 1) + pair("dilation", 1) * (pair("kernel_size", 1) - 1) + 1 - total, 1)
+    return max((side - 1) * of_axis("strides") + of_axis("dilation") * (of_axis("kernel_size") - 1) + 1 - total, 1)
 
 
 def _dense(call: Expr, place: int, result: Tensor) -> tuple[Tensor, str] | None:
-    shape = _numbers(result.shape)
-    if len(shape) != 2:
+    if _rank(result) != 2:
         return None
     other = tensor(call.args[2 - place].type)
-    inner = other.shape[1] if other and len(other.shape) == 2 else str(shape[1])
+    inner = other.shape[1] if other and len(other.shape) == 2 else result.shape[1]
     why = "its other operand gives the inner size" if other else f"the inner size {inner} is a guess"
-    return Tensor((str(shape[place]), inner), result.dtype), why
+    return Tensor((result.shape[place], inner), result.dtype), why
 
 
-def _numbers(shape: Iterable[str]) -> list[int]:
-    dims = list(shape)
-    return [int(dim) for dim in dims] if all(dim.isdecimal() and len(dim) < 19 for dim in dims) else []
+def _rank(type: Tensor) -> int:
+    """Return the number of dimensions of a known shape, 0 for any other."""
+    return len(type.shape) if type.known else 0
 
 
 _RULES: dict[str, Rule] = {
     "cast": _cast,
     "nn.conv2d": _conv2d,
     "nn.dense": _dense,
-    **dict.fromkeys(_BINARY, _binary),
-    **dict.fromkeys(_RESHAPING, _reshaping),
+    **dict.fromkeys(_BINARY.split(), _binary),
+    **dict.fromkeys(_RESHAPING.split(), _reshaping),
 }
