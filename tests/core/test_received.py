@@ -32,6 +32,7 @@ from workbench.dialects.relax.parser.source import find_program
 from workbench.errors import LoadError
 from workbench.experiments.schedules.database import begun, mend
 from workbench.experiments.tuning import trial_log
+from workbench.experiments.tuning.evaluate import Evaluator
 from workbench.graph.received import DEPTH, Damaged, contents, fields, literal, parse, place
 from workbench.target_text import target_text
 from workbench.widgets.workbench import presets
@@ -161,7 +162,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "m.wbtrace": wb.Trace.open,
     "m.yaml": Remarks.open,
     "autotvm.log": read_log,
-    "trials.jsonl": lambda path: trial_log.Log.opened(path, wb.load(_RELAY)),
+    "trials.jsonl": lambda path: trial_log.Trials(Evaluator(wb.load(_RELAY), ("time",)), path),
     "presets.json": lambda _: presets.load(),
     "about.json": lambda path: begun(path.parent, {}),
     "database_workload.json": lambda path: mend(path.parent),

@@ -15,7 +15,6 @@ from workbench.experiments.tuning.evaluate import Clock, Evaluator
 from workbench.experiments.tuning.run import Run, TuneOptions
 from workbench.experiments.tuning.space import Space
 from workbench.experiments.tuning.trial import Trial
-from workbench.experiments.tuning.trial_log import Log
 
 SPACE = Space(toggles=("A", "B", "C", "D"))
 HEAD = {"format": 1, "workload_hash": "0", "dialect": "relay", "tvm": "0.17", "machine": "m"}
@@ -55,8 +54,7 @@ def evaluated(monkeypatch):
 
 def made(log=None, objectives=("time",), space=SPACE, targets=("llvm",), **limit):
     workload = Workload(None, {}, "stand-in", "relay")
-    opened = None if log is None else Log.opened(log, workload)
-    return Run(workload, space, targets, TuneOptions(race=0, objective=objectives, **limit), opened)
+    return Run(workload, space, targets, TuneOptions(race=0, objective=objectives, **limit), log)
 
 
 def test_a_run_tries_all_of_a_small_space_and_knows_why_what_failed(evaluated):

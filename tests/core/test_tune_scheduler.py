@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from concurrent.futures import Future
 from types import SimpleNamespace
 
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,12 +16,13 @@ from workbench.errors import NoDevice, NoServer, WorkerLost
 from workbench.experiments.engine import Budget, Control
 from workbench.experiments.tuning import evaluate, scheduler
 from workbench.experiments.tuning.evaluate import Evaluator, TuneOptions
-from workbench.experiments.tuning.scheduler import Outcome, RPCRunner, Scheduler, SearchContext
+from workbench.experiments.tuning.scheduler import Lanes, Scheduler
 from workbench.experiments.tuning.search import Exhaustive, Guided
 from workbench.experiments.tuning.space import Space
 from workbench.experiments.tuning.trial import key_of
 from workbench.experiments.tuning.trial_log import Trials
 from workbench.measurement.count import Final
+from workbench.measurement.row import Row
 from workbench.pipeline.config import Config
 
 SPACE = Space(toggles=("A", "B", "C"), opt_levels=(3, 2))
@@ -43,8 +44,8 @@ class World:
     def program(config):
         return f"{config.opt_level} {'A' in config.disabled}"
 
-    def measure(self, workload, configs, targets, **how):
-        program = self.program(configs[0])
+    def measure(self, workload, asked, how, store):
+        program = self.program(asked[0][0])
         with self.lock:
             assert program not in self.building, "two candidates build the same program at once"
             self.building.add(program)
@@ -55,12 +56,12 @@ class World:
             if lost:
                 raise NoServer("the server is gone")
             self.finished[program] += 1
-        row = {"status": "ok", "message": None, "check": "ok", "median_us": 1.0, "build_seconds": 1.0}
-        return pd.DataFrame([row | {"q1_us": 1.0, "q3_us": 1.0}])
+        times = {"median_us": 1.0, "build_seconds": 1.0, "q1_us": 1.0, "q3_us": 1.0}
+        yield 0, Row("", TARGET, TARGET, "", status="ok", check="ok", **times)
 
 
 class Shuffled:
-    """A runner whose jobs run here and now, in an order and number that the test chooses."""
+    """Lanes whose jobs run here and now, in an order and number that the test chooses."""
 
     def __init__(self, draw_width, draw_place):
         self.waited, self.capacity = 0.0, 0
@@ -70,37 +71,39 @@ class Shuffled:
         self.capacity = self.draw_width()
         return self.capacity
 
-    def submit(self, number, task):
-        self.begun.append((number, task))
+    def submit(self, task):
+        self.begun.append((Future(), task))
+        return self.begun[-1][0]
 
-    def next_outcome(self):
-        # which job runs and which outcome is read are two decisions: an outcome may wait while others end
+    def next_result(self, underway):
+        # which job runs and which result is read are two decisions: a result may wait while others end
         while self.begun and (not self.ready or self.draw_place(2)):
-            number, task = self.begun.pop(self.draw_place(len(self.begun)))
-            self.ready.append(Outcome.of(number, task))
+            result, task = self.begun.pop(self.draw_place(len(self.begun)))
+            try:
+                result.set_result(task())
+            except Exception as error:  # noqa: BLE001  as in the lanes
+                result.set_exception(error)
+            self.ready.append(result)
         return self.ready.pop(self.draw_place(len(self.ready)))
 
     def count_again(self):
         pass
-
-    def close(self):
-        self.begun.clear()
 
 
 def search_all(world, over, search=None, trials=None, **how):
     """The trials after a search."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evaluate, "look", world.look)
-        patch.setattr(evaluate, "measure", world.measure)
+        patch.setattr(evaluate, "measured_rows", world.measure)
         patch.setattr(evaluate, "legal", lambda workload, config: None)
         control = Control()
         workload = Workload(None, {}, "made up", "relay")
         evaluator = Evaluator(workload, ("time",), TuneOptions(prune=None), control.stopped)
-        book, budget = Trials(None, [], evaluator), Budget(60, trials, [TARGET], control)
+        book, budget = Trials(evaluator), Budget(60, trials, [TARGET], control)
         budget.rest = lambda: True
         budget.begin()
-        context = SearchContext(evaluator, over, book, budget)
-        Scheduler(TARGET, SPACE, search or Exhaustive(SPACE), context, lambda underway: None).run()
+        chooser = search or Exhaustive(SPACE)
+        Scheduler(TARGET, SPACE, chooser, evaluator, over, book, budget, lambda underway: None).run()
         return book
 
 
@@ -168,7 +171,7 @@ class Servers:
 def test_capacity_is_the_number_of_servers_now(monkeypatch):
     monkeypatch.setattr(scheduler, "LOOK_SECONDS", 0.0)
     tracker = Servers(2)
-    over = RPCRunner(tracker)
+    over = Lanes(tracker)
     assert over.find_capacity() == 2
     tracker.count = 3
     assert over.find_capacity() == 3
@@ -179,26 +182,26 @@ def test_capacity_is_the_number_of_servers_now(monkeypatch):
 
 
 def test_devices_work_at_the_same_time_and_closing_waits_for_them():
-    over, together, go = RPCRunner(Servers(2)), threading.Barrier(2, timeout=10), threading.Event()
+    over, together, go = Lanes(Servers(2)), threading.Barrier(2, timeout=10), threading.Event()
 
     def task():
         together.wait()
         go.wait(10)
         raise WorkerLost("cancelled", "cancelled")
 
-    for number in range(2):
-        over.submit(number, task)
+    results = [over.submit(task) for _ in range(2)]
     assert over.find_capacity() == 2
+    assert not any(result.done() for result in results)
     go.set()
-    over.close()
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("tune ")]
+    assert over.next_result(results) in results
+    assert {type(result.exception(10)) for result in results} == {WorkerLost}
 
 
 def test_the_default_is_tried_first_and_once():
     begun = []
     over = Shuffled(lambda: 3, lambda most: 0)
     usual = over.submit
-    over.submit = lambda number, task: (begun.append(number), usual(number, task))
+    over.submit = lambda task: (begun.append(task.args[0]), usual(task))[1]
     book = search_all(World(), over)
     assert begun[0] == 0
     assert book.all[0].config == Config()

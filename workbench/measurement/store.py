@@ -67,7 +67,7 @@ class Store:
     def append(self, row: Mapping[str, object]) -> None:
         """Write a row of `wb.measure` and commit it; numbers of numpy become Python's."""
         keys = [str(row.get(key) or "") for key in KEYS]
-        values = [*keys, json.dumps(dict(row), default=_plain)]
+        values = [*keys, json.dumps(dict(row), default=plain)]
         self._do(
             lambda file: file.execute(
                 "INSERT INTO rows (workload_hash, machine, tvm, data) VALUES (?, ?, ?, ?)", values
@@ -119,7 +119,7 @@ def _row(data: bytes) -> dict[str, Any] | None:
     return row
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Convert a value without a JSON form to Python's own: numbers and arrays of numpy."""
     if hasattr(value, "tolist"):
         return value.tolist()

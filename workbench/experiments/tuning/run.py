@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload, workload_of
@@ -12,11 +13,11 @@ from workbench.errors import NoDevice, NoServer, WorkbenchError, WorkerLost, che
 from workbench.experiments.engine import RECENT, BackgroundRun, Best, Budget
 from workbench.experiments.tuning.evaluate import Clock, Evaluator, TuneOptions
 from workbench.experiments.tuning.result import Result, Verdict, decide
-from workbench.experiments.tuning.scheduler import Candidate, RPCRunner, Runner, Scheduler, SearchContext
+from workbench.experiments.tuning.scheduler import Candidate, Lanes, Scheduler
 from workbench.experiments.tuning.search import search
 from workbench.experiments.tuning.space import Space
 from workbench.experiments.tuning.trial import Trial, best_of, failures, front, objectives_of
-from workbench.experiments.tuning.trial_log import Log, Trials, default_log_path
+from workbench.experiments.tuning.trial_log import Trials, default_log_path
 from workbench.measurement.race import Race, race
 from workbench.pipeline.config import Config
 from workbench.target_text import TargetLike, target_texts
@@ -24,13 +25,7 @@ from workbench.worker.progress import showing_progress
 
 
 class Run(BackgroundRun[Result]):
-    """One search, in this thread (`run`) or in its own (`start`); any thread may call the other methods.
-
-    Parameters
-    ----------
-    log
-        An open log and its trials; None for no log.
-    """
+    """One search, in this thread (`run`) or in its own (`start`); any thread may call the other methods."""
 
     def __init__(
         self,
@@ -38,15 +33,15 @@ class Run(BackgroundRun[Result]):
         space: Space,
         targets: Sequence[str],
         options: TuneOptions,
-        log: tuple[Log, list[Trial]] | None = None,
+        log: str | Path | None = None,
     ) -> None:
         super().__init__()
         self.workload, self.space, self.targets = workload, space, tuple(targets)
         self.objectives = objectives_of(options.objective)
         self._options = options
         self._evaluator = evaluator = Evaluator(workload, self.objectives, options, self._control.stopped)
-        self._runner = Runner() if options.remote is None else RPCRunner(options.remote)
-        self._trials = Trials(*((None, []) if log is None else log), evaluator)
+        self._lanes = Lanes(options.remote)
+        self._trials = Trials(evaluator, log)
         self._budget = Budget(options.budget, options.trials, self.targets, self._control)
         self.resumed = len(self.trials)
         "number of trials from the log"
@@ -82,7 +77,7 @@ class Run(BackgroundRun[Result]):
         own = trials[self.resumed :][-RECENT:]
         if not own or not budget.elapsed:
             return None
-        mean = sum(trial.seconds for trial in own) / len(own) / max(1, self._runner.capacity)
+        mean = sum(trial.seconds for trial in own) / len(own) / max(1, self._lanes.capacity)
         most = self.space.size + 1 if budget.trials is None else min(budget.trials, self.space.size + 1)
         waiting = max(0, most * len(self.targets) - len(trials))
         return min(waiting * mean, max(0.0, budget.seconds - budget.elapsed))
@@ -96,7 +91,7 @@ class Run(BackgroundRun[Result]):
     def overhead(self) -> float:
         """The part of the run so far spent on choosing and keeping trials; the rest was spent in child processes."""
         elapsed = self._budget.elapsed
-        return max(0.0, elapsed - self._runner.waited - self._final_seconds) / elapsed if elapsed else 0.0
+        return max(0.0, elapsed - self._lanes.waited - self._final_seconds) / elapsed if elapsed else 0.0
 
     def result(self) -> Result:
         """Return the result so far, also during the run.
@@ -141,22 +136,23 @@ class Run(BackgroundRun[Result]):
         for trial in self._trials.of(target):
             if self._evaluator.is_enough(trial):
                 chooser.tell(trial.chosen, trial.costs(self.objectives))
-        context = SearchContext(self._evaluator, self._runner, self._trials, self._budget)
+        parts = self._evaluator, self._lanes, self._trials, self._budget
+        scheduler = Scheduler(target, self.space, chooser, *parts, self._show)
         try:
-            Scheduler(target, self.space, chooser, context, self._show).run()
+            scheduler.run()
         except BaseException:
             # other candidates under way also end, and none of them is kept
             self._control.stop()
             raise
         finally:
-            self._runner.close()
+            scheduler.close()
 
     def _show(self, underway: Sequence[Candidate]) -> None:
         if underway:
             numbers = ", ".join(str(candidate.number) for candidate in underway)
             labels = "; ".join(candidate.config.label for candidate in underway)
             self._at(f"Trial{'s' if len(underway) > 1 else ''} {numbers}: {labels}")
-        elif self._runner.capacity == 0:
+        elif self._lanes.capacity == 0:
             self._at("Waiting for a device")
         else:
             self._notify()
@@ -261,8 +257,7 @@ def prepared(
             f"prune={options.prune:g} would leave out what is better than the best; give 1 or more, or None"
         )
     objectives_of(options.objective)
-    path = default_log_path(workload) if options.log is True else options.log or None
-    opened = None if path is None else Log.opened(path, workload)
-    run = Run(workload, Space.of(workload) if space is None else space, wanted, options, opened)
+    log = default_log_path(workload) if options.log is True else options.log or None
+    run = Run(workload, Space.of(workload) if space is None else space, wanted, options, log)
     run.listen(lambda run: options.progress(run.doing, run.spent))
     return run

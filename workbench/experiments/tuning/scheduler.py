@@ -1,4 +1,4 @@
-"""The scheduler of one target's candidates, and the runners that carry them out: here one at a time, or on a tracker's devices.
+"""The scheduler of one target's candidates, and the lanes in which they run: here one at a time, or on a tracker's devices.
 
 The run's thread takes all decisions; other threads only evaluate candidates. A candidate is in one place at a time: queued, under way,
 waiting for another candidate with the same final module, or kept as a trial. None is dropped, and none is tried twice.
@@ -6,12 +6,13 @@ waiting for another candidate with the same final module, or kept as a trial. No
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from workbench.errors import NoServer
 from workbench.experiments.engine import Budget
@@ -30,68 +31,23 @@ LOOK_SECONDS = 1.0
 Job = Callable[[], Trial]
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The trial or the error of one job."""
+class Lanes:
+    """The lanes of jobs: one without a tracker, since parallel jobs on one machine would disturb each other's times.
 
-    number: int
-    "the number with which it was submitted"
-    trial: Trial | None
-    error: BaseException | None = None
+    With a tracker there is one for each of its servers, including servers that join later.
+    """
 
-    @staticmethod
-    def of(number: int, job: Job) -> Outcome:
-        try:
-            return Outcome(number, job())
-        except Exception as error:  # noqa: BLE001  the thread that takes the outcomes raises it or retries
-            return Outcome(number, None, error)
-
-
-class Runner:
-    """One job at a time, in the run's thread: parallel jobs on one machine would disturb each other's times."""
-
-    def __init__(self) -> None:
+    def __init__(self, tracker: Tracker | None = None) -> None:
         self.waited = 0.0
-        "seconds that the thread which takes the outcomes only waited"
-        self.capacity = 1
+        "seconds that the thread which takes the results only waited"
+        self.capacity = 1 if tracker is None else 0
         "the latest result of `find_capacity`"
-        self._submitted: list[tuple[int, Job]] = []
+        self._tracker, self._looked = tracker, -LOOK_SECONDS
 
     def find_capacity(self) -> int:
         """Return the number of jobs that may be under way now; 0 where there is no device."""
-        return self.capacity
-
-    def submit(self, number: int, job: Job) -> None:
-        self._submitted.append((number, job))
-
-    def next_outcome(self) -> Outcome | None:
-        """Return the next outcome; None when it is time to look at `find_capacity` again."""
-        # runs in the run's own thread, where Ctrl-C reaches it
-        outcome = Outcome.of(*self._submitted.pop(0))
-        self.waited += 0.0 if outcome.trial is None else outcome.trial.working
-        return outcome
-
-    def count_again(self) -> None:
-        """Make `find_capacity` count again, because a device went away."""
-
-    def close(self) -> None:
-        """Wait for jobs under way, which are cancelled, and discard their outcomes."""
-        self._submitted.clear()
-
-
-class RPCRunner(Runner):
-    """One job at a time on each server of a tracker, including servers that join later."""
-
-    def __init__(self, tracker: Tracker) -> None:
-        super().__init__()
-        self.capacity = 0
-        self._tracker = tracker
-        self._outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
-        self._looked, self._underway = -LOOK_SECONDS, 0
-
-    def find_capacity(self) -> int:
         now = time.monotonic()
-        if now - self._looked >= LOOK_SECONDS:
+        if self._tracker is not None and now - self._looked >= LOOK_SECONDS:
             self._looked = now
             try:
                 self.capacity = min(MOST_DEVICES, len(self._tracker.servers()))
@@ -99,39 +55,34 @@ class RPCRunner(Runner):
                 self.capacity = 0  # a restarted tracker can be used again
         return self.capacity
 
-    def submit(self, number: int, job: Job) -> None:
-        self._underway += 1
-        run = threading.Thread(target=lambda: self._outcomes.put(Outcome.of(number, job)), name=f"tune {number}")
-        run.daemon = True
-        run.start()
-
-    def next_outcome(self) -> Outcome | None:
-        begun = time.perf_counter()
-        try:
-            outcome = self._outcomes.get(timeout=LOOK_SECONDS)
-        except queue.Empty:
-            return None
-        finally:
-            self.waited += time.perf_counter() - begun
-        self._underway -= 1
-        return outcome
-
     def count_again(self) -> None:
+        """Make `find_capacity` count again, because a device went away."""
         self._looked = -LOOK_SECONDS
 
-    def close(self) -> None:
-        while self._underway:
-            self.next_outcome()
+    def submit(self, job: Job) -> Future[Trial]:
+        result: Future[Trial] = Future()
+        if self._tracker is None:
+            # in the run's own thread, where Ctrl-C reaches it
+            _settle(result, job)
+            self.waited += 0.0 if result.exception() else result.result().working
+        else:
+            # not a ThreadPoolExecutor: the end of the notebook would wait for its threads
+            threading.Thread(target=_settle, args=(result, job), name="tune", daemon=True).start()
+        return result
+
+    def next_result(self, underway: Collection[Future[Trial]]) -> Future[Trial] | None:
+        """Return a job that has ended; None when it is time to look at `find_capacity` again."""
+        begun = time.perf_counter()
+        ended, _ = wait(underway, LOOK_SECONDS, FIRST_COMPLETED)
+        self.waited += time.perf_counter() - begun
+        return next(iter(ended), None)
 
 
-@dataclass(frozen=True)
-class SearchContext:
-    """The parts of a run that the searches of all its targets share."""
-
-    evaluator: Evaluator
-    runner: Runner
-    trials: Trials
-    budget: Budget
+def _settle(result: Future[Trial], job: Job) -> None:
+    try:
+        result.set_result(job())
+    except Exception as error:  # noqa: BLE001  the thread that takes the results raises it or retries
+        result.set_exception(error)
 
 
 @dataclass
@@ -147,138 +98,130 @@ class Candidate:
     "other choices with the same configuration"
 
 
+@dataclass
 class Scheduler:
-    """The scheduler that submits the candidates of one target to a runner.
+    """The scheduler that submits the candidates of one target to lanes."""
 
-    Parameters
-    ----------
-    report
-        Called with the candidates under way before another one begins, and after each kept one.
-    """
-
-    def __init__(
-        self,
-        target: str,
-        space: Space,
-        search: Search,
-        context: SearchContext,
-        report: Callable[[Sequence[Candidate]], None],
-    ) -> None:
-        self._target, self._space, self._search, self._report_to = target, space, search, report
-        self._evaluator, self._runner = context.evaluator, context.runner
-        self._trials, self._budget = context.trials, context.budget
-        self._queue: deque[Candidate] = deque()
-        "candidates to begin before any new one"
-        self._underway: dict[int, Candidate] = {}
-        self._twins: list[tuple[Candidate, Trial, int]] = []
-        "a candidate, its counts, and the number of the one under way that has the same final module"
-        self._exhausted = False
-        self._known = len(self._trials.of(target))
-        "number of trials of the target"
+    target: str
+    space: Space
+    search: Search
+    evaluator: Evaluator
+    lanes: Lanes
+    trials: Trials
+    budget: Budget
+    report: Callable[[Sequence[Candidate]], None]
+    "called with the candidates under way before another one begins, and after each kept one"
+    _queue: deque[Candidate] = field(default_factory=deque)
+    "candidates to begin before any new one"
+    _underway: dict[Future[Trial], Candidate] = field(default_factory=dict)
+    _twins: list[tuple[Candidate, Trial, int]] = field(default_factory=list)
+    "a candidate, its counts, and the number of the one under way that has the same final module"
+    _exhausted: bool = False
 
     def run(self) -> None:
         """Try candidates until the space is exhausted, the budget is spent, or the user stops the run.
 
-        Raises
-        ------
-        WorkerLost
-            The run was stopped while candidates were under way; they are not kept.
-        NoDevice
-            Nothing can be timed for the target.
+        Raises WorkerLost: the run was stopped while candidates were under way, which are not kept. Raises NoDevice: nothing can
+        be timed for the target.
         """
-        if not self._trials.find(self._target, Config()):
+        if not self.trials.find(self.target, Config()):
             # the compiler's default is tried in any space, because the best is compared with it
-            self._queue.append(Candidate(self._trials.next_number(), {}, Config()))
+            self._queue.append(Candidate(self.trials.next_number(), {}, Config()))
         while True:
             self._submit()
             if self._underway:
-                outcome = self._runner.next_outcome()
-                if outcome is not None:
-                    self._finish(self._underway.pop(outcome.number), outcome)
+                ended = self.lanes.next_result(self._underway)
+                if ended is not None:
+                    self._finish(self._underway.pop(ended), ended)
             elif self._is_over():
                 return
             else:
                 self._report()
-                if not self._budget.rest():
+                if not self.budget.rest():
                     return
+
+    def close(self) -> None:
+        """Wait for candidates under way, which are cancelled."""
+        wait(self._underway)
+
+    @property
+    def _known(self) -> int:
+        return len(self.trials.of(self.target))
 
     def _is_over(self) -> bool:
         if self._queue:
-            return not self._budget.has_time(self._target)
-        return self._exhausted or not self._budget.has_room(self._target, self._known)
+            return not self.budget.has_time(self.target)
+        return self._exhausted or not self.budget.has_room(self.target, self._known)
 
     def _submit(self) -> None:
-        while self._budget.may_begin() and len(self._underway) < self._runner.find_capacity():
+        while self.budget.may_begin() and len(self._underway) < self.lanes.find_capacity():
             candidate = self._queue.popleft() if self._queue else self._choose()
             if candidate is None:
                 return
-            self._underway[candidate.number] = candidate
-            self._report()
-            begun = (candidate.number, self._target, candidate.chosen, candidate.config)
-            self._runner.submit(candidate.number, lambda begun=begun: self._evaluator.trial(*begun))
+            self._report(candidate)
+            begun = candidate.number, self.target, candidate.chosen, candidate.config
+            self._underway[self.lanes.submit(partial(self.evaluator.trial, *begun))] = candidate
 
     def _choose(self) -> Candidate | None:
         """Return the next new candidate of the search; None where there is none, or no budget for it."""
         begun = self._known + len(self._underway) + len(self._twins)
-        while self._budget.has_room(self._target, begun):
-            chosen = self._search.ask()
+        while self.budget.has_room(self.target, begun):
+            chosen = self.search.ask()
             if chosen is None:
                 self._exhausted = True
                 return None
-            config = self._space.config_for(chosen)
-            known, same = self._trials.find(self._target, config), self._find_begun(config)
+            config = self.space.config_for(chosen)
+            key = key_of(self.target, config)
+            others = (*self._underway.values(), *(twin for twin, *_ in self._twins))
+            same = next((each for each in others if key_of(self.target, each.config) == key), None)
+            known = self.trials.find(self.target, config)
             if known is not None:
-                self._search.tell(chosen, known.costs(self._evaluator.objectives))
+                self.search.tell(chosen, known.costs(self.evaluator.objectives))
             elif same is not None:
                 same.also.append(chosen)
             else:
-                return Candidate(self._trials.next_number(), chosen, config)
+                return Candidate(self.trials.next_number(), chosen, config)
         return None
 
-    def _find_begun(self, config: Config) -> Candidate | None:
-        key = key_of(self._target, config)
-        begun = [*self._underway.values(), *(twin for twin, *_ in self._twins)]
-        return next((each for each in begun if key_of(self._target, each.config) == key), None)
-
-    def _finish(self, candidate: Candidate, outcome: Outcome) -> None:
-        error = outcome.error
-        if outcome.trial is not None:
-            self._keep(candidate, outcome.trial)
+    def _finish(self, candidate: Candidate, ended: Future[Trial]) -> None:
+        error = ended.exception()
+        if error is None:
+            self._keep(candidate, ended.result())
         elif isinstance(error, BuildInProgress):
             self._twins.append((candidate, error.trial, error.other))
         elif isinstance(error, NoServer):
             self._retry(candidate, error)
-        elif error is not None:
+        else:
             raise error
         # keep candidates whose final module is built by now, and queue those whose builder did not end with a result
+        numbers = {each.number for each in self._underway.values()}
         twins, self._twins = self._twins, []
         for twin, counted, other in twins:
-            known = self._evaluator.cache.copy_result(counted)
+            known = self.evaluator.cache.copy_result(counted)
             if known is not None:
                 self._keep(twin, known)
-            elif other in self._underway:
+            elif other in numbers:
                 self._twins.append((twin, counted, other))
             else:
                 self._queue.append(twin)
 
     def _keep(self, candidate: Candidate, trial: Trial) -> None:
-        self._trials.keep(trial)
-        self._known = len(self._trials.of(self._target))
+        self.trials.keep(trial)
         self._report()
         for chosen in (candidate.chosen, *candidate.also):
-            self._search.tell(chosen, trial.costs(self._evaluator.objectives))
+            self.search.tell(chosen, trial.costs(self.evaluator.objectives))
 
     def _retry(self, candidate: Candidate, error: NoServer) -> None:
         """Queue a candidate again after its device went away; it fails after SERVERS devices."""
-        self._evaluator.cache.release(candidate.number)
-        self._runner.count_again()
+        self.evaluator.cache.release(candidate.number)
+        self.lanes.count_again()
         candidate.lost += 1
         if candidate.lost < SERVERS:
             self._queue.appendleft(candidate)
         else:
             reason = f"devices went away {candidate.lost} times: {error}"
-            begun = Trial(candidate.number, self._target, candidate.config, dict(candidate.chosen))
+            begun = Trial(candidate.number, self.target, candidate.config, dict(candidate.chosen))
             self._keep(candidate, replace(begun, status=FAILED, reason=reason))
 
-    def _report(self) -> None:
-        self._report_to(list(self._underway.values()))
+    def _report(self, *begins: Candidate) -> None:
+        self.report([*self._underway.values(), *begins])

@@ -10,10 +10,8 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import StoreError, sentence
@@ -22,7 +20,7 @@ from workbench.experiments.tuning.trial import Trial, key_of
 from workbench.graph.received import Damaged, contents, fields, parse, size_of_file
 from workbench.measurement.machine import conditions
 from workbench.measurement.row import workload_hash
-from workbench.measurement.store import place
+from workbench.measurement.store import place, plain
 from workbench.pipeline.config import Config
 
 FORMAT = 1
@@ -37,69 +35,6 @@ SAME = {
     "workload_hash": "another workload",
 }
 "field that must match to continue a log -> what a log with another value is of, in words"
-
-
-@dataclass(frozen=True)
-class Log:
-    """A log file of trials."""
-
-    path: Path
-
-    @staticmethod
-    def opened(path: str | Path, workload: Workload) -> tuple[Log, list[Trial]]:
-        """Return the log of a workload on this machine, created if there is none, and its trials, each once."""
-        log, head = Log(Path(path).expanduser()), header(workload)
-        try:
-            if not log.path.exists() or not size_of_file(log.path, LARGEST):
-                log.path.parent.mkdir(parents=True, exist_ok=True)
-                log._append(head)
-                return log, []
-            return log, log._read(head)
-        except OSError as error:
-            raise StoreError(
-                f"the trial log {log.path.name} cannot be used ({error.strerror or sentence(error)}); give another log="
-            ) from error
-
-    def append(self, trial: Trial) -> None:
-        """Write a trial. A later line with the same number replaces it."""
-        self._append(trial.to_data(), through=trial.seconds > WORTH_SECONDS)
-
-    def _append(self, data: Mapping[str, object], through: bool = True) -> None:
-        with self.path.open("ab") as file:
-            file.write(_line(data))
-            file.flush()
-            if through:
-                os.fsync(file.fileno())
-
-    def _read(self, head: Mapping[str, object]) -> list[Trial]:
-        text = contents(self.path, LARGEST)
-        if _line(head).startswith(text):
-            # there is nothing after the first line, or a run was killed while it wrote that line
-            os.truncate(self.path, 0)
-            self._append(head)
-            return []
-        whole = text[: text.rfind(b"\n") + 1]
-        try:
-            first, *lines = [parse(line) for line in whole.split(b"\n")[:-1]] or [None]
-            self._check(first, head)
-            found = {trial.number: trial for trial in map(Trial.from_data, lines)}
-        except Damaged as error:
-            raise StoreError(
-                f"{self.path.name} is not a trial log of this workbench, or is damaged ({error}); give another log="
-            ) from None
-        if len(whole) < len(text):
-            os.truncate(self.path, len(whole))
-        return sorted(found.values(), key=lambda trial: trial.number)
-
-    def _check(self, first: object, head: Mapping[str, object]) -> None:
-        if fields(first, {"format": int})["format"] != FORMAT:
-            raise StoreError(f"{self.path.name} was written by a newer tvm-workbench; update it, or give another log=")
-        found = fields(first, dict.fromkeys(SAME, str))
-        other = next((name for name in SAME if found[name] != head[name]), None)
-        if other is not None:
-            raise StoreError(
-                f"{self.path.name} is the trial log of {SAME[other].format(found=found[other], here=head[other])}; give another log="
-            )
 
 
 def header(workload: Workload) -> dict[str, object]:
@@ -119,25 +54,16 @@ def default_log_path(workload: Workload) -> Path:
     return store.parent / "tuning" / f"{head['workload_hash']}-{head['dialect']}-{head['tvm']}-{head['machine']}.jsonl"
 
 
-def _line(data: Mapping[str, object]) -> bytes:
-    return json.dumps(data, default=_plain).encode() + b"\n"
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    raise TypeError(f"a trial holds a {type(value).__name__}, which is not a number, text or list")
-
-
 class Trials:
-    """The trials of a run, which are first written to the log, if there is one, and learnt by the evaluator.
+    """The trials of a run; each is written to the log, if there is one, before anything else knows it.
 
     The run's thread writes; any thread reads.
     """
 
-    def __init__(self, log: Log | None, trials: Sequence[Trial], evaluator: Evaluator) -> None:
-        self._log, self._evaluator = log, evaluator
-        self._lock = threading.Lock()
+    def __init__(self, evaluator: Evaluator, log: str | Path | None = None) -> None:
+        self._path = None if log is None else Path(log).expanduser()
+        self._evaluator, self._lock = evaluator, threading.Lock()
+        trials = [] if self._path is None else _opened(self._path, header(evaluator.workload))
         self._trials = {trial.number: trial for trial in trials}
         self._by_key = {trial.key: trial for trial in trials}
         self._next = max(self._trials, default=-1) + 1
@@ -163,9 +89,66 @@ class Trials:
         return found if found is not None and self._evaluator.is_enough(found) else None
 
     def keep(self, trial: Trial) -> None:
-        if self._log is not None:
-            self._log.append(trial)
+        """Keep a trial, in place of an earlier one with the same number."""
+        if self._path is not None:
+            _append(self._path, trial.to_data(), through=trial.seconds > WORTH_SECONDS)
         with self._lock:
             self._trials[trial.number] = trial
         self._by_key[trial.key] = trial
         self._evaluator.learn(trial)
+
+
+def _opened(path: Path, head: Mapping[str, object]) -> list[Trial]:
+    """Return the trials of a log, each once; the log is created if there is none."""
+    try:
+        if path.exists() and size_of_file(path, LARGEST):
+            return _read(path, head)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _append(path, head)
+    except OSError as error:
+        reason = error.strerror or sentence(error)
+        raise StoreError(f"the trial log {path.name} cannot be used ({reason}); give another log=") from error
+    return []
+
+
+def _read(path: Path, head: Mapping[str, object]) -> list[Trial]:
+    text = contents(path, LARGEST)
+    if _line(head).startswith(text):
+        # there is nothing after the first line, or a run was killed while it wrote that line
+        os.truncate(path, 0)
+        _append(path, head)
+        return []
+    whole = text[: text.rfind(b"\n") + 1]
+    try:
+        first, *lines = [parse(line) for line in whole.split(b"\n")[:-1]] or [None]
+        _check(path, first, head)
+        found = {trial.number: trial for trial in map(Trial.from_data, lines)}
+    except Damaged as error:
+        raise StoreError(
+            f"{path.name} is not a trial log of this workbench, or is damaged ({error}); give another log="
+        ) from None
+    if len(whole) < len(text):
+        os.truncate(path, len(whole))
+    return sorted(found.values(), key=lambda trial: trial.number)
+
+
+def _check(path: Path, first: object, head: Mapping[str, object]) -> None:
+    if fields(first, {"format": int})["format"] != FORMAT:
+        raise StoreError(f"{path.name} was written by a newer tvm-workbench; update it, or give another log=")
+    found = fields(first, dict.fromkeys(SAME, str))
+    other = next((name for name in SAME if found[name] != head[name]), None)
+    if other is not None:
+        whose = SAME[other].format(found=found[other], here=head[other])
+        raise StoreError(f"{path.name} is the trial log of {whose}; give another log=")
+
+
+def _append(path: Path, data: Mapping[str, object], through: bool = True) -> None:
+    with path.open("ab") as file:
+        file.write(_line(data))
+        file.flush()
+        if through:
+            os.fsync(file.fileno())
+
+
+def _line(data: Mapping[str, object]) -> bytes:
+    return json.dumps(data, default=plain).encode() + b"\n"
