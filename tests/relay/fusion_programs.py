@@ -210,7 +210,7 @@ class Program:
         """A function called where it is written; one that captures is called once, with a parameter of main.
 
         With a limit of parameters the Graph cannot tell a value that is captured from the same value passed
-        (workbench/analysis/fusion/relay.py), so no program here does both.
+        (workbench/analysis/fusion/forward.py), so no program here does both.
         """
         if self.random.random() < 0.5:
             given = [value for value in self.pool if isinstance(value, relay.Var)]

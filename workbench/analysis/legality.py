@@ -48,10 +48,7 @@ class Selection:
 def region(graph: Graph, nodes: Iterable[int]) -> Selection:
     """Return the region of these nodes, with the tuples, fields and scalar constants that belong to it.
 
-    Raises
-    ------
-    IllegalEdit
-        There is nothing to compute in it, its nodes are in two functions or inside a kernel, or it is not convex.
+    Raises IllegalEdit: nothing is computed in it, its nodes are in two functions or inside a kernel, or it is not convex.
     """
     chosen = _check_nodes(graph, nodes)
     ops = [i for i in chosen if graph.nodes[i].kind not in ("param", "constant")]
@@ -73,10 +70,7 @@ def region(graph: Graph, nodes: Iterable[int]) -> Selection:
 def kernel(graph: Graph, nodes: Iterable[int]) -> Selection:
     """Return the region of these nodes if it can be one kernel.
 
-    Raises
-    ------
-    IllegalEdit
-        It is not a region, has more than one result, or holds two complicated operators.
+    Raises IllegalEdit: it is not a region, has more than one result, or holds two complicated operators.
     """
     found = region(graph, nodes)
     for i in found.nodes:
@@ -112,10 +106,7 @@ def kernel(graph: Graph, nodes: Iterable[int]) -> Selection:
 def cut(graph: Graph, edges: Iterable[Edge | tuple[int, ...]]) -> tuple[Edge, ...]:
     """Return the given edges as Edges if they can be cut. Each is an Edge, a pair, or a triple with the argument position.
 
-    Raises
-    ------
-    IllegalEdit
-        There is no such edge, or nothing would be fused across it.
+    Raises IllegalEdit: there is no such edge, or nothing would be fused across it.
     """
     found = tuple(edge for given in edges for edge in _edges(graph, given))
     if not found:
@@ -135,10 +126,7 @@ def cut(graph: Graph, edges: Iterable[Edge | tuple[int, ...]]) -> tuple[Edge, ..
 
 
 def check_names(graph: Graph, nodes: Sequence[int], names: Sequence[str], what: str) -> None:
-    """Raise if the ids name other operators in this graph than in the one they were recorded on.
-
-    Raises PipelineError: the graph has other operators at these ids.
-    """
+    """Raise PipelineError if the ids name other operators in this graph than in the one they were recorded on."""
     if not names:
         return
     here = [graph.nodes[i].op if 0 <= i < len(graph.nodes) else "nothing" for i in nodes]

@@ -114,10 +114,7 @@ class Regions:
     def of(self, entry: int) -> Region | None:
         """Return the region from this node to its immediate post-dominator; None where that is only the virtual exit.
 
-        Raises
-        ------
-        UnknownNode
-            The graph has no such node.
+        Raises UnknownNode: the graph has no such node.
         """
         exit = self.tree.parent[known_node(self.graph, entry)]
         return None if exit is None or exit == VIRTUAL else self._between(entry, exit)
@@ -125,10 +122,7 @@ class Regions:
     def between(self, entry: int, exit: int) -> Region | None:
         """Return the region from a node to any node that post-dominates it; None where `exit` does not.
 
-        Raises
-        ------
-        UnknownNode
-            The graph has no such node.
+        Raises UnknownNode: the graph has no such node.
         """
         known_node(self.graph, entry)
         behind = entry != exit and self.tree.dominates(known_node(self.graph, exit), entry)
@@ -137,10 +131,7 @@ class Regions:
     def around(self, node: int) -> tuple[Region, ...]:
         """Return the regions that hold the node, innermost (fewest nodes) first.
 
-        Raises
-        ------
-        UnknownNode
-            The graph has no such node.
+        Raises UnknownNode: the graph has no such node.
         """
         known_node(self.graph, node)
         forks = set(self.entries)

@@ -50,10 +50,7 @@ def operators(graph: Graph) -> tuple[int, ...]:
 
 
 def subprogram(graph: Graph, nodes: Iterable[int]) -> Subprogram:
-    """Return the program of these operators.
-
-    Raises IllegalEdit: there are none, or one is not an operator of the entry function.
-    """
+    """Return the program of these operators; raises IllegalEdit for none, or one that the entry function lacks."""
     chosen, known = set(nodes), set(operators(graph))
     if not chosen:
         raise IllegalEdit("no operator is chosen; give the ids of the operators to keep")
@@ -70,10 +67,7 @@ def subprogram(graph: Graph, nodes: Iterable[int]) -> Subprogram:
 
 
 def check_pairs(graph: Graph, pairs: Iterable[Sequence[int]]) -> None:
-    """Refuse pairs of a node and its replacement.
-
-    Raises IllegalEdit: a replacement is not an earlier node of the same type.
-    """
+    """Raise IllegalEdit if a node's replacement is not an earlier node of the same type."""
     for pair in pairs:
         if len(pair) != 2 or not all(0 <= node < len(graph.nodes) for node in pair):
             raise IllegalEdit(f"{list(pair)} is not a pair of nodes; give (node, earlier node)")

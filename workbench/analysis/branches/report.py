@@ -230,10 +230,7 @@ class Change:
 def fused(graph: Graph | None, bound: Collection[int]) -> tuple[int, int] | None:
     """Return the kernels that FuseOps makes and their traffic in bytes; None where it fails, or where its input is not known.
 
-    Parameters
-    ----------
-    bound
-        Places among the parameters of those that are constants once they are bound.
+    `bound`: places among the parameters of those that are constants once they are bound.
     """
     if graph is None:
         return None

@@ -65,10 +65,7 @@ def type_of(calls: Calls, node: int) -> Tensor:
 
 
 def argument_type(calls: Calls, node: int, index: int) -> Tensor:
-    """Return the tensor type of an argument.
-
-    Raises WorkbenchError: the call has no such argument, which a module that TVM has typed cannot have.
-    """
+    """Return the tensor type of an argument; raises WorkbenchError for a call without it, which TVM would not type."""
     given = calls.graph.inputs[node]
     if index >= len(given):
         op = calls.graph.nodes[node].op

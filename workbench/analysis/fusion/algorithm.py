@@ -89,13 +89,7 @@ class Partition:
             self.above += range(size, size + extra)
 
     def run(self) -> None:
-        """Merge nodes in all phases.
-
-        Raises
-        ------
-        TwoAnchors
-            TVM's own pass fails on this graph.
-        """
+        """Merge nodes in all phases; raises TwoAnchors where TVM's own pass fails."""
         self._find_dominators()
         if self.settings.opt_level < 1:
             return

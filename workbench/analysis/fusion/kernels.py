@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from workbench.analysis.fusion import relax, relay
 from workbench.analysis.fusion.algorithm import NONE, Partition, Settings, TwoAnchors
-from workbench.analysis.fusion.forward import OPAQUE, Forward
+from workbench.analysis.fusion.forward import OPAQUE, Forward, blocked_by, relax_forward, relay_forward
 from workbench.analysis.fusion.reasons import Decision
 from workbench.graph.model import Graph, Group, known_node
 
-FORWARD = {"relay": relay.forward, "relax": relax.forward}
+FORWARD = {"relay": relay_forward, "relax": relax_forward}
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class Fusion:
                 f"FuseOps fails here: a merge that was put off would join {ops[error.node].op} (node {error.node}) to a "
                 "kernel that has a complex operator too; raise max_function_args or set max_depth to 1"
             )
-        function = "" if said or self.graph.dialect != "relax" else relax.blocked_by(self.graph, run.root)
+        function = "" if said or self.graph.dialect != "relax" else blocked_by(self.graph, run.root)
         if function:
             said = (
                 f"FuseOps fails here: the local function {function} has a dataflow block and is bound in one, before a kernel "
@@ -95,13 +94,7 @@ class Fusion:
         return tuple(group for group in self.groups if group.is_kernel)
 
     def group_of(self, node: int) -> FusedGroup:
-        """Return the group that holds a node.
-
-        Raises
-        ------
-        UnknownNode
-            The graph has no such node.
-        """
+        """Return the group that holds a node. Raises UnknownNode: the graph has no such node."""
         return self.groups[self._place[known_node(self.graph, node)]]
 
     @cached_property
@@ -182,10 +175,7 @@ class Fusion:
     def decided(self, node: int) -> Decision | None:
         """Return the decision that settled whether a node joins its users; None for parameters and constants alone.
 
-        Raises
-        ------
-        UnknownNode
-            The graph has no such node.
+        Raises UnknownNode: the graph has no such node.
         """
         return self._decisive.get(known_node(self.graph, node))
 

@@ -129,10 +129,7 @@ class FusionReport(Fusion):
     def why(self, a: int, b: int | None = None) -> Why:
         """Return why two nodes share a kernel or not; for one node, why its kernel ends where it does.
 
-        Raises
-        ------
-        UnknownNode
-            The graph has no such node.
+        Raises UnknownNode: the graph has no such node.
         """
         known_node(self.graph, a)
         return why(self, a, None if b is None else known_node(self.graph, b))

@@ -146,13 +146,7 @@ class Change:
 
 
 def changes(report: Fusion, a: int, b: int, boundaries: list[int]) -> tuple[Change, ...]:
-    """Return the changes that put `a` and `b` into one kernel, the smallest first.
-
-    Parameters
-    ----------
-    boundaries
-        The nodes after which a kernel ends, between the two.
-    """
+    """Return the changes that put both into one kernel, the smallest first; at `boundaries` a kernel ends between them."""
     found = list(_settings(report, a, b))
     if not report.settings.max_function_args:
         # parameters of the kernels of a changed program are not computed here

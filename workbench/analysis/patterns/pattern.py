@@ -187,15 +187,7 @@ class PatternBuilder:
     def read(root: Any, apart: Callable[[Any], Apart]) -> tuple[Pattern, tuple[Any, ...]]:
         """Return a pattern made from another library's objects, and the object for each of its nodes.
 
-        Parameters
-        ----------
-        apart
-            The children, the kind and the fields of an object.
-
-        Raises
-        ------
-        PatternError
-            It nests more than DEEPEST deep.
+        Raises PatternError: it nests more than DEEPEST deep.
         """
         builder, objects, places = PatternBuilder(), [], dict[Any, int]()
         stack = [(root, False)]

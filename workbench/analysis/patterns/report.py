@@ -107,20 +107,7 @@ NEEDS_TVM = f"not tried in TVM: needs the module; give the workload, not its gra
 def report(
     programs: Iterable[Program], pattern: Pattern, graph: Graph, tried: Trial | None = None, not_tried: str = NEEDS_TVM
 ) -> PatternReport:
-    """Try the pattern on every expression of these programs.
-
-    Parameters
-    ----------
-    tried
-        Asks TVM; None for the workbench's own matcher alone.
-    not_tried
-        The reason why TVM is not asked, where it is not.
-
-    Raises
-    ------
-    PatternError
-        TVM fails on the pattern.
-    """
+    """Try the pattern on every expression of these programs; `tried` asks TVM. Raises PatternError: TVM fails on it."""
     matches, missed, notes = list[Match](), list[tuple[Program, int, Failure]](), _notes_before(pattern, graph)
     for program in programs:
         matcher = Matcher(program, pattern)

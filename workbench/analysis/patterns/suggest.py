@@ -61,12 +61,7 @@ def suggest(
 ) -> SuggestedPattern:
     """Return the pattern for these nodes; `matched` tests each candidate.
 
-    Raises
-    ------
-    UnknownNode
-        The graph has no such node.
-    PatternError
-        There is no such pattern; the message says why.
+    Raises UnknownNode: the graph has no such node. Raises PatternError: there is no such pattern.
     """
     chosen = _checked(graph, nodes)
     program, rows = _program_of(programs, graph, chosen)
