@@ -1,9 +1,10 @@
 /** What of a picture does not depend on what is open: worked out once, since every click asks for it again. */
 import { Kind } from "../model/messages.ts";
-import { type Rows, rowsBy } from "./csr.ts";
+import { type Rows, row, rowsBy } from "./csr.ts";
 import { dtype } from "./labels.ts";
 import { textOf } from "./payload.ts";
 import { kindOf, type Picture, placeOf } from "./picture.ts";
+import { outsideIn } from "./picture_groups.ts";
 
 interface Basis {
   inEdges: Rows;
@@ -66,12 +67,6 @@ function runtimeOf(picture: Picture, { offset, items }: Rows): Uint8Array {
   return out;
 }
 
-function outsideIn(parent: Int32Array): Int32Array {
-  const depth = new Int32Array(parent.length);
-  for (let g = 0; g < parent.length; g++) for (let h = parent[g]; h >= 0; h = parent[h]) depth[g]++;
-  return Int32Array.from(parent.keys()).sort((x, y) => depth[x] - depth[y] || x - y);
-}
-
 /** Of two parameters into one op, the data: whole numbers that look something up, otherwise what comes first. */
 function leads(picture: Picture, other: number, own: number): boolean {
   const [a, b] = [indices(picture.edgeType[other]), indices(picture.edgeType[own])];
@@ -89,59 +84,33 @@ function indices(type: string): boolean {
  * afterwards it is the beginning of a computation.
  */
 function foldable(picture: Picture, inEdges: Rows, outEdges: Rows): Uint8Array {
-  const kind = new Uint8Array(picture.nodeCount);
-  for (let u = 0; u < picture.nodeCount; u++) {
-    kind[u] = kindOf(picture, u);
-  }
   const fold = new Uint8Array(picture.nodeCount);
-  const data = firstParams(picture);
+  const kind = fold.map((_, u) => kindOf(picture, u));
+  // By custom a function's first parameter is its data, even where its weights are computed; only a looked-up table is not.
+  const data = picture.sides.map((graph, s) => picture.node[s as 0 | 1][graph.kind.indexOf(Kind.param)] ?? -1);
   for (let u = 0; u < picture.nodeCount; u++) {
     if (outEdges.offset[u] === outEdges.offset[u + 1]) continue;
     for (const side of [1, 2]) {
       if (!(picture.side[u] & side) || picture.output[u] & side) continue;
-      if (
-        kind[u] === Kind.constant ||
-        (kind[u] === Kind.param && isWeight(picture, u, side, data[side - 1] === u, kind, inEdges, outEdges))
-      )
+      if (kind[u] === Kind.constant || (kind[u] === Kind.param && isWeight(u, side, data[side - 1] === u)))
         fold[u] |= side;
     }
   }
   return fold;
-}
 
-/** By custom a function's first parameter is its data, even where its weights are computed; only a looked-up table is not. */
-function firstParams(picture: Picture): number[] {
-  return picture.sides.map((graph, s) => {
-    const v = graph.kind.indexOf(Kind.param);
-    return v < 0 ? -1 : picture.node[s as 0 | 1][v];
-  });
-}
+  function isWeight(u: number, side: number, first: boolean): boolean {
+    const used = row(outEdges, u).filter((e) => picture.edgeSide[e] & side);
+    return used.length > 0 && used.every((e) => isCarried(e, side, first));
+  }
 
-function isWeight(
-  picture: Picture,
-  u: number,
-  side: number,
-  first: boolean,
-  kind: Uint8Array,
-  inEdges: Rows,
-  outEdges: Rows,
-): boolean {
-  let used = false;
-  for (let i = outEdges.offset[u]; i < outEdges.offset[u + 1]; i++) {
-    const e = outEdges.items[i];
-    if (!(picture.edgeSide[e] & side)) continue;
-    used = true;
+  /** Whether the consumer of an edge has another input that comes first or is computed. */
+  function isCarried(e: number, side: number, first: boolean): boolean {
     const consumer = picture.target[e];
     if (kind[consumer] !== Kind.op && kind[consumer] !== Kind.call) return false;
-    let carried = false;
-    for (let j = inEdges.offset[consumer]; j < inEdges.offset[consumer + 1] && !carried; j++) {
-      const other = inEdges.items[j];
-      if (!(picture.edgeSide[other] & side)) continue;
+    return row(inEdges, consumer).some((other) => {
       const from = picture.source[other];
-      if (from === u || kind[from] === Kind.constant) continue;
-      carried = kind[from] === Kind.param ? leads(picture, other, e) : !first;
-    }
-    if (!carried) return false;
+      if (!(picture.edgeSide[other] & side) || from === picture.source[e] || kind[from] === Kind.constant) return false;
+      return kind[from] === Kind.param ? leads(picture, other, e) : !first;
+    });
   }
-  return used;
 }

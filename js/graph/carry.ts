@@ -6,7 +6,7 @@
  * Exact first: nodes whose whole computation is equal, side against side. From there along the edges: what takes a
  * matched value at the same argument and looks alike is the same node. Looks alone decide only where they are unique.
  */
-import { type Rows, rowsBy } from "./csr.ts";
+import { append, numbersTo, type Rows, rowsBy } from "./csr.ts";
 import { type Graph, text, textOf } from "./payload.ts";
 import { type Picture, placeOf } from "./picture.ts";
 
@@ -41,8 +41,7 @@ export function carry(old: Picture, next: Picture, selection: readonly number[] 
   }
   const looks = [looksOf(old, names), looksOf(next, names)] as const;
   alongEdges(old, next, looks, match);
-  const all = (count: number) => Int32Array.from({ length: count }, (_, u) => u);
-  byKey(looks[0], all(old.nodeCount), looks[1], all(next.nodeCount), match, true);
+  byKey(looks[0], numbersTo(old.nodeCount), looks[1], numbersTo(next.nodeCount), match, true);
   return { nodes: match.found, selection: [...new Set(kept.values())] };
 }
 
@@ -73,9 +72,7 @@ function byKey(
   const waiting = new Map<number, number[]>();
   for (let v = oldKeys.length - 1; v >= 0; v--) {
     if (match.taken[oldNode[v]]) continue;
-    const list = waiting.get(oldKeys[v]);
-    if (list) list.push(oldNode[v]);
-    else waiting.set(oldKeys[v], [oldNode[v]]);
+    append(waiting, oldKeys[v], oldNode[v]);
   }
   const wanted = new Map<number, number>();
   if (onlyUnique)

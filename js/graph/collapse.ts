@@ -1,7 +1,9 @@
 /** Which groups start collapsed, so that the first picture can be read. */
 import { GroupKind, Kind, type Sides } from "../model/messages.ts";
+import { basisOf } from "./basis.ts";
 import { changedNodes } from "./neighbours.ts";
 import { kindOf, type Picture } from "./picture.ts";
+import { outermostCollapsed } from "./visible.ts";
 
 /** More items than this at once is not a picture a person reads. */
 const READABLE = 300;
@@ -60,14 +62,10 @@ function outermostClosed(
 
 /** About how many items would be drawn: counted without working out badges and edges, since this is asked first. */
 function items(picture: Picture, collapsed: ReadonlySet<number>, showConstants: boolean): number {
-  const { parent, count } = picture.groups;
-  const hidden = new Uint8Array(count);
-  for (let g = 0; g < count; g++)
-    for (let h = g; h >= 0 && !hidden[g]; h = parent[h]) if (collapsed.has(h)) hidden[g] = 1;
-  let total = 0;
-  for (let g = 0; g < count; g++) if (hidden[g] && (parent[g] < 0 || !hidden[parent[g]])) total++;
+  const hiding = outermostCollapsed(picture, basisOf(picture).groupOrder, collapsed);
+  let total = hiding.filter((h, g) => h === g).length;
   for (let u = 0; u < picture.nodeCount; u++) {
-    if (picture.group[u] >= 0 && hidden[picture.group[u]]) continue;
+    if (picture.group[u] >= 0 && hiding[picture.group[u]] >= 0) continue;
     const kind = kindOf(picture, u);
     const folds = kind === Kind.constant || kind === Kind.param || kind === Kind.tuple || kind === Kind.get_item;
     if (showConstants || !folds) total++;

@@ -20,6 +20,18 @@ export function row(rows: Rows, r: number): Uint32Array {
   return rows.items.subarray(rows.offset[r], rows.offset[r + 1]);
 }
 
+/** 0, 1 .. count - 1. */
+export function numbersTo(count: number): Int32Array {
+  return new Int32Array(count).map((_, i) => i);
+}
+
+/** Adds to a key's list. */
+export function append<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const list = lists.get(key);
+  if (list) list.push(value);
+  else lists.set(key, [value]);
+}
+
 /** Kahn's order: each vertex after those with an edge to it, among ready ones the lowest first; without those on a cycle or after one. */
 export function topological(
   source: ArrayLike<number>,

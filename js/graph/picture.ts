@@ -4,11 +4,10 @@
  * each pane, and the overlay, draws its own subset. A single graph is a picture whose second side is empty.
  */
 
-import { type DiffPayload, MARKS, type Mark as MarkName, type Traits } from "../model/messages.ts";
-import { adopt } from "./adopt.ts";
-import { cyclic } from "./csr.ts";
+import { type DiffPayload, MARKS, type Mark as MarkName, type Sides, type Traits } from "../model/messages.ts";
+import { append, cyclic, type Rows, row, rowsBy, topological } from "./csr.ts";
 import { column, decode, EMPTY, type Graph, text } from "./payload.ts";
-import { foldLayers, mergeGroups, type PictureGroups } from "./picture_groups.ts";
+import { foldLayers, isWithin, mergeGroups, type PictureGroups } from "./picture_groups.ts";
 
 export { MARKS, type MarkName };
 
@@ -116,8 +115,8 @@ function build(sides: [Graph, Graph], diff: Diff, compares: boolean): Picture {
     const u = node[0][diff.pairs[i]];
     const w = node[1][diff.pairs[i + 1]];
     if (u === undefined || w === undefined || u === w) continue;
-    link(partners, u, w);
-    link(partners, w, u);
+    append(partners, u, w);
+    append(partners, w, u);
   }
   const edges = mergeEdges(sides, node, count);
   const group = new Int32Array(count);
@@ -128,12 +127,6 @@ function build(sides: [Graph, Graph], diff: Diff, compares: boolean): Picture {
   if (compares) adopt({ nodeCount: count, side, ...edges, partners, groups, group });
   const lowers = diff.lowers === true;
   return { sides, compares, lowers, nodeCount: count, side, id, node, mark, partners, ...edges, groups, group, output };
-}
-
-function link(partners: Map<number, number[]>, from: number, to: number): void {
-  const list = partners.get(from);
-  if (list) list.push(to);
-  else partners.set(from, [to]);
 }
 
 /** For each node before, the one node after that shares its place; the first pair wins, the rest are partners. */
@@ -215,4 +208,66 @@ export function placeOf(picture: Picture, node: number, preferred: 0 | 1): { gra
 export function kindOf(picture: Picture, node: number): number {
   const { graph, id } = placeOf(picture, node, 1);
   return graph.kind[id];
+}
+
+/** The nodes of a picture by the numbers that Python has for them. */
+export function toSides(picture: Picture, nodes: readonly number[]): Sides {
+  const take = (s: 0 | 1) => nodes.map((u) => picture.id[s][u]).filter((v) => v >= 0);
+  return { before: take(0), after: take(1) };
+}
+
+/** The nodes of a picture that Python names: by side, or of a lone graph. */
+export function fromSides(picture: Picture, ids: readonly number[] | Sides = {}): number[] {
+  const { before = [], after = [] }: Sides = "length" in ids ? { before: [...ids] } : ids;
+  const nodes = ([before, after] as const).flatMap((side, s) => side.map((v) => picture.node[s as 0 | 1][v] ?? -1));
+  return [...new Set(nodes.filter((u) => u >= 0))];
+}
+
+/** A node between very many kernels fits in none of them; looking at a few is enough to know. */
+const MOST = 6;
+
+type Adoptable = Pick<Picture, "nodeCount" | "side" | "source" | "target" | "weak" | "partners" | "groups" | "group">;
+
+/**
+ * Puts a node that only one side has among the other side's boxes, by changing `group`. A batch norm that was folded away
+ * sat between a convolution and its relu, which are now one kernel: outside that kernel's box it would have to be drawn
+ * after both. So it is laid out inside; its own pane does not draw that box, and nothing false is shown.
+ */
+function adopt(picture: Adoptable): void {
+  const { nodeCount, side, source, target, weak, partners, group, groups } = picture;
+  if (groups.count === 0) return;
+  const foreign = (g: number, u: number) => g >= 0 && (groups.side[g] & side[u]) === 0;
+  const into = rowsBy(target, nodeCount);
+  const out = rowsBy(source, nodeCount);
+  // Producers first; what weak edges close into a cycle is not reached.
+  const order = topological(source, target, nodeCount, weak, out);
+  const before = groupsReached(picture, order, into, source);
+  const after = groupsReached(picture, order.slice().reverse(), out, target);
+  for (const u of order) {
+    if (side[u] === BOTH) continue;
+    const shared = before[u]?.find((g) => after[u]?.includes(g) && foreign(g, u));
+    const partner = partners
+      .get(u)
+      ?.map((w) => group[w])
+      .find((g) => foreign(g, u));
+    const home = shared ?? partner;
+    // Only deeper into where it already is: a box must stay inside its own parents.
+    if (home !== undefined && (group[u] < 0 || isWithin(groups.parent, home, group[u]))) group[u] = home;
+  }
+}
+
+/** For each node of one side, the groups from which it is reached (through other such nodes) along one direction. */
+function groupsReached({ side, group }: Adoptable, order: Uint32Array, edges: Rows, far: Uint32Array) {
+  const found: (number[] | undefined)[] = new Array<number[] | undefined>(side.length);
+  for (const u of order) {
+    if (side[u] === BOTH) continue;
+    const list: number[] = [];
+    for (const e of row(edges, u)) {
+      if (list.length >= MOST) break;
+      const v = far[e];
+      for (const g of side[v] === BOTH ? [group[v]] : (found[v] ?? [])) if (g >= 0 && !list.includes(g)) list.push(g);
+    }
+    found[u] = list;
+  }
+  return found;
 }

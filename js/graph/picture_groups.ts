@@ -4,6 +4,7 @@
  */
 
 import { GroupKind } from "../model/messages.ts";
+import { append, numbersTo } from "./csr.ts";
 import { type Graph, text } from "./payload.ts";
 
 export interface PictureGroups {
@@ -44,7 +45,7 @@ export function mergeGroups(sides: readonly [Graph, Graph], wanted: Int32Array):
   const conflict: number[] = [];
   const size = sizes(parent, afterGroup);
   // Parents first, so that a box's parent already has its place.
-  for (const g of byDepth(a.groupParent)) {
+  for (const g of outsideIn(a.groupParent)) {
     if (matched[g] >= 0) {
       mapped[g] = matched[g];
       id[0][matched[g]] = g;
@@ -106,7 +107,7 @@ function fit(nodes: number[], parent: number[], nodeGroup: Int32Array, size: num
     if (count < nodes.length) {
       if (count < size[g]) return null;
       whole.add(g);
-    } else if (home < 0 || depth(g, parent) > depth(home, parent)) home = g;
+    } else if (home < 0 || depthOf(g, parent) > depthOf(home, parent)) home = g;
   }
   return {
     parent: home,
@@ -139,24 +140,28 @@ function misplaced(
     let astray = false;
     for (let g = a.group[v]; g >= 0; g = a.groupParent[g]) {
       chain++;
-      let found = false;
-      for (let h = afterGroup[wanted[v]]; h >= 0 && !found; h = parent[h]) found = h === mapped[g];
-      astray ||= !found;
+      astray ||= !isWithin(parent, afterGroup[wanted[v]], mapped[g]);
     }
     if (astray || chain !== shared) out.push(v);
   }
   return out;
 }
 
-function depth(group: number, parent: ArrayLike<number>): number {
-  let d = 0;
-  for (let g = group; g >= 0; g = parent[g]) d++;
-  return d;
+/** All groups, each after the one around it. */
+export function outsideIn(parent: Int32Array): Int32Array {
+  const depth = parent.map((_, g) => depthOf(g, parent));
+  return numbersTo(parent.length).sort((x, y) => depth[x] - depth[y] || x - y);
 }
 
-function byDepth(parent: Int32Array): number[] {
-  const depths = Array.from(parent, (_, g) => depth(g, parent));
-  return depths.map((_, g) => g).sort((x, y) => depths[x] - depths[y] || x - y);
+function depthOf(group: number, parent: ArrayLike<number>): number {
+  let depth = 0;
+  for (let g = group; g >= 0; g = parent[g]) depth++;
+  return depth;
+}
+
+export function isWithin(parent: ArrayLike<number>, inner: number, outer: number): boolean {
+  for (let g = inner; g >= 0; g = parent[g]) if (g === outer) return true;
+  return false;
 }
 
 /** Groups before and after that hold the same place: best overlap in both directions, of one kind; else one name. */
@@ -198,9 +203,7 @@ function dropTwisted(a: Graph, b: Graph, found: Int32Array): void {
   for (let g = 0; g < a.groupCount; g++) {
     for (let up = a.groupParent[g]; found[g] >= 0 && up >= 0; up = a.groupParent[up]) {
       if (found[up] < 0) continue;
-      let above = false;
-      for (let h = b.groupParent[found[g]]; h >= 0; h = b.groupParent[h]) above ||= h === found[up];
-      if (!above) found[g] = -1;
+      if (!isWithin(b.groupParent, b.groupParent[found[g]], found[up])) found[g] = -1;
       break;
     }
   }
@@ -214,7 +217,7 @@ function members(graph: Graph): number[][] {
 
 function transitive(graph: Graph, direct: number[][]): number[][] {
   const all = direct.map((list) => list.slice());
-  for (const g of byDepth(graph.groupParent).reverse()) {
+  for (const g of outsideIn(graph.groupParent).reverse()) {
     if (graph.groupParent[g] >= 0) for (const v of all[g]) all[graph.groupParent[g]].push(v);
   }
   return all;
@@ -243,10 +246,14 @@ export function foldLayers(groups: PictureGroups): PictureGroups {
   for (let g = 0; g < groups.count; g++) {
     const found = groups.kind[g] === GroupKind.scope ? /^(.{0,200}?)(\d{1,7})(\D{0,200})$/.exec(groups.name[g]) : null;
     if (!found) continue;
-    const key = `${groups.parent[g]}|${found[1]}|${found[3]}`;
-    const family = families.get(key) ?? [];
-    family.push({ group: g, number: Number(found[2]), digits: found[2], before: found[1], after: found[3] });
-    families.set(key, family);
+    const [, before, digits, after] = found;
+    append(families, `${groups.parent[g]}|${before}|${after}`, {
+      group: g,
+      number: Number(digits),
+      digits,
+      before,
+      after,
+    });
   }
   const many = [...families.values()].filter((family) => family.length > MANY);
   return many.length === 0 ? groups : withChunks(groups, many);

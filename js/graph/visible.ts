@@ -5,9 +5,10 @@
  */
 import { GroupKind } from "../model/messages.ts";
 import { basisOf } from "./basis.ts";
-import { cyclic, type Rows, rowsBy, topological } from "./csr.ts";
+import { append, cyclic, type Rows, row, rowsBy, topological } from "./csr.ts";
 import { type Badge, FOLDED, gather, HIDDEN, stub } from "./links.ts";
 import { type Picture } from "./picture.ts";
+import { isWithin } from "./picture_groups.ts";
 
 export interface ViewOptions {
   collapsed: ReadonlySet<number>;
@@ -64,54 +65,40 @@ export function visible(picture: Picture, options: ViewOptions): Visible {
   const collapsedGroup: number[] = [];
   const side: number[] = [];
   const itemOf = new Int32Array(picture.nodeCount).fill(HIDDEN);
-  const groupItem = new Map<number, number>();
   const folds = options.showConstants ? null : basis.folds;
-
-  const gapItem = new Map<number, number>();
   const gapNodes = new Map<number, number[]>();
-  const only = options.only;
+  const { only } = options;
   const isElided = (u: number) => !options.showTuples && elided[u] === 1;
   const within = only ? holding(picture, hiding, only) : null;
   const isFolded = (u: number) => folds !== null && folds[u] !== 0 && folds[u] === picture.side[u];
   const gapOf = only ? gaps(picture, only, (u) => isFolded(u) || isElided(u)) : null;
 
+  const add = (u: number, group: number): number => {
+    collapsedGroup.push(group);
+    side.push(0);
+    return node.push(u) - 1;
+  };
+  /** The items of gaps and of collapsed groups, which hold several nodes. */
+  const itemOfGap = new Map<number, number>();
+  const itemOfGroup = new Map<number, number>();
+  const put = (u: number, items: Map<number, number>, key: number, group: number): void => {
+    const item = items.get(key) ?? add(-1, group);
+    items.set(key, item);
+    itemOf[u] = item;
+    side[item] |= picture.side[u];
+  };
   for (let u = 0; u < picture.nodeCount; u++) {
     if (runtime[u] && !options.showLowering) continue;
     const box = picture.group[u] >= 0 ? hiding[picture.group[u]] : -1;
+    if (isFolded(u) || isElided(u)) itemOf[u] = FOLDED;
     // What is beside a change in the same closed box is in that box, not left out of the picture.
-    if (only && gapOf && !only[u] && !(box >= 0 && within![box]) && !isFolded(u) && !isElided(u)) {
-      let item = gapItem.get(gapOf[u]);
-      if (item === undefined) {
-        item = node.length;
-        gapItem.set(gapOf[u], item);
-        gapNodes.set(item, []);
-        node.push(-1);
-        collapsedGroup.push(-1);
-        side.push(0);
-      }
-      itemOf[u] = item;
-      side[item] |= picture.side[u];
-      gapNodes.get(item)!.push(u);
-      continue;
-    }
-    if (isFolded(u)) itemOf[u] = FOLDED;
-    else if (isElided(u)) itemOf[u] = FOLDED;
-    else if (box >= 0) {
-      let item = groupItem.get(box);
-      if (item === undefined) {
-        item = node.length;
-        groupItem.set(box, item);
-        node.push(-1);
-        collapsedGroup.push(box);
-        side.push(0);
-      }
-      itemOf[u] = item;
-      side[item] |= picture.side[u];
-    } else {
-      itemOf[u] = node.length;
-      node.push(u);
-      collapsedGroup.push(-1);
-      side.push(picture.side[u] & ~(folds?.[u] ?? 0));
+    else if (gapOf && !only![u] && !(box >= 0 && within![box])) {
+      put(u, itemOfGap, gapOf[u], -1);
+      append(gapNodes, itemOf[u], u);
+    } else if (box >= 0) put(u, itemOfGroup, box, box);
+    else {
+      itemOf[u] = add(u, -1);
+      side[itemOf[u]] = picture.side[u] & ~(folds?.[u] ?? 0);
     }
   }
   const { open, openParent, parent } = openGroups(picture, groupOrder, node, collapsedGroup, hiding, gapNodes);
@@ -143,7 +130,7 @@ export function visible(picture: Picture, options: ViewOptions): Visible {
 }
 
 /** For each group, the outermost collapsed group it is in (itself included), or -1. */
-function outermostCollapsed(picture: Picture, order: Int32Array, collapsed: ReadonlySet<number>): Int32Array {
+export function outermostCollapsed(picture: Picture, order: Int32Array, collapsed: ReadonlySet<number>): Int32Array {
   const { parent, count } = picture.groups;
   const out = new Int32Array(count).fill(-1);
   for (const g of order) {
@@ -198,13 +185,10 @@ function settle(picture: Picture, itemOf: Int32Array, outEdges: Rows): void {
     let at = u;
     let found = HIDDEN;
     for (let steps = 0; steps < 64 && found < 0; steps++) {
-      let next = -1;
-      for (let i = outEdges.offset[at]; i < outEdges.offset[at + 1] && found < 0; i++) {
-        const v = picture.target[outEdges.items[i]];
-        if (itemOf[v] >= 0) found = itemOf[v];
-        else if (next < 0) next = v;
-      }
-      if (next < 0) break;
+      const consumers = row(outEdges, at).map((e) => picture.target[e]);
+      found = itemOf[consumers.find((v) => itemOf[v] >= 0) ?? -1] ?? HIDDEN;
+      const next = consumers.find((v) => itemOf[v] < 0);
+      if (next === undefined) break;
       at = next;
     }
     itemOf[u] = found;
@@ -236,9 +220,9 @@ function shownAbove(picture: Picture, only: Uint8Array): Uint32Array {
   const depth = new Uint32Array(picture.nodeCount);
   const out = rowsBy(picture.source, picture.nodeCount);
   for (const u of topological(picture.source, picture.target, picture.nodeCount, picture.weak, out))
-    for (let i = out.offset[u]; i < out.offset[u + 1]; i++) {
-      const v = picture.target[out.items[i]];
-      if (!picture.weak[out.items[i]]) depth[v] = Math.max(depth[v], depth[u] + only[u]);
+    for (const e of row(out, u)) {
+      const v = picture.target[e];
+      if (!picture.weak[e]) depth[v] = Math.max(depth[v], depth[u] + only[u]);
     }
   return depth;
 }
@@ -253,12 +237,7 @@ function find(root: Int32Array, u: number): number {
 /** The innermost group around all of some nodes, -1 for none. */
 function commonGroup(picture: Picture, nodes: readonly number[]): number {
   const { parent } = picture.groups;
-  for (let g = picture.group[nodes[0]] ?? -1; g >= 0; g = parent[g]) {
-    const holds = (u: number) => {
-      for (let h = picture.group[u]; h >= 0; h = parent[h]) if (h === g) return true;
-      return false;
-    };
-    if (nodes.every(holds)) return g;
-  }
+  for (let g = picture.group[nodes[0]] ?? -1; g >= 0; g = parent[g])
+    if (nodes.every((u) => isWithin(parent, picture.group[u], g))) return g;
   return -1;
 }

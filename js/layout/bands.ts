@@ -2,10 +2,10 @@
  * y coordinates of a first picture: one band for each layer. With a previous picture and lanes beside the bands, a band
  * stays where it was if a gap no larger than a hole left by a removed layer allows it. Lanes are for wires too long for bends.
  */
+import { append } from "../graph/csr.ts";
 import { type Heights } from "./keeping.ts";
 import { type LevelGraph, median, type Spacing } from "./level.ts";
-import { type Pieces } from "./pieces.ts";
-import { type Strata } from "./strata.ts";
+import { type Pieces, type Strata } from "./strata.ts";
 
 /** Between sideways runs of lanes. */
 export const RUN_GAP = 6;
@@ -141,12 +141,7 @@ export function assignLanes(graph: LevelGraph, strata: Strata): Lanes {
     runsAbove: new Int32Array(strata.layerCount),
   };
   const nets = new Map<number, number[]>();
-  for (let w = 0; w < wireCount; w++) {
-    if (strata.bendCount[w] >= 0) continue;
-    const wires = nets.get(graph.net[w]);
-    if (wires) wires.push(w);
-    else nets.set(graph.net[w], [w]);
-  }
+  for (let w = 0; w < wireCount; w++) if (strata.bendCount[w] < 0) append(nets, graph.net[w], w);
   const spans = [...nets.values()].map((wires) => {
     const targets = wires.map((w) => strata.layer[graph.target[w]]);
     return { wires, from: strata.layer[graph.source[wires[0]]], to: targets.reduce((a, b) => Math.max(a, b)) };

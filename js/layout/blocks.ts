@@ -5,6 +5,7 @@
  * of an odd number, of an even number the one on the longest path, none if they are alike (so that equal branches
  * hang symmetrically). Links never cross, trunks first.
  */
+import { row } from "../graph/csr.ts";
 import { ENTRY, EXIT } from "./hierarchy.ts";
 import { type LevelGraph, type Spacing } from "./level.ts";
 import { type Order } from "./order.ts";
@@ -118,19 +119,9 @@ function isOnlyWay({ source, target, down, up, itemCount }: Strata, s: number): 
 /** The segment from above that deserves to be straight: the middle one of the most important role. */
 function mainAbove({ strata, order, role, above }: Ordered, v: number): number {
   const { up, source } = strata;
-  let best = -1;
-  const candidates: number[] = [];
-  for (let k = up.offset[v]; k < up.offset[v + 1]; k++) {
-    const s = up.items[k];
-    if (role[s] < best) continue;
-    if (role[s] > best) {
-      best = role[s];
-      candidates.length = 0;
-    }
-    candidates.push(s);
-  }
+  const candidates = highest(row(up, v), (s) => role[s]);
   if (candidates.length === 0) return -1;
-  if (best <= INPUT) return candidates[0];
+  if (role[candidates[0]] <= INPUT) return candidates[0];
   // Where branches meet, the longest one is the main line, whatever hangs beside it.
   const length = (s: number): number => above[source[s]];
   const longest = candidates.reduce((best, s) => Math.max(best, length(s)), 0);
@@ -144,21 +135,11 @@ function mainAbove({ strata, order, role, above }: Ordered, v: number): number {
 /** The segment below whose end agrees that this one is its main input; a bend prefers the next bend unless an option forbids it. */
 function mainBelow({ graph, strata, order, below }: Ordered, main: Int32Array, u: number, boxFirst: boolean): number {
   const { down, target, itemCount } = strata;
-  let best = -1;
-  const candidates: number[] = [];
-  for (let k = down.offset[u]; k < down.offset[u + 1]; k++) {
-    const s = down.items[k],
-      v = target[s];
-    if (main[v] !== s) continue;
-    if (u >= itemCount && v >= itemCount && !boxFirst) return s;
-    const rank = v >= itemCount ? 0 : graph.kind[v] === EXIT ? 1 : 2;
-    if (rank < best) continue;
-    if (rank > best) {
-      best = rank;
-      candidates.length = 0;
-    }
-    candidates.push(s);
-  }
+  const agreed = row(down, u).filter((s) => main[target[s]] === s);
+  const next = u >= itemCount && !boxFirst ? agreed.find((s) => target[s] >= itemCount) : undefined;
+  if (next !== undefined) return next;
+  const rank = (v: number): number => (v >= itemCount ? 0 : graph.kind[v] === EXIT ? 1 : 2);
+  const candidates = highest(agreed, (s) => rank(target[s]));
   return candidates.length === 0
     ? -1
     : middleOrLongest(
@@ -166,6 +147,19 @@ function mainBelow({ graph, strata, order, below }: Ordered, main: Int32Array, u
         (s) => order.position[target[s]],
         (s) => below[target[s]],
       );
+}
+
+/** The segments of the highest rank. */
+function highest(segments: Uint32Array, rank: (s: number) => number): number[] {
+  let best = -1;
+  const found: number[] = [];
+  for (const s of segments) {
+    if (rank(s) < best) continue;
+    if (rank(s) > best) found.length = 0;
+    best = rank(s);
+    found.push(s);
+  }
+  return found;
 }
 
 function middleOrLongest(candidates: number[], position: (s: number) => number, length: (s: number) => number): number {

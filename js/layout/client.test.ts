@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { engineHere, LayoutClient, type LayoutSource, Superseded } from "./client.ts";
+import { Arranger, engineHere, LayoutClient, type LayoutSource, Superseded } from "./client.ts";
 import { LayoutEngine } from "./compound.ts";
 import { Builder } from "./testing/builder.ts";
 import { resnet } from "./testing/generators.ts";
@@ -67,10 +67,10 @@ async function until(true_: () => boolean): Promise<void> {
 test("the newest request of a channel wins, other channels are left alone", async () => {
   const client = clientWith(() => new FakeWorker());
   const [first, second, third, other] = await Promise.allSettled([
-    client.run(input),
-    client.run(input),
-    client.run(input),
-    client.run(input, { channel: "after" }),
+    client.run(input, "a"),
+    client.run(input, "a"),
+    client.run(input, "a"),
+    client.run(input, "after"),
   ]);
   assert.ok(first.status === "rejected" && first.reason instanceof Superseded);
   assert.ok(second.status === "rejected" && second.reason instanceof Superseded);
@@ -88,14 +88,14 @@ test("short layouts share one worker", async () => {
     { longMs: 60_000 },
   );
   client.warm();
-  await Promise.all(["a", "b", "c"].map((channel) => client.run(input, { channel })));
+  await Promise.all(["a", "b", "c"].map((channel) => client.run(input, channel)));
   assert.equal(made, 1);
 });
 
 test("a long layout does not hold up the others", async () => {
   const { client, workers } = heldClient();
-  const long = client.run(input, { channel: "long" });
-  const short = client.run(input, { channel: "short" });
+  const long = client.run(input, "long");
+  const short = client.run(input, "short");
   assert.equal(workers.length, 1);
   await until(() => workers.length === 2);
   workers[1].answer(workers[1].asked[0]);
@@ -108,7 +108,7 @@ test("a long layout does not hold up the others", async () => {
 
 test("a page has at most four workers, and the fifth long layout waits", async () => {
   const { client, workers } = heldClient();
-  const layouts = [1, 2, 3, 4, 5].map((n) => client.run(input, { channel: String(n) }));
+  const layouts = [1, 2, 3, 4, 5].map((n) => client.run(input, String(n)));
   await until(() => workers.length === 4);
   await pause(20);
   assert.equal(workers.length, 4);
@@ -123,7 +123,7 @@ test("a page has at most four workers, and the fifth long layout waits", async (
 
 test("a dropped channel leaves the queue", async () => {
   const { client, workers } = heldClient();
-  const [running, waiting, other] = ["a", "b", "c"].map((channel) => client.run(input, { channel }));
+  const [running, waiting, other] = ["a", "b", "c"].map((channel) => client.run(input, channel));
   client.drop("a");
   client.drop("b");
   await assert.rejects(running, Superseded);
@@ -138,7 +138,7 @@ test("long layouts that are superseded end, and one worker stays", async () => {
   const { client, workers } = heldClient();
   const ends: Promise<string>[] = [];
   for (const count of [1, 2, 3, 4]) {
-    const layout = client.run(input);
+    const layout = client.run(input, "a");
     ends.push(
       layout.then(
         () => "done",
@@ -161,8 +161,8 @@ test("an error is readable and the next call works", async () => {
   const client = clientWith(() => new FakeWorker());
   const bad = resnet([1]).input();
   bad.edges.source[0] = 9999;
-  await assert.rejects(client.run(bad), /Layout failed: layout: edge 0 names node 9999/);
-  assert.ok((await client.run(input)).width > 0);
+  await assert.rejects(client.run(bad, "a"), /Layout failed: layout: edge 0 names node 9999/);
+  assert.ok((await client.run(input, "a")).width > 0);
 });
 
 test("a crashed worker is replaced", async () => {
@@ -171,10 +171,10 @@ test("a crashed worker is replaced", async () => {
     workers.push(new FakeWorker());
     return workers[workers.length - 1];
   });
-  await client.run(input);
+  await client.run(input, "a");
   workers[0].crash = true;
-  await assert.rejects(client.run(input), /Layout failed: out of memory/);
-  assert.ok((await client.run(input)).width > 0);
+  await assert.rejects(client.run(input, "a"), /Layout failed: out of memory/);
+  assert.ok((await client.run(input, "a")).width > 0);
   assert.equal(workers.length, 2);
 });
 
@@ -185,18 +185,18 @@ test("a page that forbids workers still gets its layout", async () => {
     throw new Error("blocked by the content security policy");
   };
   const throwing = new LayoutClient({ makeWorker, engine });
-  assert.ok((await throwing.run(input)).width > 0);
-  assert.ok((await throwing.run(input)).width > 0);
+  assert.ok((await throwing.run(input, "a")).width > 0);
+  assert.ok((await throwing.run(input, "a")).width > 0);
   assert.equal(tries, 1);
   const silent = clientWith(() => Object.assign(new FakeWorker(), { crash: true }));
-  assert.ok((await silent.run(input)).width > 0);
+  assert.ok((await silent.run(input, "a")).width > 0);
 });
 
 test("a page that forbids the engine too gets an error", async () => {
   const client = clientWith(() => Object.assign(new FakeWorker(), { crash: true }), {
     engine: () => Promise.reject(new Error("blocked by the content security policy")),
   });
-  await assert.rejects(client.run(input), /Layout failed: blocked by/);
+  await assert.rejects(client.run(input, "a"), /Layout failed: blocked by/);
 });
 
 test("the worker's program is the engine of a page without workers", async () => {
@@ -206,8 +206,46 @@ test("the worker's program is the engine of a page without workers", async () =>
 
 test("a closed client rejects", async () => {
   const client = clientWith(() => new FakeWorker());
-  const pending = client.run(new Builder().input());
+  const pending = client.run(new Builder().input(), "a");
   client.dispose();
   await assert.rejects(pending, Superseded);
-  await assert.rejects(client.run(new Builder().input()), /closed/);
+  await assert.rejects(client.run(new Builder().input(), "a"), /closed/);
+});
+
+/** Counts the workers that are open; it answers nothing. */
+class CountedWorker {
+  static open = 0;
+
+  constructor() {
+    CountedWorker.open++;
+  }
+
+  postMessage(): void {
+    // the answer never comes
+  }
+
+  terminate(): void {
+    CountedWorker.open--;
+  }
+}
+
+test("views share a worker, which ends after the last of them", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  globalThis.Worker = CountedWorker as unknown as typeof Worker;
+  const [first, second] = [new Arranger(), new Arranger()];
+  assert.equal(CountedWorker.open, 1);
+  const pending = first.run(resnet([1]).input());
+  first.dispose();
+  first.dispose();
+  assert.equal(await pending, null);
+  t.mock.timers.tick(10_000);
+  assert.equal(CountedWorker.open, 1, "the second view needs it");
+  second.dispose();
+  t.mock.timers.tick(500);
+  const third = new Arranger();
+  t.mock.timers.tick(10_000);
+  assert.equal(CountedWorker.open, 1, "a view was made within the second");
+  third.dispose();
+  t.mock.timers.tick(10_000);
+  assert.equal(CountedWorker.open, 0);
 });

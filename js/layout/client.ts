@@ -12,11 +12,6 @@ export class Superseded extends Error {
   override readonly name = "Superseded";
 }
 
-interface RunOptions {
-  /** A request drops the earlier ones of its channel, waiting or running: they reject with Superseded. */
-  channel?: string;
-}
-
 interface Job {
   request: Request;
   channel: string;
@@ -57,7 +52,8 @@ export class LayoutClient {
 
   constructor(private readonly source: LayoutSource = { makeWorker: openWorker, engine: engineHere }) {}
 
-  run(input: LayoutInput, { channel = "" }: RunOptions = {}): Promise<LayoutResult> {
+  /** A request drops the earlier ones of its channel, waiting or running: they reject with Superseded. */
+  run(input: LayoutInput, channel: string): Promise<LayoutResult> {
     if (this.disposed) return Promise.reject(new Error("The layout client is closed."));
     this.drop(channel);
     return new Promise((resolve, reject) => {
@@ -204,6 +200,53 @@ export class LayoutClient {
     if (job) settle(job);
     this.startNext();
   }
+}
+
+/** A cell that runs again ends its view and makes another: that one has the warm worker. */
+const LINGER_MS = 1000;
+
+/** One client for all widgets of a page: they rarely lay out at once, and each worker costs some memory. */
+let shared: LayoutClient | null = null;
+let users = 0;
+let count = 0;
+
+/** Asks the workers for places; a question that a newer one overtook is answered with null. */
+export class Arranger {
+  private readonly channel = `stage ${++count}`;
+  private disposed = false;
+  private readonly client: LayoutClient;
+
+  constructor() {
+    shared ??= new LayoutClient();
+    this.client = shared;
+    this.client.warm();
+    users++;
+  }
+
+  async run(input: LayoutInput): Promise<LayoutResult | null> {
+    if (this.disposed) return null;
+    try {
+      const result = await this.client.run(input, this.channel);
+      return this.disposed ? null : result;
+    } catch (error) {
+      if (error instanceof Superseded) return null;
+      throw error;
+    }
+  }
+
+  dispose(): void {
+    if (this.disposed) return;
+    this.disposed = true;
+    this.client.drop(this.channel);
+    users--;
+    if (users === 0) setTimeout(endUnused, LINGER_MS);
+  }
+}
+
+function endUnused(): void {
+  if (users > 0) return;
+  shared?.dispose();
+  shared = null;
 }
 
 let workerUrl = "";

@@ -8,8 +8,7 @@
 import { type Rows, row, rowsBy } from "../graph/csr.ts";
 import { buildHierarchy, type Hierarchy } from "./hierarchy.ts";
 import { type LevelLayout, type Placed, type Spacing, sizeOnGrid } from "./level.ts";
-import { LevelCache, levelOf, settledKey, withoutGive } from "./level_keys.ts";
-import { LevelReader } from "./levels.ts";
+import { LevelCache, LevelReader, levelOf, settledKey, withoutGive } from "./levels.ts";
 import { layoutLevel } from "./pipeline.ts";
 import { Lines } from "./routing.ts";
 import { Seeds } from "./seeds.ts";

@@ -7,8 +7,7 @@
 import { type Rows, rowsBy } from "../graph/csr.ts";
 import { ENTRY, EXIT } from "./hierarchy.ts";
 import { type LevelGraph } from "./level.ts";
-import { type Pieces } from "./pieces.ts";
-import { type Strata } from "./strata.ts";
+import { type Pieces, type Strata } from "./strata.ts";
 
 export interface Heights {
   /** Item centres. */

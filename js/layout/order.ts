@@ -1,5 +1,6 @@
 /** The left-to-right order of every layer: vertices of layer l are vertex[start[l]] .. vertex[start[l + 1] - 1]; and its crossings. */
-import { type Strata } from "./strata.ts";
+import { numbersTo } from "../graph/csr.ts";
+import { type Side, type Strata } from "./strata.ts";
 
 export interface Order {
   start: Uint32Array;
@@ -17,6 +18,16 @@ function emptyOrder(strata: Strata): Order {
 
 export function renumber(order: Order, l: number): void {
   for (let i = order.start[l]; i < order.start[l + 1]; i++) order.position[order.vertex[i]] = i - order.start[l];
+}
+
+/** Moves a vertex to another slot of its layer. */
+export function put(order: Order, l: number, v: number, slot: number): void {
+  const at = order.start[l] + order.position[v],
+    to = order.start[l] + slot;
+  if (to < at) order.vertex.copyWithin(to + 1, to, at);
+  else order.vertex.copyWithin(at, at + 1, to + 1);
+  order.vertex[to] = v;
+  renumber(order, l);
 }
 
 /** Lays the vertices out in the order given, each at the end of its layer. */
@@ -43,20 +54,15 @@ export function copyOf({ start, vertex, position }: Order): Order {
 
 /** Depth-first from the sinks upwards, inputs in argument order: trees come out without a crossing. */
 export function fromSinks(strata: Strata): Order {
-  return search(strata, strata.up, strata.source, strata.down.offset);
+  return search(strata, strata.upper, strata.down.offset);
 }
 
 /** Depth-first from the sources downwards. */
 export function fromSources(strata: Strata): Order {
-  return search(strata, strata.down, strata.target, strata.up.offset);
+  return search(strata, strata.lower, strata.up.offset);
 }
 
-function search(
-  strata: Strata,
-  rows: { offset: Uint32Array; items: Uint32Array },
-  far: Uint32Array,
-  back: Uint32Array,
-): Order {
+function search(strata: Strata, { rows, far }: Side, back: Uint32Array): Order {
   const { count } = strata;
   const seen = new Uint8Array(count),
     next = rows.offset.slice(0, count);
@@ -91,11 +97,8 @@ function search(
 export function fromSeed(strata: Strata, seed: Float32Array): Order {
   const estimate = new Float64Array(strata.count).fill(NaN);
   estimate.set(seed);
-  const byLayer = orderFrom(
-    strata,
-    Uint32Array.from({ length: strata.count }, (_, v) => v),
-  );
-  const guess = (v: number, rows: { offset: Uint32Array; items: Uint32Array }, far: Uint32Array): void => {
+  const byLayer = orderFrom(strata, numbersTo(strata.count));
+  const guess = (v: number, { rows, far }: Side): void => {
     if (!Number.isNaN(estimate[v])) return;
     let sum = 0,
       known = 0;
@@ -108,8 +111,8 @@ export function fromSeed(strata: Strata, seed: Float32Array): Order {
     }
     if (known > 0) estimate[v] = sum / known;
   };
-  for (const v of byLayer.vertex) guess(v, strata.up, strata.source);
-  for (let i = strata.count - 1; i >= 0; i--) guess(byLayer.vertex[i], strata.down, strata.target);
+  for (const v of byLayer.vertex) guess(v, strata.upper);
+  for (let i = strata.count - 1; i >= 0; i--) guess(byLayer.vertex[i], strata.lower);
   // Vertices with no estimate at all keep the place that a fresh picture gives them, at the end of their layer.
   const fresh = fromSinks(strata);
   const sequence = Array.from(fresh.vertex);

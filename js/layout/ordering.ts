@@ -4,10 +4,9 @@
  * Directed Graphs", IEEE TSE 19(3), 1993. Every budget is a count, never a clock: same input, same picture.
  */
 
-import { type Rows } from "../graph/csr.ts";
 import { CrossingCounter, copyOf, copyOrder, fromSeed, fromSinks, fromSources, type Order, renumber } from "./order.ts";
-import { NeighbourPlaces, Sifter, Transposer } from "./places.ts";
-import { type Strata } from "./strata.ts";
+import { NeighbourPlaces, placeOf, sift, transpose } from "./places.ts";
+import { type Side, type Strata } from "./strata.ts";
 import { TrunkMover } from "./trunks.ts";
 
 /**
@@ -65,8 +64,6 @@ export interface Scored {
 class OrderSearch {
   private readonly counter: CrossingCounter;
   private readonly places: NeighbourPlaces;
-  private readonly transposer: Transposer;
-  private readonly sifter: Sifter;
   private readonly trunks: TrunkMover;
   private readonly size: number;
   private readonly patience: number;
@@ -77,9 +74,7 @@ class OrderSearch {
     this.patience = size < LARGE ? PATIENCE : PATIENCE_IF_LARGE;
     this.counter = new CrossingCounter(strata);
     this.places = new NeighbourPlaces(strata);
-    this.transposer = new Transposer(strata, this.places);
-    this.sifter = new Sifter(strata, this.places);
-    this.trunks = new TrunkMover(strata, this.places);
+    this.trunks = new TrunkMover(this.places);
   }
 
   /** Where many crossings are left, longer searches still find better orders. */
@@ -95,9 +90,9 @@ class OrderSearch {
       v < seed.length && !Number.isNaN(seed[v]) ? 1 : 0,
     );
     const budget = this.places.work + this.budget(0);
-    for (let k = 0; k < 2 * SIFT_ROUNDS && this.sifter.improve(order, budget, k % 2 === 1, held); k++);
+    for (let k = 0; k < 2 * SIFT_ROUNDS && sift(this.places, order, budget, k % 2 === 1, held); k++);
     this.trunks.improve(order, budget);
-    this.transposer.improve(order, budget);
+    transpose(this.places, order, budget);
     return { order, crossings: this.counter.total(order) };
   }
 
@@ -107,7 +102,7 @@ class OrderSearch {
     for (let k = 0; k < 2; k++) {
       this.settle(order, budget);
       this.trunks.improve(order, budget);
-      this.transposer.improve(order, budget);
+      transpose(this.places, order, budget);
     }
     return { order, crossings: this.counter.total(order) };
   }
@@ -125,7 +120,7 @@ class OrderSearch {
   }
 
   private settle(order: Order, budget: number): void {
-    for (let k = 0; k < SIFT_ROUNDS && this.sifter.improve(order, budget, k % 2 === 1); k++);
+    for (let k = 0; k < SIFT_ROUNDS && sift(this.places, order, budget, k % 2 === 1); k++);
   }
 
   private climb(trial: Order, best: Scored, limit: () => number): void {
@@ -141,7 +136,7 @@ class OrderSearch {
       const budget = limit();
       sweep(strata, trial, i);
       places.work += strata.count + 4 * strata.source.length;
-      this.transposer.improve(trial, budget);
+      transpose(this.places, trial, budget);
       this.settle(trial, budget);
       if (i % 3 === 2 && this.trunks.improve(trial, budget)) this.settle(trial, budget);
       const crossings = this.counter.total(trial);
@@ -165,9 +160,7 @@ function sweep(strata: Strata, order: Order, turn: number): void {
     const slots: number[] = [];
     for (let k = order.start[l]; k < order.start[l + 1]; k++) {
       const v = order.vertex[k];
-      const x = downwards
-        ? wish(order, strata.up, v, strata.source, strata.sourcePort, strata.portsBelow, median)
-        : wish(order, strata.down, v, strata.target, strata.targetPort, strata.portsAbove, median);
+      const x = wish(order, downwards ? strata.upper : strata.lower, v, median);
       // A vertex without neighbours there keeps its slot; the others are sorted through the remaining slots.
       if (x < 0) continue;
       want[v] = x;
@@ -183,24 +176,14 @@ function sweep(strata: Strata, order: Order, turn: number): void {
 
 const places: number[] = [];
 
-function wish(
-  order: Order,
-  rows: Rows,
-  v: number,
-  far: Uint32Array,
-  port: Uint16Array,
-  ports: Uint16Array,
-  median: boolean,
-): number {
-  const from = rows.offset[v],
-    to = rows.offset[v + 1];
+function wish(order: Order, side: Side, v: number, median: boolean): number {
+  const from = side.rows.offset[v],
+    to = side.rows.offset[v + 1];
   if (from === to) return -1;
   places.length = 0;
   let sum = 0;
   for (let k = from; k < to; k++) {
-    const s = rows.items[k],
-      u = far[s];
-    const place = order.position[u] + (port[s] + 1) / (ports[u] + 1);
+    const place = placeOf(order, side, side.rows.items[k]);
     places.push(place);
     sum += place;
   }

@@ -4,6 +4,7 @@ import { rowsBy } from "../graph/csr.ts";
 import { BOX } from "./hierarchy.ts";
 import { assignLayers, type Layering } from "./layering.ts";
 import { type LevelGraph, type LevelLayout, onGrid, type Spacing, sizeOnGrid } from "./level.ts";
+import { FLOATS_BY_ITEM, WORDS_BY_ITEM } from "./levels.ts";
 import { orderLayers, orderNear, type Scored } from "./ordering.ts";
 import { placeVertices } from "./placing.ts";
 import { route } from "./routing.ts";
@@ -121,18 +122,10 @@ function withoutLoose(graph: LevelGraph, wired: Uint32Array): LevelGraph {
   wired.forEach((item, i) => {
     number[item] = i;
   });
-  const pick = (column: Float32Array): Float32Array => Float32Array.from(wired, (i) => column[i]);
   return {
     ...graph,
-    width: pick(graph.width),
-    height: pick(graph.height),
-    head: pick(graph.head),
-    foot: pick(graph.foot),
-    give: pick(graph.give),
-    seedX: pick(graph.seedX),
-    seedY: pick(graph.seedY),
-    kind: Uint32Array.from(wired, (i) => graph.kind[i]),
-    mainEntry: Uint32Array.from(wired, (i) => graph.mainEntry[i]),
+    ...Object.fromEntries(FLOATS_BY_ITEM.map((name) => [name, Float32Array.from(wired, (i) => graph[name][i])])),
+    ...Object.fromEntries(WORDS_BY_ITEM.map((name) => [name, wired.map((i) => graph[name][i])])),
     source: graph.source.map((i) => number[i]),
     target: graph.target.map((i) => number[i]),
   };

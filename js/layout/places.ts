@@ -4,8 +4,8 @@
  * while one layer is rearranged. The two that rearrange a layer by them: exchanges of neighbours, and sifting.
  */
 import { type Rows } from "../graph/csr.ts";
-import { type Order, renumber } from "./order.ts";
-import { type Strata } from "./strata.ts";
+import { type Order, put, renumber } from "./order.ts";
+import { type Side, type Strata } from "./strata.ts";
 
 /** Lists up to this length are sorted by insertion. */
 const LONG = 24;
@@ -16,16 +16,16 @@ export class NeighbourPlaces {
   private readonly above: Float64Array;
   private readonly below: Float64Array;
 
-  constructor(private readonly strata: Strata) {
+  constructor(readonly strata: Strata) {
     this.above = new Float64Array(strata.source.length);
     this.below = new Float64Array(strata.source.length);
   }
 
   gatherLayer(order: Order, l: number): void {
-    const { up, down, source, target, sourcePort, targetPort, portsBelow, portsAbove } = this.strata;
+    const { upper, lower } = this.strata;
     for (let i = order.start[l]; i < order.start[l + 1]; i++) {
-      gather(order, up, order.vertex[i], source, sourcePort, portsBelow, this.above);
-      gather(order, down, order.vertex[i], target, targetPort, portsAbove, this.below);
+      gather(order, upper, order.vertex[i], this.above);
+      gather(order, lower, order.vertex[i], this.below);
     }
   }
 
@@ -52,21 +52,17 @@ export class NeighbourPlaces {
   }
 }
 
-function gather(
-  order: Order,
-  rows: Rows,
-  v: number,
-  far: Uint32Array,
-  port: Uint16Array,
-  ports: Uint16Array,
-  into: Float64Array,
-): void {
-  const from = rows.offset[v],
+/** Where the far end of a segment is in its layer. */
+export function placeOf({ position }: Order, { far, port, ports }: Side, segment: number): number {
+  return position[far[segment]] + (port[segment] + 1) / (ports[far[segment]] + 1);
+}
+
+function gather(order: Order, side: Side, v: number, into: Float64Array): void {
+  const { rows } = side,
+    from = rows.offset[v],
     to = rows.offset[v + 1];
   for (let k = from; k < to; k++) {
-    const s = rows.items[k],
-      u = far[s];
-    const place = order.position[u] + (port[s] + 1) / (ports[u] + 1);
+    const place = placeOf(order, side, rows.items[k]);
     let i = k;
     if (to - from <= LONG) for (; i > from && into[i - 1] > place; i--) into[i] = into[i - 1];
     into[i] = place;
@@ -76,104 +72,86 @@ function gather(
 
 const ROUNDS = 12;
 
-/** Exchanges neighbours in a layer while that removes crossings (the "transpose" step of Gansner et al., 1993). */
-export class Transposer {
-  constructor(
-    private readonly strata: Strata,
-    private readonly places: NeighbourPlaces,
-  ) {}
-
-  /** Stops when the work done so far reaches `budget`. */
-  improve(order: Order, budget: number): void {
-    const { layerCount } = this.strata;
-    const dirty = new Uint8Array(layerCount).fill(1);
-    for (let round = 0; round < ROUNDS; round++) {
-      let moved = false;
-      for (let l = 0; l < layerCount && this.places.work < budget; l++) {
-        if (!dirty[l]) continue;
-        dirty[l] = 0;
-        if (!this.improveLayer(order, l)) continue;
-        moved = true;
-        dirty[l] = 1;
-        if (l > 0) dirty[l - 1] = 1;
-        if (l + 1 < layerCount) dirty[l + 1] = 1;
-      }
-      if (!moved) return;
-    }
-  }
-
-  private improveLayer(order: Order, l: number): boolean {
-    const { vertex, start } = order;
-    if (start[l + 1] - start[l] < 2) return false;
-    this.places.gatherLayer(order, l);
+/**
+ * Exchanges neighbours in a layer while that removes crossings (the "transpose" step of Gansner et al., 1993). Stops when the
+ * work done so far reaches `budget`.
+ */
+export function transpose(places: NeighbourPlaces, order: Order, budget: number): void {
+  const { layerCount } = places.strata;
+  const dirty = new Uint8Array(layerCount).fill(1);
+  for (let round = 0; round < ROUNDS; round++) {
     let moved = false;
-    for (let i = start[l]; i + 1 < start[l + 1]; i++) {
-      const a = vertex[i],
-        b = vertex[i + 1];
-      if (this.places.gain(a, b) <= 0) continue;
-      vertex[i] = b;
-      vertex[i + 1] = a;
+    for (let l = 0; l < layerCount && places.work < budget; l++) {
+      if (!dirty[l]) continue;
+      dirty[l] = 0;
+      if (!transposeLayer(places, order, l)) continue;
       moved = true;
+      dirty.fill(1, Math.max(0, l - 1), l + 2);
     }
-    if (moved) renumber(order, l);
-    return moved;
+    if (!moved) return;
   }
+}
+
+function transposeLayer(places: NeighbourPlaces, order: Order, l: number): boolean {
+  const { vertex, start } = order;
+  if (start[l + 1] - start[l] < 2) return false;
+  places.gatherLayer(order, l);
+  let moved = false;
+  for (let i = start[l]; i + 1 < start[l + 1]; i++) {
+    const a = vertex[i],
+      b = vertex[i + 1];
+    if (places.gain(a, b) <= 0) continue;
+    vertex[i] = b;
+    vertex[i + 1] = a;
+    moved = true;
+  }
+  if (moved) renumber(order, l);
+  return moved;
 }
 
 /**
  * Moves every vertex to the place in its layer where it crosses least, with all other vertices fixed:
  * C. Matuszewski, R. Schoenfeld, P. Molitor, "Using Sifting for k-Layer Straightline Crossing Minimization", GD 1999.
- * It leaves the local optima that exchanges of neighbours get stuck in.
+ * It leaves the local optima that exchanges of neighbours get stuck in. One round over all layers, from the first or the last,
+ * stopping when the work done so far reaches `budget`; whether anything moved. Vertices `held` stay.
  */
-export class Sifter {
-  constructor(
-    private readonly strata: Strata,
-    private readonly places: NeighbourPlaces,
-  ) {}
+export function sift(places: NeighbourPlaces, order: Order, budget: number, up: boolean, held?: Uint8Array): boolean {
+  let moved = false;
+  const { layerCount } = places.strata;
+  for (let i = 0; i < layerCount && places.work < budget; i++)
+    moved = siftLayer(places, order, up ? layerCount - 1 - i : i, budget, held) || moved;
+  return moved;
+}
 
-  /** One round over all layers, stopping when the work done so far reaches `budget`; whether anything moved. Vertices `held` stay. */
-  improve(order: Order, budget: number, upwards: boolean, held?: Uint8Array): boolean {
-    let moved = false;
-    const { layerCount } = this.strata;
-    for (let i = 0; i < layerCount && this.places.work < budget; i++)
-      moved = this.siftLayer(order, upwards ? layerCount - 1 - i : i, budget, held) || moved;
-    return moved;
-  }
-
-  private siftLayer(order: Order, l: number, budget: number, held?: Uint8Array): boolean {
-    const from = order.start[l],
-      to = order.start[l + 1];
-    if (to - from < 2) return false;
-    const { places } = this;
-    places.gatherLayer(order, l);
-    let moved = false;
-    for (const v of order.vertex.slice(from, to)) {
-      if (places.work > budget) break;
-      if (held?.[v]) continue;
-      const at = from + order.position[v];
-      let best = at,
-        gain = 0;
-      for (let i = at - 1, sum = 0; i >= from; i--) {
-        sum += places.gain(order.vertex[i], v);
-        if (sum > gain) {
-          gain = sum;
-          best = i;
-        }
+function siftLayer(places: NeighbourPlaces, order: Order, l: number, budget: number, held?: Uint8Array): boolean {
+  const from = order.start[l],
+    to = order.start[l + 1];
+  if (to - from < 2) return false;
+  places.gatherLayer(order, l);
+  let moved = false;
+  for (const v of order.vertex.slice(from, to)) {
+    if (places.work > budget) break;
+    if (held?.[v]) continue;
+    const at = from + order.position[v];
+    let best = at,
+      gain = 0;
+    for (let i = at - 1, sum = 0; i >= from; i--) {
+      sum += places.gain(order.vertex[i], v);
+      if (sum > gain) {
+        gain = sum;
+        best = i;
       }
-      for (let i = at + 1, sum = 0; i < to; i++) {
-        sum += places.gain(v, order.vertex[i]);
-        if (sum > gain) {
-          gain = sum;
-          best = i;
-        }
-      }
-      if (best === at) continue;
-      if (best < at) order.vertex.copyWithin(best + 1, best, at);
-      else order.vertex.copyWithin(at, at + 1, best + 1);
-      order.vertex[best] = v;
-      renumber(order, l);
-      moved = true;
     }
-    return moved;
+    for (let i = at + 1, sum = 0; i < to; i++) {
+      sum += places.gain(v, order.vertex[i]);
+      if (sum > gain) {
+        gain = sum;
+        best = i;
+      }
+    }
+    if (best === at) continue;
+    put(order, l, v, best - from);
+    moved = true;
   }
+  return moved;
 }

@@ -7,8 +7,7 @@ import { rowsBy } from "../graph/csr.ts";
 import { assignLanes, inBands, naturalGaps, RUN_GAP } from "./bands.ts";
 import { keepHeights } from "./keeping.ts";
 import { type LevelGraph, type LevelLayout, onGrid, type Spacing, sizeOnGrid } from "./level.ts";
-import { cutIntoPieces } from "./pieces.ts";
-import { type Strata } from "./strata.ts";
+import { cutIntoPieces, type Strata } from "./strata.ts";
 
 const LANE_GAP = 10;
 

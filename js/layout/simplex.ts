@@ -37,7 +37,6 @@ export class NetworkSimplex {
   private readonly out: Rows;
   private readonly into: Rows;
   private readonly treeArcs: number[][];
-  private readonly inTree: Uint8Array;
   private readonly treeList: number[] = [];
   private readonly treeSlot: Int32Array;
   private readonly parentArc: Int32Array;
@@ -59,7 +58,6 @@ export class NetworkSimplex {
     this.out = rowsBy(arcs.from, n);
     this.into = rowsBy(arcs.to, n);
     this.treeArcs = Array.from({ length: n }, () => []);
-    this.inTree = new Uint8Array(m);
     this.treeSlot = new Int32Array(m);
     this.parentArc = new Int32Array(n).fill(-1);
     this.low = new Int32Array(n);
@@ -135,7 +133,6 @@ export class NetworkSimplex {
   }
 
   private addTreeArc(a: number): void {
-    this.inTree[a] = 1;
     this.treeSlot[a] = this.treeList.push(a) - 1;
     this.treeArcs[this.arcs.from[a]].push(a);
     this.treeArcs[this.arcs.to[a]].push(a);
@@ -239,8 +236,6 @@ export class NetworkSimplex {
       const a = this.parentArc[top];
       top = from[a] === top ? to[a] : from[a];
     }
-    this.inTree[leaving] = 0;
-    this.inTree[entering] = 1;
     this.treeSlot[entering] = this.treeSlot[leaving];
     this.treeList[this.treeSlot[entering]] = entering;
     for (const end of [from[leaving], to[leaving]]) this.treeArcs[end].splice(this.treeArcs[end].indexOf(leaving), 1);

@@ -9,6 +9,14 @@ import { type Rows, rowsBy } from "../graph/csr.ts";
 import { type Layering } from "./layering.ts";
 import { type LevelGraph } from "./level.ts";
 
+/** The segments on one side of each vertex; at their far ends the vertices, and the ports used there of how many. */
+export interface Side {
+  rows: Rows;
+  far: Uint32Array;
+  port: Uint16Array;
+  ports: Uint16Array;
+}
+
 export interface Strata {
   itemCount: number;
   /** Items and then bends: together, vertices. */
@@ -28,6 +36,9 @@ export interface Strata {
   /** How many ports a vertex has above and below. */
   portsAbove: Uint16Array;
   portsBelow: Uint16Array;
+  /** The sides above and below. */
+  upper: Side;
+  lower: Side;
   /** Wire w passes the bends firstBend[w] .. firstBend[w] + bendCount[w] - 1; -1 bends: it takes a lane. */
   firstBend: Int32Array;
   bendCount: Int32Array;
@@ -89,25 +100,19 @@ export function stratify(graph: LevelGraph, layering: Layering, apart = false): 
   layer.set(itemLayer);
   layer.set(bendLayer, itemCount);
   width.set(graph.width);
+  const side = (from: number[], to: number[]): Side => ({
+    rows: rowsBy(from, count),
+    far: Uint32Array.from(to),
+    port: new Uint16Array(to.length),
+    ports: new Uint16Array(count),
+  });
+  const [upper, lower] = [side(target, source), side(source, target)];
   const strata = {
-    itemCount,
-    count,
-    layer,
-    layerCount,
-    width,
-    source: Uint32Array.from(source),
-    target: Uint32Array.from(target),
-    sourcePort: new Uint16Array(source.length),
-    targetPort: new Uint16Array(source.length),
+    ...{ itemCount, count, layer, layerCount, width, upper, lower, firstBend, bendCount, lastSegment },
+    ...{ source: upper.far, sourcePort: upper.port, portsBelow: upper.ports, up: upper.rows },
+    ...{ target: lower.far, targetPort: lower.port, portsAbove: lower.ports, down: lower.rows },
     sourceShift: new Float32Array(source.length),
     targetShift: new Float32Array(source.length),
-    down: rowsBy(source, count),
-    up: rowsBy(target, count),
-    portsAbove: new Uint16Array(count),
-    portsBelow: new Uint16Array(count),
-    firstBend,
-    bendCount,
-    lastSegment,
   };
   rankPorts(graph, strata, byWire);
   return strata;
@@ -161,4 +166,36 @@ function rankPorts(graph: LevelGraph, strata: Strata, byWire: number[]): void {
   };
   rank(strata.up, graph.targetPort, strata.targetPort, strata.portsAbove, graph.targetShift, strata.targetShift);
   rank(strata.down, graph.sourcePort, strata.sourcePort, strata.portsBelow, graph.sourceShift, strata.sourceShift);
+}
+
+/** The pieces of every wire: one for each gap between layers that it passes, from one x to the next. */
+export interface Pieces {
+  /** Wire w has the pieces offset[w] .. offset[w + 1] - 1, top to bottom; a wire in a lane has none. */
+  offset: Uint32Array;
+  /** Piece p lies in the gap below this layer. */
+  layer: Int32Array;
+  from: Float64Array;
+  to: Float64Array;
+}
+
+export function cutIntoPieces(
+  graph: LevelGraph,
+  { layer, firstBend, bendCount }: Strata,
+  x: ArrayLike<number>,
+  start: Float64Array,
+  end: Float64Array,
+): Pieces {
+  const wireCount = graph.source.length,
+    offset = new Uint32Array(wireCount + 1);
+  for (let w = 0; w < wireCount; w++) offset[w + 1] = offset[w] + bendCount[w] + 1;
+  const count = offset[wireCount];
+  const pieces = { offset, layer: new Int32Array(count), from: new Float64Array(count), to: new Float64Array(count) };
+  for (let w = 0; w < wireCount; w++)
+    for (let k = 0, at = start[w]; k <= bendCount[w]; k++) {
+      const p = offset[w] + k;
+      pieces.layer[p] = layer[graph.source[w]] + k;
+      pieces.from[p] = at;
+      pieces.to[p] = at = k < bendCount[w] ? x[firstBend[w] + k] : end[w];
+    }
+  return pieces;
 }

@@ -3,9 +3,8 @@
  * crosses least, found by dynamic programming over the slots of each layer. Vertex by vertex, a long wire never gets
  * from one side of a picture to the other, because half way costs more than either end.
  */
-import { type Order, renumber } from "./order.ts";
+import { type Order, put } from "./order.ts";
 import { type NeighbourPlaces } from "./places.ts";
-import { type Strata } from "./strata.ts";
 
 /** Slot pairs of two neighbouring layers; wider ones are left to sifting. */
 const MOST_PAIRS = 40_000;
@@ -13,11 +12,8 @@ const MOST_PAIRS = 40_000;
 export class TrunkMover {
   private readonly trunks: { first: number; length: number }[] = [];
 
-  constructor(
-    private readonly strata: Strata,
-    private readonly places: NeighbourPlaces,
-  ) {
-    const { itemCount, count, up, source } = strata;
+  constructor(private readonly places: NeighbourPlaces) {
+    const { itemCount, count, up, source } = places.strata;
     for (let v = itemCount; v < count; v++) {
       if (source[up.items[up.offset[v]]] < itemCount) this.trunks.push({ first: v, length: 1 });
       else this.trunks[this.trunks.length - 1].length++;
@@ -35,7 +31,7 @@ export class TrunkMover {
   }
 
   private moveTrunk(order: Order, first: number, length: number): boolean {
-    const { strata } = this;
+    const { strata } = this.places;
     const top = strata.layer[first];
     const slots = (k: number): number => order.start[top + k + 1] - order.start[top + k];
     for (let k = 0; k < length; k++) if (slots(k) * (k > 0 ? slots(k - 1) : 1) > MOST_PAIRS) return false;
@@ -87,7 +83,7 @@ export class TrunkMover {
 
   /** The segments between layer l and the next, without those of the vertices a (in l) and b (below). */
   private gap(order: Order, l: number, a: number, b: number): Gap {
-    const { down, target } = this.strata;
+    const { down, target } = this.places.strata;
     const { start, vertex, position } = order;
     const rows = start[l + 1] - start[l] + 1,
       columns = start[l + 2] - start[l + 1] + 1;
@@ -144,13 +140,4 @@ class Gap {
     const upperRight = before[rows * width + leftBelow] - before[right * width + leftBelow];
     return upperLeft + upperRight;
   }
-}
-
-function put(order: Order, l: number, v: number, slot: number): void {
-  const at = order.start[l] + order.position[v],
-    to = order.start[l] + slot;
-  if (to < at) order.vertex.copyWithin(to + 1, to, at);
-  else order.vertex.copyWithin(at, at + 1, to + 1);
-  order.vertex[to] = v;
-  renumber(order, l);
 }

@@ -1,8 +1,13 @@
-/** One canvas of a memory view: draws a plan, and turns pointers, wheels and keys into places and windows. */
-import { effect, signal } from "@preact/signals";
+/**
+ * A memory view. Its board has what its panes share: plans, the window over them, the selected nodes, and the places in use.
+ * A pane is a canvas that draws a plan, and turns pointers, wheels and keys into places and windows.
+ */
+import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
 import { contextOf, element } from "../components/element.ts";
 import { type Shell } from "../components/shell.tsx";
 import { type Shown } from "../components/tooltip.tsx";
+import { type Sides } from "../model/messages.ts";
+import { type Traits } from "../model/traits.ts";
 import {
   clampWindow,
   type MemoryFrame,
@@ -14,12 +19,86 @@ import {
   zoomWindow,
 } from "../render/memory/chart.ts";
 import { paintMemory } from "../render/memory/paint.ts";
-import { describePlace } from "../render/memory/plan.ts";
+import { decodePlan, describePlace, nodesAt, type Place, type Plan } from "../render/memory/plan.ts";
 import { PAPER } from "../render/paper.ts";
 import { type Pen } from "../render/pen.ts";
 import { oneLine } from "../render/text.ts";
-import { type MemoryBoard } from "./memory_board.ts";
 import { keepDrawing } from "./still_sender.ts";
+
+const SIDES = ["before", "after"] as const;
+
+/** A place in one of the plans. */
+interface Spot {
+  which: number;
+  place: Place;
+}
+
+export class MemoryBoard {
+  /** Of the keyboard. */
+  readonly cursor = signal<Spot | null>(null);
+  /** Of the pointer. */
+  readonly hovered = signal<Spot | null>(null);
+  readonly decoded: ReadonlySignal<{ plans: readonly Plan[]; trouble: string }>;
+  /** Whether there is a plan, or the reason for none. */
+  readonly shows = computed(() => this.decoded.value.plans.length > 0 || this.decoded.value.trouble !== "");
+  /** null: all kernels. */
+  readonly window = signal<Window | null>(null);
+  /** Of each plan's graph. */
+  readonly selection: ReadonlySignal<readonly ReadonlySet<number>[]>;
+
+  /** `place` is the name of the window's trait. */
+  constructor(
+    private readonly traits: Traits,
+    private readonly place: "viewport" | "memory_viewport" = "viewport",
+  ) {
+    const [plans, viewport, chosen] = [traits.get("plans"), traits.get(place), traits.get("selection")];
+    this.decoded = computed(() => {
+      try {
+        return { plans: (plans.value ?? []).map(decodePlan), trouble: "" };
+      } catch (error) {
+        return { plans: [], trouble: error instanceof Error ? error.message : String(error) };
+      }
+    });
+    effect(() => {
+      // Places of other plans have no meaning in these.
+      void this.decoded.value;
+      this.cursor.value = null;
+      this.hovered.value = null;
+    });
+    effect(() => {
+      const { start = 0, end = 0, top = 0 } = viewport.value && "end" in viewport.value ? viewport.value : {};
+      this.window.value = end > start ? { start, end, top } : null;
+    });
+    this.selection = computed(() => {
+      const { value = {} } = chosen;
+      return ("length" in value ? [value] : this.sides().map((side) => value[side])).map((list) => new Set(list));
+    });
+  }
+
+  setWindow(window: Window | null): void {
+    this.window.value = window;
+    this.traits.set(this.place, window ?? {});
+  }
+
+  /** Put the keyboard at a place, and select its nodes. */
+  choose(which: number, place: Place | null): void {
+    const plan = this.decoded.peek().plans[which];
+    this.cursor.value = place && { which, place };
+    if (plan) this.select(which, place ? nodesAt(plan, place) : []);
+  }
+
+  select(which: number, nodes: number[]): void {
+    const one = Array.isArray(this.traits.get("selection").peek());
+    const side = this.sides()[which];
+    const [before, after] = SIDES.map((each) => (each === side ? nodes : []));
+    this.traits.set("selection", one ? nodes : { before, after });
+  }
+
+  /** The sides of the plans, where the selection has sides: one plan is that after. */
+  private sides(): readonly (keyof Sides)[] {
+    return SIDES.slice(-this.decoded.value.plans.length);
+  }
+}
 
 const CLICK_SLOP = 4;
 const ZOOM = 1.4;

@@ -1,8 +1,7 @@
 /** The traits of a view of graphs (workbench/widgets/base.py) and its board: each follows the other. */
 import { fromPython, initiallyCollapsed, toPython } from "../graph/collapse.ts";
-import { readPicture } from "../graph/picture.ts";
+import { fromSides, readPicture, toSides } from "../graph/picture.ts";
 import { equal, listen, type Model, type Values, watch, write } from "../model/model.ts";
-import { fromSides, toSides } from "../model/sides.ts";
 import { readOverlay } from "../render/overlay.ts";
 import { Compare } from "./compare.tsx";
 import { type GraphBoard } from "./graph_board.tsx";

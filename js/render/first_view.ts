@@ -138,9 +138,9 @@ interface Near extends Edges {
   side: number;
 }
 
-function boxOf(scene: Scene, i: number): Edges {
-  const [width, height] = [scene.size.width[i] / 2, scene.size.height[i] / 2];
-  return { left: scene.x[i] - width, top: scene.y[i] - height, right: scene.x[i] + width, bottom: scene.y[i] + height };
+function boxOf({ boxes }: Scene, i: number): Edges {
+  const [left, top, right, bottom] = boxes.subarray(4 * i, 4 * i + 4);
+  return { left, top, right, bottom };
 }
 
 function headers(scene: Scene): Near[] {

@@ -61,24 +61,12 @@ export function earlier(old: Scene, next: { visible: Scene["visible"] }, nodes: 
   return { seed, boxes };
 }
 
-/** How far the anchor moved: the camera moves as far, so that on the screen it does not move at all. */
-export function shift(
-  next: Scene,
-  before: Earlier,
-  anchor: { node: number } | { group: number },
-): [number, number] | null {
-  if ("group" in anchor) {
-    const open = next.visible.open.indexOf(anchor.group);
-    if (open >= 0 && !Number.isNaN(before.boxes[4 * open])) {
-      return [
-        next.groupBox[4 * open] - before.boxes[4 * open],
-        next.groupBox[4 * open + 1] - before.boxes[4 * open + 1],
-      ];
-    }
-    const item = next.visible.collapsedGroup.indexOf(anchor.group);
-    return item >= 0 ? moved(next, before, item) : null;
-  }
-  const item = next.visible.itemOf[anchor.node] ?? -1;
+/** How far a group moved: the camera moves as far, so that on the screen it does not move at all. */
+export function shift(next: Scene, before: Earlier, group: number): [number, number] | null {
+  const at = 4 * next.visible.open.indexOf(group);
+  if (at >= 0 && !Number.isNaN(before.boxes[at]))
+    return [next.groupBox[at] - before.boxes[at], next.groupBox[at + 1] - before.boxes[at + 1]];
+  const item = next.visible.collapsedGroup.indexOf(group);
   return item >= 0 ? moved(next, before, item) : null;
 }
 

@@ -7,13 +7,8 @@ import { cividis, formatValue, inkOn, position } from "./overlay.ts";
 import { type Pen } from "./pen.ts";
 
 export function paintGroups(context: Pen, f: Frame): void {
-  const { visible } = f.scene;
-  const { groups } = visible.picture;
-  for (let i = 0; i < visible.open.length; i++) {
-    const g = visible.open[i];
-    if (!(groups.side[g] & f.sides)) continue;
-    const [x, y, w, h] = place(f, i);
-    if (x > f.view.width || y > f.view.height || x + w < 0 || y + h < 0 || w < 1) continue;
+  const { groups } = f.scene.visible.picture;
+  for (const [g, x, y, w, h] of onScreen(f)) {
     const kernel = isKernel(groups.kind[g]);
     const hovered = f.look.hoveredGroup === g;
     const radius = Math.min(8 * f.camera.scale + 2, w / 2, h / 2);
@@ -28,6 +23,17 @@ export function paintGroups(context: Pen, f: Frame): void {
     );
     context.stroke();
     context.setLineDash([]);
+  }
+}
+
+/** The open groups in view, with their rectangles. */
+function* onScreen(f: Frame): Generator<[group: number, x: number, y: number, w: number, h: number]> {
+  const { open, picture } = f.scene.visible;
+  for (let i = 0; i < open.length; i++) {
+    if (!(picture.groups.side[open[i]] & f.sides)) continue;
+    const [x, y, w, h] = place(f, i);
+    if (x > f.view.width || y > f.view.height || x + w < 0 || y + h < 0 || w < 1) continue;
+    yield [open[i], x, y, w, h];
   }
 }
 
@@ -48,17 +54,12 @@ function tone(f: Frame, g: number): number {
 
 /** Names of the groups, after the edges, so that no line runs through them. */
 export function paintHeaders(context: Pen, f: Frame, level: Detail): void {
-  const { visible } = f.scene;
+  const { groups } = f.scene.visible.picture;
   const plates: { x: number; y: number; width: number; text: string }[] = [];
-  for (let i = 0; i < visible.open.length; i++) {
-    const g = visible.open[i];
-    if (!(visible.picture.groups.side[g] & f.sides)) continue;
-    const [x, y, w, h] = place(f, i);
-    if (x > f.view.width || y > f.view.height || x + w < 0 || y + h < 0 || w < 1) continue;
-    const { groups } = visible.picture;
+  for (const [g, x, y, w, h] of onScreen(f)) {
     const name = groupName(groups.name[g]);
     if (level !== "box") header(context, f, measured(f, g, name), x, y, w, g);
-    else if (level === "box" && h >= 30 && w >= 40) plates.push({ x, y, width: w, text: name });
+    else if (h >= 30 && w >= 40) plates.push({ x, y, width: w, text: name });
   }
   // From afar the boxes carry their names as a map does, largest first, and only where there is room.
   paintPlates(context, f, plates);

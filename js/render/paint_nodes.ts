@@ -1,4 +1,5 @@
 /** Nodes at three levels of detail: a box; its name; name, type, attributes and badges. */
+import { append } from "../graph/csr.ts";
 import { sideOf } from "../graph/picture.ts";
 import {
   BADGE_GAP,
@@ -26,12 +27,7 @@ export function paintNodes(context: Pen, f: Frame, level: Detail, items: number[
 /** Many small boxes: sorted by colour, so that the canvas changes its fill a handful of times. */
 function paintFar(context: Pen, f: Frame, items: number[]): void {
   const byColor = new Map<string, number[]>();
-  for (const i of items) {
-    const color = farColor(f, i);
-    const list = byColor.get(color);
-    if (list) list.push(i);
-    else byColor.set(color, [i]);
-  }
+  for (const i of items) append(byColor, farColor(f, i), i);
   const k = f.camera.scale;
   for (const [color, list] of byColor) {
     context.fillStyle = color;

@@ -17,7 +17,6 @@ export type Pen = Pick<
   | "bezierCurveTo"
   | "closePath"
   | "arc"
-  | "roundRect"
   | "rect"
   | "fill"
   | "stroke"
@@ -26,7 +25,7 @@ export type Pen = Pick<
   | "setLineDash"
   | "save"
   | "restore"
->;
+> & { roundRect(x: number, y: number, w: number, h: number, radius: number): void };
 
 const STATE = [
   "fillStyle",
@@ -41,8 +40,8 @@ const STATE = [
   "dash",
 ] as const;
 
-/** The state of a pen that is not a canvas, with a canvas's first values. */
-export class Ink {
+/** A pen that is not a canvas: its state, with a canvas's first values, and the paths of straight and curved lines. */
+export abstract class Ink {
   fillStyle: string = "#000";
   strokeStyle: string = "#000";
   lineWidth = 1;
@@ -54,6 +53,23 @@ export class Ink {
   textBaseline: CanvasTextBaseline = "alphabetic";
   protected dash: readonly number[] = [];
   private readonly saved: Partial<Record<(typeof STATE)[number], unknown>>[] = [];
+
+  abstract beginPath(): void;
+  /** Adds a piece to the path, as SVG names it. */
+  protected abstract add(code: string, ...at: number[]): void;
+
+  moveTo(x: number, y: number): void {
+    this.add("M", x, y);
+  }
+  lineTo(x: number, y: number): void {
+    this.add("L", x, y);
+  }
+  bezierCurveTo(a: number, b: number, c: number, d: number, x: number, y: number): void {
+    this.add("C", a, b, c, d, x, y);
+  }
+  closePath(): void {
+    this.add("Z");
+  }
 
   setTransform(): void {
     // A canvas is scaled to the screen's pixels; a drawing has none.
@@ -72,11 +88,7 @@ export class Ink {
   }
 }
 
-/** The radius of a rectangle's corners; pens take one number only. */
-export function cornerRadius(
-  radius: number | DOMPointInit | Iterable<unknown> | undefined,
-  w: number,
-  h: number,
-): number {
-  return Math.max(0, Math.min(typeof radius === "number" ? radius : 0, w / 2, h / 2));
+/** The radius that the corners of a rectangle have room for. */
+export function cornerRadius(radius: number, w: number, h: number): number {
+  return Math.max(0, Math.min(radius, w / 2, h / 2));
 }

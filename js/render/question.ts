@@ -1,6 +1,6 @@
 /** What the layout is asked: places instead of items, sizes, the edges that matter, where things were. */
 
-import { cyclic, topological } from "../graph/csr.ts";
+import { append, cyclic, numbersTo, topological } from "../graph/csr.ts";
 import { groupName } from "../graph/labels.ts";
 import { type Visible } from "../graph/visible.ts";
 import { type LayoutInput } from "../layout/types.ts";
@@ -116,13 +116,11 @@ function slotEdges(visible: Visible, slots: Slots): { edges: LayoutInput["edges"
 interface Slots {
   count: number;
   /** Place of each item. */
-  of: Uint32Array;
+  of: Int32Array;
 }
 
 export function ownSlots(visible: Visible): Slots {
-  const of = new Uint32Array(visible.count);
-  for (let i = 0; i < of.length; i++) of[i] = i;
-  return { count: visible.count, of };
+  return { count: visible.count, of: numbersTo(visible.count) };
 }
 
 /** Items that only one side has, paired where they follow the same place in the same group. */
@@ -140,11 +138,7 @@ export function sharedSlots(visible: Visible): Slots {
     if (partner !== undefined) {
       mate[i] = partner;
       mate[partner] = i;
-    } else {
-      const own = waiting.get(after + side);
-      if (own) own.push(i);
-      else waiting.set(after + side, [i]);
-    }
+    } else append(waiting, after + side, i);
   }
   return untangle(visible, mate);
 }
@@ -188,7 +182,7 @@ function untangle(visible: Visible, mate: Int32Array): Slots {
 }
 
 function number(visible: Visible, mate: Int32Array): Slots {
-  const of = new Uint32Array(visible.count);
+  const of = new Int32Array(visible.count);
   let count = 0;
   for (let i = 0; i < visible.count; i++) of[i] = mate[i] >= 0 && mate[i] < i ? of[mate[i]] : count++;
   return { count, of };

@@ -1,4 +1,5 @@
 /** A picture with places: items, boxes and edges in world pixels, with the indexes that make drawing and pointing quick. */
+import { append } from "../graph/csr.ts";
 import { type Visible } from "../graph/visible.ts";
 import { type LayoutResult } from "../layout/types.ts";
 import { type Box } from "./camera.ts";
@@ -6,20 +7,26 @@ import { HEADER, type Sizes } from "./content.ts";
 import { Grid } from "./grid.ts";
 import { PADDING, type Question } from "./question.ts";
 
-export interface Scene {
+interface Places {
   visible: Visible;
   size: Sizes;
   x: Float32Array;
   y: Float32Array;
-  /** x, y, width, height for each of visible.open, as laid out; and as drawn on one side, without the other's nodes. */
+  /** x, y, width, height for each of visible.open, as laid out. */
   groupBox: Float32Array;
-  sideBox: (sides: number) => Float32Array;
   points: Float32Array;
   pointOffset: Uint32Array;
   width: number;
   height: number;
   /** The data flows to the right: see turned.ts. */
   turned?: boolean;
+}
+
+export interface Scene extends Places {
+  /** Left, top, right, bottom of each item. */
+  boxes: Float32Array;
+  /** The groups' boxes as drawn on one side, without the other's nodes. */
+  sideBox: (sides: number) => Float32Array;
   items: Grid;
   edges: Grid;
   /** Edges by item, for highlights. */
@@ -27,38 +34,31 @@ export interface Scene {
 }
 
 export function buildScene(visible: Visible, size: Sizes, question: Question, result: LayoutResult): Scene {
-  const { of } = question.slots;
-  const x = new Float32Array(visible.count);
-  const y = new Float32Array(visible.count);
-  const boxes = new Float32Array(4 * visible.count);
-  for (let i = 0; i < visible.count; i++) {
-    x[i] = result.x[of[i]];
-    y[i] = result.y[of[i]];
-    boxes[4 * i] = x[i] - size.width[i] / 2;
-    boxes[4 * i + 1] = y[i] - size.height[i] / 2;
-    boxes[4 * i + 2] = x[i] + size.width[i] / 2;
-    boxes[4 * i + 3] = y[i] + size.height[i] / 2;
-  }
-  const items = new Grid(boxes, result.width, result.height);
+  const { slots, route, input } = question;
+  const { width, height, groupBox } = result;
+  const x = Float32Array.from({ length: visible.count }, (_, i) => result.x[slots.of[i]]);
+  const y = Float32Array.from({ length: visible.count }, (_, i) => result.y[slots.of[i]]);
+  const boxes = itemBoxes(size, x, y);
   const straight =
-    question.slots.count < visible.count || visible.picture.compares ? straightWays(visible, boxes, items) : null;
-  const { points, pointOffset } = edgePoints(visible, size, x, y, question.route, result, straight);
+    slots.count < visible.count || visible.picture.compares
+      ? straightWays(visible, boxes, new Grid(boxes, width, height))
+      : null;
+  const { points, pointOffset } = edgePoints({ visible, size, x, y }, route, result, straight);
+  return indexed({ visible, size, x, y, groupBox, points, pointOffset, width, height }, input.groups.minWidth);
+}
+
+/** A picture with its indexes; groups are at least so wide that their names have room. */
+export function indexed(places: Places, minWidth: Float32Array): Scene {
+  const { visible, size, x, y, groupBox, points, pointOffset, width, height } = places;
+  const boxes = itemBoxes(size, x, y);
   const drawn: (Float32Array | undefined)[] = [];
-  const minWidth = question.input.groups.minWidth;
   let byItem: Map<number, number[]> | null = null;
   return {
-    visible,
-    size,
-    x,
-    y,
-    groupBox: result.groupBox,
-    sideBox: (sides) => (drawn[sides] ??= sideBoxes(visible, boxes, result.groupBox, minWidth, sides)),
-    points,
-    pointOffset,
-    width: result.width,
-    height: result.height,
-    items,
-    edges: new Grid(edgeBoxes(points, pointOffset), result.width, result.height),
+    ...places,
+    boxes,
+    sideBox: (sides) => (drawn[sides] ??= sideBoxes(visible, boxes, groupBox, minWidth, sides)),
+    items: new Grid(boxes, width, height),
+    edges: new Grid(edgeBoxes(points, pointOffset), width, height),
     edgesOf(item) {
       byItem ??= edgesByItem(visible);
       return byItem.get(item) ?? [];
@@ -66,33 +66,32 @@ export function buildScene(visible: Visible, size: Sizes, question: Question, re
   };
 }
 
-function edgesByItem(visible: Visible): Map<number, number[]> {
-  const map = new Map<number, number[]>();
-  for (let e = 0; e < visible.edgeCount; e++) {
-    for (const item of [visible.source[e], visible.target[e]]) {
-      const list = map.get(item);
-      if (list) list.push(e);
-      else map.set(item, [e]);
-    }
+function itemBoxes(size: Sizes, x: Float32Array, y: Float32Array): Float32Array {
+  const boxes = new Float32Array(4 * x.length);
+  for (let i = 0; i < x.length; i++) {
+    boxes[4 * i] = x[i] - size.width[i] / 2;
+    boxes[4 * i + 1] = y[i] - size.height[i] / 2;
+    boxes[4 * i + 2] = x[i] + size.width[i] / 2;
+    boxes[4 * i + 3] = y[i] + size.height[i] / 2;
   }
-  return map;
+  return boxes;
 }
 
-function itemBox(scene: Scene, i: number): Box {
-  const width = scene.size.width[i];
-  const height = scene.size.height[i];
-  return { x: scene.x[i] - width / 2, y: scene.y[i] - height / 2, width, height };
+function edgesByItem({ edgeCount, source, target }: Visible): Map<number, number[]> {
+  const map = new Map<number, number[]>();
+  for (let e = 0; e < edgeCount; e++) for (const item of [source[e], target[e]]) append(map, item, e);
+  return map;
 }
 
 /** The smallest box around some items; null for none. */
 export function around(scene: Scene, items: Iterable<number>): Box | null {
+  const { x, y, size } = scene;
   let [x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity];
   for (const i of items) {
-    const box = itemBox(scene, i);
-    x0 = Math.min(x0, box.x);
-    y0 = Math.min(y0, box.y);
-    x1 = Math.max(x1, box.x + box.width);
-    y1 = Math.max(y1, box.y + box.height);
+    const [width, height] = [size.width[i], size.height[i]];
+    const [left, top] = [x[i] - width / 2, y[i] - height / 2];
+    [x0, y0] = [Math.min(x0, left), Math.min(y0, top)];
+    [x1, y1] = [Math.max(x1, left + width), Math.max(y1, top + height)];
   }
   return x0 <= x1 ? { x: x0, y: y0, width: x1 - x0, height: y1 - y0 } : null;
 }
@@ -125,71 +124,44 @@ function straightWays(visible: Visible, boxes: Float32Array, items: Grid): Float
 }
 
 function edgePoints(
-  visible: Visible,
-  size: Sizes,
-  x: Float32Array,
-  y: Float32Array,
+  { visible, size, x, y }: Pick<Places, "visible" | "size" | "x" | "y">,
   route: Int32Array,
-  result: LayoutResult,
+  { edgePoints: path, edgeOffset }: LayoutResult,
   straight: Float32Array | null,
 ) {
-  const offset = new Uint32Array(visible.edgeCount + 1);
-  const { edgePoints: path, edgeOffset } = result;
+  const pointOffset = new Uint32Array(visible.edgeCount + 1);
   const free = (e: number) => route[e] < 0 || edgeOffset[route[e]] === edgeOffset[route[e] + 1];
-  let most = 0;
-  for (let e = 0; e < visible.edgeCount; e++)
-    most += 2 + (free(e) ? 0 : edgeOffset[route[e] + 1] - edgeOffset[route[e]]);
-  const points = new Points(most);
+  const points: number[] = [];
   for (let e = 0; e < visible.edgeCount; e++) {
     const s = visible.source[e];
     const t = visible.target[e];
     const below = y[s] + size.height[s] / 2;
     const above = y[t] - size.height[t] / 2;
-    if (straight && !Number.isNaN(straight[e])) {
-      points.put(straight[e], below);
-      points.put(straight[e], above);
-    } else if (free(e)) {
-      points.put(x[s], below);
-      points.put(x[t], above);
-    } else {
+    if (straight && !Number.isNaN(straight[e])) points.push(straight[e], below, straight[e], above);
+    else if (free(e)) points.push(x[s], below, x[t], above);
+    else {
       const first = edgeOffset[route[e]];
       const last = edgeOffset[route[e] + 1] - 1;
       // An item may be smaller than the place it shares; its edges go on to its own border.
-      points.put(within(path[2 * first], x[s], size.width[s] / 2 - 6), below);
-      if (Math.abs(path[2 * first + 1] - below) > 0.5) points.put(path[2 * first], path[2 * first + 1]);
-      for (let p = first + 1; p < last; p++) points.put(path[2 * p], path[2 * p + 1]);
-      if (Math.abs(path[2 * last + 1] - above) > 0.5) points.put(path[2 * last], path[2 * last + 1]);
-      points.put(within(path[2 * last], x[t], size.width[t] / 2 - 6), above);
+      points.push(within(path[2 * first], x[s], size.width[s] / 2 - 6), below);
+      if (Math.abs(path[2 * first + 1] - below) > 0.5) points.push(path[2 * first], path[2 * first + 1]);
+      for (let p = first + 1; p < last; p++) points.push(path[2 * p], path[2 * p + 1]);
+      if (Math.abs(path[2 * last + 1] - above) > 0.5) points.push(path[2 * last], path[2 * last + 1]);
+      points.push(within(path[2 * last], x[t], size.width[t] / 2 - 6), above);
     }
-    offset[e + 1] = points.count;
+    pointOffset[e + 1] = points.length / 2;
   }
-  return { points: points.list.slice(0, 2 * points.count), pointOffset: offset };
+  return { points: Float32Array.from(points), pointOffset };
 }
 
 function within(x: number, middle: number, half: number): number {
   return Math.min(middle + half, Math.max(middle - half, x));
 }
 
-class Points {
-  readonly list: Float32Array;
-  count = 0;
-  constructor(most: number) {
-    this.list = new Float32Array(2 * most);
-  }
-
-  put(x: number, y: number): void {
-    this.list[2 * this.count] = x;
-    this.list[2 * this.count++ + 1] = y;
-  }
-}
-
-export function edgeBoxes(points: Float32Array, offset: Uint32Array): Float32Array {
+function edgeBoxes(points: Float32Array, offset: Uint32Array): Float32Array {
   const boxes = new Float32Array(4 * (offset.length - 1));
   for (let e = 0; e + 1 < offset.length; e++) {
-    let x0 = Infinity;
-    let y0 = Infinity;
-    let x1 = -Infinity;
-    let y1 = -Infinity;
+    let [x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity];
     for (let p = offset[e]; p < offset[e + 1]; p++) {
       x0 = Math.min(x0, points[2 * p]);
       x1 = Math.max(x1, points[2 * p]);
@@ -208,7 +180,7 @@ export function edgeBoxes(points: Float32Array, offset: Uint32Array): Float32Arr
  * Groups as one side has them: a box that also holds nodes of the other side is drawn around this side's only, so its
  * kernel is as large as its ops. What is empty on this side gets a box without area.
  */
-export function sideBoxes(
+function sideBoxes(
   visible: Visible,
   items: Float32Array,
   groupBox: Float32Array,

@@ -4,12 +4,13 @@
  */
 import { carriedGroups, carry } from "../graph/carry.ts";
 import { initiallyCollapsed, scopesClosed } from "../graph/collapse.ts";
+import { numbersTo } from "../graph/csr.ts";
 import { mutedNodes } from "../graph/muted.ts";
 import { changedNodes, neighbourhood } from "../graph/neighbours.ts";
 import { EMPTY } from "../graph/payload.ts";
 import { type Picture, single } from "../graph/picture.ts";
 import { DEFAULT_OPTIONS, type ViewOptions, visible } from "../graph/visible.ts";
-import { Arranger } from "./arranger.ts";
+import { Arranger } from "../layout/client.ts";
 import { between, type Camera, fit, type Size, zoomAt } from "./camera.ts";
 import { sizes } from "./content.ts";
 import { Events } from "./events.ts";
@@ -175,7 +176,7 @@ export class Stage {
       const shown = visible(this.picture, only ? { ...rest, only } : rest);
       const size = sizes(shown, this.ruler);
       const old = this.scene;
-      const nodes = (old?.visible.picture !== this.picture && this.carried) || identity(this.picture.nodeCount);
+      const nodes = (old?.visible.picture !== this.picture && this.carried) || numbersTo(this.picture.nodeCount);
       const was = old ? earlier(old, { visible: shown }, nodes) : null;
       const slots = this.picture.compares && !this.apart ? sharedSlots(shown) : ownSlots(shown);
       const right = this.direction === "right";
@@ -224,7 +225,7 @@ export class Stage {
       if (this.sized && !this.touched) this.camera = this.opening(scene);
       return;
     }
-    let delta = anchor !== undefined ? shift(scene, was, { group: anchor }) : null;
+    let delta = anchor !== undefined ? shift(scene, was, anchor) : null;
     if (!delta && !reopen) {
       const item = nearestKept(scene, was, this.camera.x, this.camera.y);
       delta = item >= 0 ? moved(scene, was, item) : null;
@@ -524,10 +525,4 @@ function carriedCollapse(old: Picture, next: Picture, nodes: Int32Array | null, 
     else start.delete(g);
   });
   return start;
-}
-
-function identity(count: number): Int32Array {
-  const out = new Int32Array(count);
-  for (let i = 0; i < count; i++) out[i] = i;
-  return out;
 }

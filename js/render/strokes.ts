@@ -39,28 +39,16 @@ export class StrokePen extends Ink implements Pen {
     super();
   }
 
-  private add(code: string, ...at: number[]): void {
+  protected override add(code: string, ...at: number[]): void {
     this.codes += code;
     at.forEach((value, i) => {
       this.points.push(Math.round((value + (i % 2 === 0 ? this.left : this.top)) * 100) / 100);
     });
   }
 
-  beginPath(): void {
+  override beginPath(): void {
     this.codes = "";
     this.points = [];
-  }
-  moveTo(x: number, y: number): void {
-    this.add("M", x, y);
-  }
-  lineTo(x: number, y: number): void {
-    this.add("L", x, y);
-  }
-  bezierCurveTo(a: number, b: number, c: number, d: number, x: number, y: number): void {
-    this.add("C", a, b, c, d, x, y);
-  }
-  closePath(): void {
-    this.add("Z");
   }
   arc(x: number, y: number, r: number): void {
     this.roundRect(x - r, y - r, 2 * r, 2 * r, r);
@@ -69,13 +57,7 @@ export class StrokePen extends Ink implements Pen {
     this.roundRect(x, y, w, h, 0);
   }
 
-  roundRect(
-    x: number,
-    y: number,
-    w: number,
-    h: number,
-    radius?: number | DOMPointInit | Iterable<number | DOMPointInit>,
-  ): void {
+  roundRect(x: number, y: number, w: number, h: number, radius: number): void {
     const r = cornerRadius(radius, w, h);
     const k = r * (1 - QUARTER);
     const [right, bottom] = [x + w, y + h];

@@ -15,20 +15,11 @@ export class SvgPen extends Ink implements Pen {
   private path = "";
   private readonly out: string[] = [];
 
-  beginPath(): void {
+  override beginPath(): void {
     this.path = "";
   }
-  moveTo(x: number, y: number): void {
-    this.path += `M${n(x)} ${n(y)}`;
-  }
-  lineTo(x: number, y: number): void {
-    this.path += `L${n(x)} ${n(y)}`;
-  }
-  closePath(): void {
-    this.path += "Z";
-  }
-  bezierCurveTo(a: number, b: number, c: number, d: number, x: number, y: number): void {
-    this.path += `C${n(a)} ${n(b)} ${n(c)} ${n(d)} ${n(x)} ${n(y)}`;
+  protected override add(code: string, ...at: number[]): void {
+    this.path += code + at.map(n).join(" ");
   }
 
   /** Whole circles only: nothing else is drawn. */
@@ -40,33 +31,27 @@ export class SvgPen extends Ink implements Pen {
     this.path += `M${n(x)} ${n(y)}h${n(w)}v${n(h)}h${n(-w)}Z`;
   }
 
-  roundRect(
-    x: number,
-    y: number,
-    w: number,
-    h: number,
-    radius?: number | DOMPointInit | Iterable<number | DOMPointInit>,
-  ): void {
+  roundRect(x: number, y: number, w: number, h: number, radius: number): void {
     const r = cornerRadius(radius, w, h);
     const turn = (dx: number, dy: number) => `a${n(r)} ${n(r)} 0 0 1 ${n(dx)} ${n(dy)}`;
     this.path += `M${n(x + r)} ${n(y)}h${n(w - 2 * r)}${turn(r, r)}v${n(h - 2 * r)}${turn(-r, r)}h${n(2 * r - w)}${turn(-r, -r)}v${n(2 * r - h)}${turn(r, -r)}Z`;
   }
 
   fill(): void {
-    this.write(`<path d="${this.path}" fill="${escaped(this.fillStyle)}"${this.alpha()}/>`);
+    this.out.push(`<path d="${this.path}" fill="${escaped(this.fillStyle)}"${this.alpha()}/>`);
   }
 
   stroke(): void {
     const dash = this.dash.length > 0 ? ` stroke-dasharray="${this.dash.map(n).join(" ")}"` : "";
     const cap = this.lineCap === "butt" ? "" : ` stroke-linecap="${this.lineCap}"`;
     const join = this.lineJoin === "miter" ? "" : ` stroke-linejoin="${this.lineJoin}"`;
-    this.write(
+    this.out.push(
       `<path d="${this.path}" fill="none" stroke="${escaped(this.strokeStyle)}" stroke-width="${n(this.lineWidth)}"${dash}${cap}${join}${this.alpha()}/>`,
     );
   }
 
   fillRect(x: number, y: number, w: number, h: number): void {
-    this.write(
+    this.out.push(
       `<rect x="${n(x)}" y="${n(y)}" width="${n(w)}" height="${n(h)}" fill="${escaped(this.fillStyle)}"${this.alpha()}/>`,
     );
   }
@@ -74,7 +59,7 @@ export class SvgPen extends Ink implements Pen {
   fillText(text: string, x: number, y: number): void {
     if (text === "") return;
     const [, bold, size, family] = /^(600 )?([\d.]+)px (.*)$/.exec(this.font) ?? ["", "", "10", "sans-serif"];
-    this.write(
+    this.out.push(
       `<text x="${n(x)}" y="${n(y)}" font-size="${n(Number(size))}"${bold ? ' font-weight="600"' : ""} font-family="${escaped(family)}" text-anchor="${ANCHORS[this.textAlign] ?? "start"}" dominant-baseline="${BASELINES[this.textBaseline] ?? "auto"}" fill="${escaped(this.fillStyle)}"${this.alpha()}>${escaped(text)}</text>`,
     );
   }
@@ -86,9 +71,6 @@ export class SvgPen extends Ink implements Pen {
 
   private alpha(): string {
     return this.globalAlpha < 1 ? ` opacity="${n(this.globalAlpha)}"` : "";
-  }
-  private write(element: string): void {
-    this.out.push(element);
   }
 }
 

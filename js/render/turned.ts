@@ -4,9 +4,8 @@
  * above and below get room for a name, and the lower line is drawn closer.
  */
 import { HEADER, type Sizes } from "./content.ts";
-import { Grid } from "./grid.ts";
 import { PADDING, type Question, type Seed } from "./question.ts";
-import { edgeBoxes, type Scene, sideBoxes } from "./scene.ts";
+import { indexed, type Scene } from "./scene.ts";
 
 const ROOM = HEADER + 4;
 const SPARE = ROOM - PADDING;
@@ -43,49 +42,9 @@ export function asksToTheRight(question: Question): Question {
 
 /** The scene as it is drawn; `size` has the boxes upright. */
 export function turnedScene(laid: Scene, size: Sizes): Scene {
-  const { visible } = laid;
-  const [x, y] = [laid.y, laid.x];
-  const boxes = new Float32Array(4 * visible.count);
-  for (let i = 0; i < visible.count; i++) {
-    boxes.set(
-      [x[i] - size.width[i] / 2, y[i] - size.height[i] / 2, x[i] + size.width[i] / 2, y[i] + size.height[i] / 2],
-      4 * i,
-    );
-  }
-  const groupBox = turnedGroups(laid.groupBox);
-  const points = swappedPairs(laid.points);
-  const [width, height] = [laid.height, laid.width];
-  const noName = new Float32Array(visible.open.length);
-  const drawn: (Float32Array | undefined)[] = [];
-  return {
-    ...laid,
-    size,
-    x,
-    y,
-    groupBox,
-    points,
-    width,
-    height,
-    turned: true,
-    sideBox: (sides) => (drawn[sides] ??= sideBoxes(visible, boxes, groupBox, noName, sides)),
-    items: new Grid(boxes, width, height),
-    edges: new Grid(edgeBoxes(points, laid.pointOffset), width, height),
-  };
-}
-
-function turnedGroups(laid: Float32Array): Float32Array {
-  const out = new Float32Array(laid.length);
-  for (let g = 0; g < laid.length; g += 4) {
-    out.set([laid[g + 1], laid[g], laid[g + 3], laid[g + 2] - SPARE], g);
-  }
-  return out;
-}
-
-function swappedPairs(points: Float32Array): Float32Array {
-  const out = new Float32Array(points.length);
-  for (let p = 0; p < points.length; p += 2) {
-    out[p] = points[p + 1];
-    out[p + 1] = points[p];
-  }
-  return out;
+  const swap = (pairs: Float32Array) => pairs.map((_, i) => pairs[i ^ 1]);
+  const groupBox = swap(laid.groupBox).map((at, i) => (i % 4 === 3 ? at - SPARE : at));
+  const [x, y, width, height] = [laid.y, laid.x, laid.height, laid.width];
+  const places = { ...laid, size, x, y, groupBox, points: swap(laid.points), width, height, turned: true };
+  return indexed(places, new Float32Array(laid.visible.open.length));
 }

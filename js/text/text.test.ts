@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { align, rising } from "./align.ts";
-import { compareTexts, folds } from "./compare.ts";
+import { align, compareTexts, folds, rising } from "./compare.ts";
 import { common } from "./myers.ts";
-import { binding, tokens, unnumbered } from "./tokens.ts";
-import { compareLines, Names } from "./words.ts";
+import { binding, compareLines, Names, tokens, unnumbered } from "./words.ts";
 
 /** The longest common subsequence's length, by the table that everybody knows. */
 function longest(a: string, b: string): number {

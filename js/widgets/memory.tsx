@@ -2,7 +2,7 @@
 import { Button } from "../components/button.tsx";
 import { open } from "../components/shell.tsx";
 import { type Model } from "../model/model.ts";
-import { MemoryBoard } from "../pane/memory_board.ts";
+import { MemoryBoard } from "../pane/memory_pane.ts";
 import { Memory } from "../panels/memory.tsx";
 
 const HEIGHT = 420;

@@ -12,7 +12,7 @@ import { type Failure, type State, type ToPython } from "../model/messages.ts";
 import { type Model, type Send } from "../model/model.ts";
 import { type Checks, failed } from "../model/trace_choice.ts";
 import { type Traits } from "../model/traits.ts";
-import { MemoryBoard } from "../pane/memory_board.ts";
+import { MemoryBoard } from "../pane/memory_pane.ts";
 import { bindBoard } from "../panels/bind_board.ts";
 import { Compare, CompareBar, ComparePanes } from "../panels/compare.tsx";
 import { Explore } from "../panels/explore.tsx";

@@ -1,4 +1,5 @@
 /** What every picture must obey, checked from the outside: a list of violations in words, empty when all is well. */
+import { Grid } from "../../render/grid.ts";
 import { median as lowerMedian } from "../level.ts";
 import { type LayoutInput, type LayoutResult } from "../types.ts";
 
@@ -36,9 +37,10 @@ export function violations(input: LayoutInput, result: LayoutResult): string[] {
     if (box.x0 < outer.x0 + 1 || box.x1 > outer.x1 - 1 || box.y0 < outer.y0 + header || box.y1 > outer.y1 - 1)
       found.push(`${name(i)} sticks out of ${name(p)}`);
   });
-  const grid = new Grid(boxes);
+  const corners = boxes.flatMap(({ x0, y0, x1, y1 }) => [x0, y0, x1, y1]);
+  const grid = new Grid(Float32Array.from(corners), result.width, result.height);
   boxes.forEach((box, i) => {
-    grid.near(box, (j) => {
+    grid.query(box.x0, box.y0, box.x1, box.y1, (j) => {
       if (j <= i || !overlap(box, boxes[j]) || inside(i, j) || inside(j, i)) return;
       found.push(`${name(i)} overlaps ${name(j)}`);
     });
@@ -61,13 +63,9 @@ export function violations(input: LayoutInput, result: LayoutResult): string[] {
     const strangers = new Set<number>();
     for (let k = from; k + 1 < to; k++) {
       const segment = { x0: p[2 * k], y0: p[2 * k + 1], x1: p[2 * k + 2], y1: p[2 * k + 3] };
-      const around = {
-        x0: Math.min(segment.x0, segment.x1),
-        x1: Math.max(segment.x0, segment.x1),
-        y0: Math.min(segment.y0, segment.y1),
-        y1: Math.max(segment.y0, segment.y1),
-      };
-      grid.near(around, (j) => {
+      const [left, right] = [segment.x0, segment.x1].sort((p, q) => p - q);
+      const [top, bottom] = [segment.y0, segment.y1].sort((p, q) => p - q);
+      grid.query(left, top, right, bottom, (j) => {
         if (
           !strangers.has(j) &&
           !(j >= nodeCount && (inside(source[e], j) || inside(target[e], j))) &&
@@ -156,27 +154,6 @@ function runsThrough(s: Box, box: Box): boolean {
     else leave = Math.min(leave, q / p);
   }
   return enter < leave;
-}
-
-/** Boxes by horizontal stripe: pictures are tall, so that is enough. */
-class Grid {
-  private readonly stripes = new Map<number, number[]>();
-  private readonly stripe = 200;
-
-  constructor(boxes: Box[]) {
-    boxes.forEach((box, i) => {
-      for (let k = Math.floor(box.y0 / this.stripe); k <= Math.floor(box.y1 / this.stripe); k++) {
-        const list = this.stripes.get(k);
-        if (list) list.push(i);
-        else this.stripes.set(k, [i]);
-      }
-    });
-  }
-
-  near(box: Box, visit: (i: number) => void): void {
-    for (let k = Math.floor(box.y0 / this.stripe); k <= Math.floor(box.y1 / this.stripe); k++)
-      for (const i of this.stripes.get(k) ?? []) visit(i);
-  }
 }
 
 /** How far kept nodes moved, without the common shift that the view pans by; pairs of their numbers before and after. */
