@@ -2,8 +2,7 @@
 import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { stageSignals } from "../components/stage_signals.ts";
 import { type Place } from "../model/messages.ts";
-import { type Model, watch } from "../model/model.ts";
-import { PairModel } from "../model/pair_model.ts";
+import { type Model, PairModel, watch } from "../model/model.ts";
 import { type TraceChoice } from "../model/trace_choice.ts";
 import { around, onScreen, type Pair, type PrintedModule, type TraceStore, type Wish } from "../model/trace_store.ts";
 import { type Stage } from "../render/stage.ts";

@@ -5,8 +5,8 @@ import { graph } from "../graph/testing.ts";
 import { sx, sy } from "./frame.ts";
 import { paint } from "./paint.ts";
 import { PAPER, paperRuler } from "./paper.ts";
+import { StrokePen, type Words } from "./pen.ts";
 import { Stage } from "./stage.ts";
-import { StrokePen, type Words } from "./strokes.ts";
 
 globalThis.requestAnimationFrame = () => 1;
 globalThis.cancelAnimationFrame = () => undefined;

@@ -2,8 +2,7 @@
 import { type Frame } from "./frame.ts";
 import { PLAIN } from "./look.ts";
 import { paint } from "./paint.ts";
-import { type Stroke, StrokePen, type Words } from "./strokes.ts";
-import { escaped, SvgPen } from "./svg.ts";
+import { escaped, type Stroke, StrokePen, SvgPen, type Words } from "./pen.ts";
 
 const MARGIN = 24;
 const HEAD = 28;

@@ -5,7 +5,7 @@ import { type LayoutResult } from "../layout/types.ts";
 import { type Box } from "./camera.ts";
 import { HEADER, type Sizes } from "./content.ts";
 import { Grid } from "./grid.ts";
-import { PADDING, type Question } from "./question.ts";
+import { PADDING, type Question, type Seed } from "./question.ts";
 
 interface Places {
   visible: Visible;
@@ -18,7 +18,7 @@ interface Places {
   pointOffset: Uint32Array;
   width: number;
   height: number;
-  /** The data flows to the right: see turned.ts. */
+  /** The data flows to the right: see turnedScene. */
   turned?: boolean;
 }
 
@@ -48,7 +48,7 @@ export function buildScene(visible: Visible, size: Sizes, question: Question, re
 }
 
 /** A picture with its indexes; groups are at least so wide that their names have room. */
-export function indexed(places: Places, minWidth: Float32Array): Scene {
+function indexed(places: Places, minWidth: Float32Array): Scene {
   const { visible, size, x, y, groupBox, points, pointOffset, width, height } = places;
   const boxes = itemBoxes(size, x, y);
   const drawn: (Float32Array | undefined)[] = [];
@@ -227,4 +227,50 @@ function sideBoxes(
     if (!whole[g]) whole[above] = 0;
   }
   return out;
+}
+
+// Data that flows to the right: the layout works as ever, on boxes that lie on their sides, and its answer is turned back. So a
+// box keeps its words the right way up. A group's name stands above what is in it, which is beside it to the layout: above and
+// below get room for a name, and the lower line is drawn closer.
+
+const ROOM = HEADER + 4;
+const SPARE = ROOM - PADDING;
+/** Arrows that lie need a little more than arrows that fall. */
+const MORE_BETWEEN_LAYERS = 10;
+const BETWEEN_NODES = 16;
+
+export function turnedSizes(size: Sizes): Sizes {
+  return { width: size.height, height: size.width };
+}
+
+export function swapped(seed: Seed): Seed {
+  return { x: seed.y, y: seed.x };
+}
+
+export function asksToTheRight(question: Question): Question {
+  const { groups, options } = question.input;
+  const none = new Float32Array(groups.parent.length);
+  return {
+    ...question,
+    input: {
+      ...question.input,
+      groups: { ...groups, headerHeight: none, minWidth: none },
+      options: {
+        ...options,
+        nodeGap: BETWEEN_NODES,
+        layerGap: (options?.layerGap ?? 32) + MORE_BETWEEN_LAYERS,
+        padding: ROOM,
+        verticalPadding: PADDING,
+      },
+    },
+  };
+}
+
+/** The scene as it is drawn; `size` has the boxes upright. */
+export function turnedScene(laid: Scene, size: Sizes): Scene {
+  const swap = (pairs: Float32Array) => pairs.map((_, i) => pairs[i ^ 1]);
+  const groupBox = swap(laid.groupBox).map((at, i) => (i % 4 === 3 ? at - SPARE : at));
+  const [x, y, width, height] = [laid.y, laid.x, laid.height, laid.width];
+  const places = { ...laid, size, x, y, groupBox, points: swap(laid.points), width, height, turned: true };
+  return indexed(places, new Float32Array(laid.visible.open.length));
 }

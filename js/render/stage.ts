@@ -16,15 +16,13 @@ import { sizes } from "./content.ts";
 import { Events } from "./events.ts";
 import { extent, firstChange, fitsWhole, framed, openingCamera, shows } from "./first_view.ts";
 import { type Frame } from "./frame.ts";
-import { inItems, itemsOf, type Look, mutedItems, PLAIN } from "./look.ts";
+import { inItems, itemsOf, type Look, mutedItems, type Notes, PLAIN } from "./look.ts";
 import { type Earlier, earlier, ease, moved, nearestKept, shift } from "./motion.ts";
-import { type Notes } from "./notes.ts";
 import { type Overlay } from "./overlay.ts";
 import { layoutInput, ownSlots, sharedSlots } from "./question.ts";
-import { around, buildScene, type Scene } from "./scene.ts";
+import { around, asksToTheRight, buildScene, type Scene, swapped, turnedScene, turnedSizes } from "./scene.ts";
 import { type Ruler } from "./text.ts";
 import { type Theme } from "./theme.ts";
-import { asksToTheRight, swapped, turnedScene, turnedSizes } from "./turned.ts";
 
 const GLIDE_MS = 250;
 const FRAME_MS = 1000 / 60;

@@ -4,8 +4,7 @@ import { type Frame } from "./frame.ts";
 import { PLAIN } from "./look.ts";
 import { paint } from "./paint.ts";
 import { PAPER } from "./paper.ts";
-import { type Pen } from "./pen.ts";
-import { escaped, SvgPen } from "./svg.ts";
+import { escaped, type Pen, SvgPen } from "./pen.ts";
 import { type Ruler } from "./text.ts";
 
 /** Characters of a picture as a URL; workbench/widgets/still.py refuses a longer one. */

@@ -15,7 +15,7 @@ import { type Model } from "../model/model.ts";
 import { bindBoard } from "../panels/bind_board.ts";
 import { GraphBoard, GraphPanes } from "../panels/graph_board.tsx";
 import { Inspector } from "../panels/inspector.tsx";
-import { readNotes } from "../render/notes.ts";
+import { readNotes } from "../render/look.ts";
 import { type Stage } from "../render/stage.ts";
 
 /** The differences between the two inspectors. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SvgPen } from "../svg.ts";
+import { SvgPen } from "../pen.ts";
 import { clampWindow, moved, placeAt, rowTop, scaleOf, windowWith, xOf, zoomWindow } from "./chart.ts";
 import { paintMemory } from "./paint.ts";
 import { decodePlan, describePlace, nodesAt } from "./plan.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { escaped, SvgPen } from "./svg.ts";
+import { escaped, SvgPen } from "./pen.ts";
 
 test("hostile text becomes text", () => {
   assert.equal(escaped(`<script>alert("1")</script>&'`), "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;");
