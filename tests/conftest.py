@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from dialect_facts import FACTS, Facts
+from dialect_facts import FACTS, Facts, installed_dialect
 
 if TYPE_CHECKING:
     from rpc_park import Park
+
+    from workbench.worker.parent import Worker
 
 TESTS = Path(__file__).parent
 LANES = ("static", "core", "relay", "relax", "pytorch", "widgets", "browser", "notebooks", "install", "device")
@@ -34,15 +36,6 @@ sys.modules.setdefault("rfc3987_syntax", None)
 
 # PyTorch for the lane pytorch, beside both environments; what they have themselves comes first.
 TORCH = TESTS.parent / ".torch"
-
-
-def installed_dialect() -> str:
-    """Return the dialect of this environment's TVM, looked up without importing it; "" with no TVM."""
-    spec = importlib.util.find_spec("tvm")
-    if spec is None or spec.origin is None:
-        return ""
-    # The Relay build carries an early Relax too, so Relay is asked for first.
-    return "relay" if (Path(spec.origin).parent / "relay").is_dir() else "relax"
 
 
 DIALECT = installed_dialect()
@@ -70,6 +63,25 @@ def park() -> Iterator[Park]:
         yield made
     finally:
         made.close()
+
+
+@pytest.fixture(scope="module")
+def jobs() -> Iterator[None]:
+    """Let child processes find the jobs of tests/: those that start after this."""
+    places = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(places))
+        yield
+
+
+@pytest.fixture(scope="module")
+def child(jobs: None) -> Iterator[Worker]:
+    """A worker of the module's own, whose child process finds the jobs of tests/."""
+    from workbench.worker.parent import Worker
+
+    made = Worker()
+    yield made
+    made.close()
 
 
 @pytest.fixture

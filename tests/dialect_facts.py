@@ -6,8 +6,19 @@ of the dialect itself: `registry.dialect(name).passes.fusing()`, `.presets()`, `
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+
+
+def installed_dialect() -> str:
+    """Return the dialect of this environment's TVM, looked up without importing it; "" with no TVM."""
+    spec = importlib.util.find_spec("tvm")
+    if spec is None or spec.origin is None:
+        return ""
+    # The Relay build carries an early Relax too, so Relay is asked for first.
+    return "relay" if (Path(spec.origin).parent / "relay").is_dir() else "relax"
 
 
 def _relay_doubled(times: int) -> str:

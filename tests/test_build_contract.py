@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from breadth import breadth
 
@@ -93,20 +89,9 @@ def test_a_pipeline_is_compiled_as_it_stands(dialect: str, preset: str) -> None:
     assert row.launches == picture.kernel_count
 
 
-@pytest.fixture(scope="module")
-def shared() -> Iterator[Worker]:
-    """A worker whose child finds the jobs of the tests."""
-    places = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join(places))
-        made = Worker()
-        yield made
-        made.close()
-
-
 @pytest.fixture
-def worker(shared: Worker, dialect: str) -> Worker:
-    return shared
+def worker(child: Worker, dialect: str) -> Worker:
+    return child
 
 
 @pytest.mark.one_dialect

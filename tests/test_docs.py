@@ -38,27 +38,10 @@ WRITE = os.environ.get("TVM_WORKBENCH_WRITE_DOCS")
 "set it to write today's outputs into the pages"
 NAMES = [name for name in wb.__all__ if not name.startswith("__")]
 NO_TVM = {
-    "Config",
-    "Graph",
-    "Pipeline",
-    "Predict",
-    "Space",
-    "Tracker",
-    "Workload",
-    "WorkbenchError",
-    "assert_fused",
-    "bandwidth",
-    "ceilings",
-    "constant_chains",
-    "diff",
-    "explain_fusion",
-    "load",
-    "load_all",
-    "match",
-    "parallel_branches",
-    "pattern_for",
-    "regions",
-}
+    "Config", "Graph", "Pipeline", "Predict", "Space", "Tracker", "Workload", "WorkbenchError", "assert_fused",
+    "bandwidth", "ceilings", "constant_chains", "diff", "explain_fusion", "load", "load_all", "match",
+    "parallel_branches", "pattern_for", "regions",
+}  # fmt: skip
 SLOW = {"tune_schedules", "docs/howto/measure-on-a-remote-board.md"}
 
 

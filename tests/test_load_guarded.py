@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import time
 from collections.abc import Callable
@@ -82,7 +81,9 @@ def test_memory_of_a_model_is_limited(dialect: str, tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.one_dialect
-def test_child_that_ends_is_named_in_the_error(dialect: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_child_that_ends_is_named_in_the_error(
+    dialect: str, jobs: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = saved(small(dialect), tmp_path)
     usual = worker("loads").run
 
@@ -90,8 +91,6 @@ def test_child_that_ends_is_named_in_the_error(dialect: str, tmp_path: Path, mon
         return usual(f"jobs_that_fail:{job}", *given, **how)
 
     monkeypatch.setattr(worker("loads"), "run", run)
-    places = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(places))
     worker("loads").stop()
     try:
         with pytest.raises(LoadError, match="the child process ended with SIGSEGV"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import os
 import re
 import signal
 from collections.abc import Iterator
@@ -38,10 +37,8 @@ def small() -> wb.Workload:
 
 
 @pytest.fixture
-def faulty(dialect: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def faulty(dialect: str, jobs: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The child does what the names of configurations say, `crash in the build`."""
-    places = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(places))
     usual = worker().run
 
     def run(job: str, *given: Any, **how: Any) -> Any:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from workbench.worker.launch import Child
 from workbench.worker.parent import UNASKED, Worker, unasked
 from workbench.worker.parent import worker as role
 
-pytestmark = pytest.mark.one_dialect
+pytestmark = [pytest.mark.one_dialect, pytest.mark.usefixtures("jobs")]
 
 NOTEBOOK = """
 import os, sys
@@ -48,24 +48,9 @@ print(worker().run("jobs_that_fail:name", w, {}), worker()._child.pid == before)
 """
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _jobs() -> Iterator[None]:
-    places = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join(places))
-        yield
-
-
-@pytest.fixture(scope="module")
-def shared(_jobs: None) -> Iterator[Worker]:
-    made = Worker()
-    yield made
-    made.close()
-
-
 @pytest.fixture
-def worker(shared: Worker, dialect: str) -> Worker:
-    return shared
+def worker(child: Worker, dialect: str) -> Worker:
+    return child
 
 
 @pytest.fixture

@@ -17,40 +17,19 @@ import workbench as wb
 ROOT = Path(__file__).parents[1]
 MEMO = ".pkl_memoize_py3/topi.nn.winograd_matrices.winograd_transform_matrices.pkl"
 MODULES = [
-    "tvm",
-    "numpy",
-    "workbench",
-    "sitecustomize",
-    "usercustomize",
-    "pip",
-    "venv",
-    "ipykernel",
-    "decorator",
-    "jupyter_config",
-    "jupyter_lab_config",
-]
+    "tvm", "numpy", "workbench", "sitecustomize", "usercustomize", "pip", "venv", "ipykernel", "decorator",
+    "jupyter_config", "jupyter_lab_config",
+]  # fmt: skip
 "Python runs these if the folder is on its path, JupyterLab the last two"
 LIBRARIES = [
-    "librt.so.1",
-    "libdl.so.2",
-    "libtvm.so",
-    "libtvm_runtime.so",
-    "libtvm_runtime_vulkan.so",
-    "libnvrtc.so.12",
+    "librt.so.1", "libdl.so.2", "libtvm.so", "libtvm_runtime.so", "libtvm_runtime_vulkan.so", "libnvrtc.so.12",
     "libstdc++.so.6",
-]
+]  # fmt: skip
 "the loader fails if it opens one of these: it is not a library"
 SETTINGS = [
-    ".env",
-    "pyvenv.cfg",
-    "setup.cfg",
-    "pip.conf",
-    "tophub",
-    "configs/host/default.json",
-    "node_modules/x.js",
-    "package.json",
-    "matplotlibrc",
-]
+    ".env", "pyvenv.cfg", "setup.cfg", "pip.conf", "tophub", "configs/host/default.json", "node_modules/x.js",
+    "package.json", "matplotlibrc",
+]  # fmt: skip
 MODEL = "model.txt"
 WATCH = """
 import os, sys

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from received_files import executor_graph, tvm_params
 
 import workbench as wb
 from workbench.cli import main
@@ -21,50 +20,7 @@ from workbench.dialects.importers.files import build_graph
 from workbench.dialects.importers.params import LIST, TENSOR, read_params
 from workbench.errors import LoadError
 
-# split(x, 2 parts): its second part, and exp of both, on another device; in the layout of TVM 0.17
-SPLIT: dict[str, Any] = {
-    "nodes": [
-        {"op": "null", "name": "x", "inputs": []},
-        {
-            "op": "tvm_op",
-            "name": "tvmgen_default_fused_split",
-            "attrs": {
-                "num_outputs": "2",
-                "num_inputs": "1",
-                "flatten_data": "0",
-                "func_name": "tvmgen_default_fused_split",
-                "hash": "cd1b",
-            },
-            "inputs": [[0, 0, 0]],
-        },
-        {
-            "op": "tvm_op",
-            "name": "reshape_nop",
-            "attrs": {"num_outputs": "1", "num_inputs": "1", "flatten_data": "0", "func_name": "__nop"},
-            "inputs": [[1, 0, 0]],
-        },
-        {
-            "op": "tvm_op",
-            "name": "tvmgen_default_fused_add_exp",
-            "attrs": {
-                "num_outputs": "1",
-                "num_inputs": "2",
-                "flatten_data": "0",
-                "func_name": "tvmgen_default_fused_add_exp",
-            },
-            "inputs": [[2, 0, 0], [1, 1, 0]],
-        },
-    ],
-    "arg_nodes": [0],
-    "heads": [[1, 1, 0], [3, 0, 0]],
-    "attrs": {
-        "dltype": ["list_str", ["float32", "float32", "float32", "float32", "float32"]],
-        "storage_id": ["list_int", [0, 1, 2, 1, 3]],
-        "device_index": ["list_int", [1, 1, 1, 1, 2]],
-        "shape": ["list_shape", [[4, 6], [4, 3], [4, 3], [4, 3], []]],
-    },
-    "node_row_ptr": [0, 1, 3, 4, 5],
-}
+SPLIT = executor_graph()
 
 
 def test_an_executor_graph_is_read_and_shown_without_tvm(tmp_path: Path) -> None:
@@ -149,29 +105,6 @@ def test_half_an_executor_graph_is_told() -> None:
         wb.load(text[: text.index('"attrs": {"dltype')])
 
 
-@settings(max_examples=300, deadline=None)
-@given(st.data())
-def test_whatever_stands_in_an_executor_graph_a_graph_or_a_load_error_comes_out(data: st.DataObject) -> None:
-    places = list(_places(SPLIT))
-    path = data.draw(st.sampled_from(places))
-    value = data.draw(
-        st.none() | st.integers(-3, 9) | st.text(max_size=3) | st.lists(st.integers(-2, 9), max_size=3) | st.just({})
-    )
-    try:
-        graph = build_graph(damaged(*path, value=value), "g")
-    except LoadError:
-        return
-    assert wb.Graph.from_json(graph.to_json()) == graph
-
-
-def _places(value: Any, path: tuple[Any, ...] = ()) -> Any:
-    if path:
-        yield path
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, inner in items:
-        yield from _places(inner, (*path, key))
-
-
 # -- parameters
 
 ARRAYS = {
@@ -180,19 +113,6 @@ ARRAYS = {
     "h": np.array([1.5, -2], "float16"),
     "n": np.zeros((0, 3), "int64"),
 }
-
-
-def tvm_params(arrays: dict[str, np.ndarray]) -> bytes:
-    """What TVM's `save_param_dict` writes, by its format."""
-    codes = {"f": 2, "i": 0, "u": 1, "b": 6}
-    out = struct.pack("<QQQ", LIST, 0, len(arrays))
-    for name in arrays:
-        out += struct.pack("<Q", len(name.encode())) + name.encode()
-    out += struct.pack("<Q", len(arrays))
-    for array in arrays.values():
-        out += struct.pack("<QQiiiBBH", TENSOR, 0, 1, 0, array.ndim, codes[array.dtype.kind], array.itemsize * 8, 1)
-        out += struct.pack(f"<{array.ndim}qq", *array.shape, array.nbytes) + array.tobytes()
-    return out
 
 
 @pytest.mark.parametrize("suffix", ["params", "npz"])
@@ -259,20 +179,6 @@ def test_tensor_of_very_many_dimensions_is_a_load_error(tmp_path: Path) -> None:
     (tmp_path / "p.params").write_bytes(head + tensor)
     with pytest.raises(LoadError, match="200000 dimensions"):
         read_params(tmp_path / "p.params")
-
-
-@settings(max_examples=300, deadline=None)
-@given(at=st.integers(0, 300), byte=st.integers(0, 255))
-def test_whatever_byte_is_wrong_arrays_or_a_load_error_come_out(at: int, byte: int, tmp_path_factory: Any) -> None:
-    data = bytearray(tvm_params(ARRAYS))
-    data[at % len(data)] = byte
-    path = tmp_path_factory.getbasetemp() / "fuzzed.params"
-    path.write_bytes(bytes(data))
-    try:
-        found = read_params(path)
-    except LoadError:
-        return
-    assert all(isinstance(array, np.ndarray) for array in found.values())
 
 
 # -- refusals

@@ -25,19 +25,9 @@ TYPES = {
 USUAL = {"relax.nn.relu": 1, "relax.nn.gelu": 1, "relax.permute_dims": 1, "relax.nn.pad": 1, "relax.astype": 1}
 USUAL |= dict.fromkeys(["nn.relu", "transpose", "cast", "clip"], 1)
 NAMES = [
-    "axis",
-    "axes",
-    "strides",
-    "padding",
-    "groups",
-    "data_layout",
-    "kernel_layout",
-    "out_layout",
-    "out_dtype",
-    "dtype",
-    "index",
-    "a_min",
-]
+    "axis", "axes", "strides", "padding", "groups", "data_layout", "kernel_layout", "out_layout", "out_dtype",
+    "dtype", "index", "a_min",
+]  # fmt: skip
 VALUES = (None, "x", -1, 99, 1 << 62, [], ["a"], [None], [-5, 7], {}, True, 1.5, "NCHW4c", "C", float("nan"))
 
 

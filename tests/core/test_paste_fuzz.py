@@ -6,7 +6,6 @@ import time
 from collections import Counter
 
 import pytest
-from breadth import seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pastes import MODULES, paste
@@ -68,33 +67,23 @@ def outcome(text: str, seen: Counter) -> None:
     seen["slowest, ms"] = max(seen["slowest, ms"], round(seconds * 1e3))
 
 
-def fuzz(examples: int) -> Counter:
-    seen: Counter = Counter()
-
-    @settings(max_examples=examples)
-    @given(MUTATIONS)
-    def run(mutation):
-        outcome(mutated(*mutation), seen)
-
-    run()
-    return seen
-
-
 def test_the_originals_read():
     assert all(reading.graph("x").nodes for text in ORIGINALS for reading in read_all(text))
 
 
 def test_mutations_of_pastes(tell):
-    seen = fuzz(300)
+    """tests/fuzz has more of them, in a process that is watched."""
+    seen: Counter = Counter()
+
+    @settings(max_examples=300)
+    @given(MUTATIONS)
+    def run(mutation):
+        outcome(mutated(*mutation), seen)
+
+    run()
     assert seen["an error"]
     assert seen["a graph, repaired"]
     tell(f"300 mutations of pastes: {dict(seen)}")
-
-
-@pytest.mark.long
-def test_many_mutations_of_pastes(tell):
-    count = len(seeds(6_000))
-    tell(f"{count:,} mutations of pastes: {dict(fuzz(count))}")
 
 
 HOSTILE = {

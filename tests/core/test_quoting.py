@@ -23,35 +23,12 @@ from workbench.quoting import comment, csv_text, shell, shell_file
 from workbench.terminal import visible
 
 NAMES = [
-    "a;PWNED();b.onnx",
-    "$(PWNED)`PWNED`",
-    "'; PWNED(); '",
-    '"; PWNED(); "',
-    "'); PWNED(); ('",
-    '"); PWNED(); ("',
-    '"""\nPWNED()\n"""',
-    "a\nPWNED()\n#",
-    "a\rPWNED()\r#",
-    "a\x0cPWNED()\x85PWNED()\u2028PWNED()",
-    "\\",
-    "\\\nPWNED()",
-    "{PWNED()}",
-    "\x15PWNED\r",
-    "\x1b]0;PWNED\x07",
-    "\u202ePWNED()",
-    "-PWNED",
-    "--config=PWNED()",
-    "=PWNED()",
-    "+PWNED()",
-    "@PWNED()",
-    "-1+PWNED()",
-    "\t=PWNED()",
-    "\r=PWNED()",
-    "\uff1dPWNED()",
-    "<b onclick=PWNED()>",
-    "--- !PWNED",
-    "\U0001d4b3",
-]
+    "a;PWNED();b.onnx", "$(PWNED)`PWNED`", "'; PWNED(); '", '"; PWNED(); "', "'); PWNED(); ('", '"); PWNED(); ("',
+    '"""\nPWNED()\n"""', "a\nPWNED()\n#", "a\rPWNED()\r#", "a\x0cPWNED()\x85PWNED()\u2028PWNED()", "\\",
+    "\\\nPWNED()", "{PWNED()}", "\x15PWNED\r", "\x1b]0;PWNED\x07", "\u202ePWNED()", "-PWNED", "--config=PWNED()",
+    "=PWNED()", "+PWNED()", "@PWNED()", "-1+PWNED()", "\t=PWNED()", "\r=PWNED()", "\uff1dPWNED()",
+    "<b onclick=PWNED()>", "--- !PWNED", "\U0001d4b3",
+]  # fmt: skip
 
 
 def test_shell() -> None:

@@ -78,20 +78,6 @@ def test_rows_of_one_workload_in_the_order_they_came(store):
     assert numbers(store) == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize(
-    "data",
-    ["{", "[" * 100_000, "[]", "1", '{"machine": []}', b"\xff\xfe", 5],
-    ids=["cut", "deep", "list", "number", "key", "bytes", "integer"],
-)
-def test_a_damaged_row_is_left_out_alone(store, path, data):
-    store.append(row(1))
-    with closing(sqlite3.connect(path, isolation_level=None)) as file:
-        statement = "INSERT INTO rows (workload_hash, machine, tvm, data) VALUES ('a', 'b', 'c', CAST(? AS TEXT))"
-        file.execute(statement, [data])
-    store.append(row(2))
-    assert store.read() == ([row(1), row(2)], 1)
-
-
 def test_no_file_is_no_rows_and_makes_none(store, path):
     assert store.rows() == []
     assert not path.exists()
@@ -293,7 +279,8 @@ def test_view_in_the_place_of_the_rows_is_refused(store, path):
 
 
 @pytest.mark.parametrize(
-    "data", ["no json", "[1]", "[" * 100_000, '{"machine": {}}', '{"a": 1e400}', b"\xff", 5, '{"a": 1, "a": 1}']
+    "data",
+    ["{", "1", "no json", "[1]", "[" * 100_000, '{"machine": {}}', '{"a": 1e400}', b"\xff", 5, '{"a": 1, "a": 1}'],
 )
 def test_damaged_row_is_left_out_alone(store, path, data, monkeypatch):
     store.append(row(1))
@@ -304,7 +291,7 @@ def test_damaged_row_is_left_out_alone(store, path, data, monkeypatch):
         file.execute("UPDATE rows SET data = ? WHERE id = 2", (data,))
         file.commit()
     store.append(row(3))
-    assert numbers(store) == [1, 3]
+    assert store.read() == ([row(1), row(3)], 1)
     monkeypatch.setenv(VARIABLE, str(path))
     frame = wb.history(everywhere=True)
     assert (list(frame["number"]), frame.attrs["note"]) == ([1, 3], "1 damaged row left out")

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import programs
 from mutations import mutate_bytes, mutate_json, mutate_text
+from received_files import executor_graph, tvm_params
 
 import workbench as wb
 from workbench.debugging.remarks.remark import Remark, Source
@@ -126,40 +127,6 @@ def read_trace(data: bytes) -> None:
         with suppress(WorkbenchError):
             part()
     assert repr(opened)
-
-
-def executor_graph() -> dict[str, Any]:
-    def call(name: str, inputs: list[list[int]], outputs: int = 1, function: str = "") -> dict[str, Any]:
-        counts = {"num_outputs": str(outputs), "num_inputs": str(len(inputs)), "flatten_data": "0"}
-        return {"op": "tvm_op", "name": name, "attrs": {**counts, "func_name": function or name}, "inputs": inputs}
-
-    nodes = [
-        {"op": "null", "name": "x", "inputs": []},
-        call("tvmgen_default_fused_split", [[0, 0, 0]], 2),
-        call("reshape_nop", [[1, 0, 0]], 1, "__nop"),
-        call("tvmgen_default_fused_add", [[2, 0, 0], [1, 1, 0]]),
-    ]
-    columns = {
-        "dltype": ["list_str", ["float32"] * 5],
-        "storage_id": ["list_int", [0, 1, 2, 1, 3]],
-        "device_index": ["list_int", [1, 1, 1, 1, 2]],
-        "shape": ["list_shape", [[4, 6], [4, 3], [4, 3], [4, 3], []]],
-    }
-    heads = [[1, 1, 0], [3, 0, 0]]
-    return {"nodes": nodes, "arg_nodes": [0], "heads": heads, "attrs": columns, "node_row_ptr": [0, 1, 3, 4, 5]}
-
-
-def tvm_params(arrays: dict[str, np.ndarray]) -> bytes:
-    """Parameters as TVM's `save_param_dict` writes them."""
-    codes = {"f": 2, "i": 0, "u": 1}
-    out = struct.pack("<QQQ", 0xF7E58D4F05049CB7, 0, len(arrays))
-    out += b"".join(struct.pack("<Q", len(name)) + name.encode() for name in arrays)
-    out += struct.pack("<Q", len(arrays))
-    for array in arrays.values():
-        kind = (codes[array.dtype.kind], array.itemsize * 8, 1)
-        out += struct.pack("<QQiiiBBH", 0xDD5E40F096B4A13F, 0, 1, 0, array.ndim, *kind)
-        out += struct.pack(f"<{array.ndim}qq", *array.shape, array.nbytes) + array.tobytes()
-    return out
 
 
 def params() -> list[bytes]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import pytest
 import tvm
-from breadth import seeds
+from breadth import random_seeds
 from combined import operators_left
 from parallel_programs import Convolutions, Program
+from small_samples import TWO_LAYERS
 from tvm import relax
 
 import workbench as wb
@@ -18,15 +19,6 @@ from workbench.dialects.relax.compat import name_of
 
 MATMUL = "CombineParallelMatmul"
 RARE = (0.0, 0.04, 0.15)
-SMALL = {
-    "attention": {"seq": 8},
-    "bert": {"layers": 2, "hidden": 32, "seq": 8, "heads": 2},
-    "branches": {"image": 8},
-    "chain": {},
-    "mlp": {},
-    "parallel_cast": {},
-    "resnet18": {"width": 4},
-}
 
 
 WRONG = ("out-dtype", "bias-rank", "bias-width")
@@ -105,7 +97,8 @@ def agree(module, tally):
     return None
 
 
-def random_programs(seeds, tell):
+@random_seeds(range(20), 500)
+def test_over_random_programs(seeds, tell):
     tally, compared = Tally(), 0
     for seed in seeds:
         program = Program(seed, RARE[seed % 3]).module()
@@ -122,19 +115,10 @@ def random_programs(seeds, tell):
     assert compared > len(seeds) / 3
 
 
-def test_over_random_programs(tell):
-    random_programs(range(20), tell)
-
-
-@pytest.mark.long
-def test_over_many_random_programs(tell):
-    random_programs(seeds(500), tell)
-
-
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", TWO_LAYERS)
 def test_over_samples(name):
     tally = Tally()
-    agree(wb.samples.load(name, dialect="relax", **SMALL[name]).module, tally)
+    agree(wb.samples.load(name, dialect="relax", **TWO_LAYERS[name]).module, tally)
     assert tally.groups == (2 if name == "bert" else 0)
 
 
@@ -172,14 +156,9 @@ def test_a_text_that_the_child_reads_has_the_answer_and_its_cost():
 
 
 def test_outputs_are_kept_where_no_hazard_is_predicted():
-    compared = 0
-    for seed in (0,):
-        w = wb.load(Program(seed, 0).module())
-        assert any(group.passes == MATMUL and group.kind == "combinable" for group in wb.parallel_branches(w.graph))
-        trace = wb.trace(w, MATMUL)
-        assert wb.compare_outputs(w, wb.load(trace.result))
-        compared += 1
-    assert compared == 1
+    w = wb.load(Program(0, 0).module())
+    assert any(group.passes == MATMUL and group.kind == "combinable" for group in wb.parallel_branches(w.graph))
+    assert wb.compare_outputs(w, wb.load(wb.trace(w, MATMUL).result))
 
 
 def tidy(module):
@@ -202,7 +181,8 @@ def kernels(module):
     return len(alone) + sum(group.kind == "primitive" for group in graph.groups)
 
 
-def changes(seeds, tell):
+@random_seeds(range(6), 60)
+def test_what_combining_changes_is_what_tvm_makes_of_it(seeds, tell):
     compared = 0
     for seed in seeds:
         w = wb.load(tidy(Program(seed, 0).module()))
@@ -219,16 +199,8 @@ def changes(seeds, tell):
     assert compared > len(seeds) / 5
 
 
-def test_what_combining_changes_is_what_tvm_makes_of_it(tell):
-    changes(range(6), tell)
-
-
-@pytest.mark.long
-def test_what_combining_changes_is_what_tvm_makes_of_many(tell):
-    changes(seeds(60), tell)
-
-
-def equal(seeds, tell):
+@random_seeds(range(12), 400)
+def test_equal_branches_are_those_that_tvm_merges(seeds, tell):
     found = 0
     for seed in seeds:
         w = wb.load(relax.transform.DeadCodeElimination()(Program(seed, 0.3).module()))
@@ -245,16 +217,8 @@ def equal(seeds, tell):
     assert found
 
 
-def test_equal_branches_are_those_that_tvm_merges(tell):
-    equal(range(12), tell)
-
-
-@pytest.mark.long
-def test_equal_branches_of_many_programs_are_those_that_tvm_merges(tell):
-    equal(seeds(400), tell)
-
-
-def convolutions(seeds, tell):
+@random_seeds(range(10), 400)
+def test_convolutions_are_combined_as_predicted(seeds, tell):
     count = 0
     for seed in seeds:
         w = wb.load(relax.transform.DeadCodeElimination()(Convolutions(seed).module()))
@@ -271,12 +235,3 @@ def convolutions(seeds, tell):
         f"Relax branches: {count} groups of convolutions in {len(seeds)} programs, as our CombineParallelConv2D makes them"
     )
     assert count > len(seeds) / 5
-
-
-def test_convolutions_are_combined_as_predicted(tell):
-    convolutions(range(10), tell)
-
-
-@pytest.mark.long
-def test_convolutions_of_many_programs_are_combined_as_predicted(tell):
-    convolutions(seeds(400), tell)

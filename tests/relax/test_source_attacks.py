@@ -30,15 +30,9 @@ from workbench.errors import LoadError, ParseError, WorkbenchError
 
 CALLS: list[str] = []
 WATCHED = (
-    "os.system",
-    "os.exec",
-    "os.posix_spawn",
-    "os.fork",
-    "os.remove",
-    "os.rename",
-    "subprocess.Popen",
+    "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.remove", "os.rename", "subprocess.Popen",
     "ctypes.dlopen",
-)
+)  # fmt: skip
 watching = False
 
 
@@ -115,22 +109,9 @@ HEAD = "@R.function\ndef main(x: R.Tensor((4,), 'float32')):\n"
 TIR = "@I.ir_module\nclass Module:\n    @T.prim_func(s_tir=True)\n    def f(A: T.Buffer((T.int64(4),), 'float32')):\n        T.func_attr({'tir.noalias': True})\n"
 MAIN = "    @R.function\n    def main(x: R.Tensor((4,), 'float32')):\n        return x\n"
 SEPARATORS = (
-    "\u2028",
-    "\u2029",
-    "\x85",
-    "\x0b",
-    "\x0c",
-    "\x1c",
-    "\x1d",
-    "\x1e",
-    "\r",
-    "\r\n",
-    "\n\x0c",
-    "\\\n",
-    "\0",
-    "\ufeff",
-    "\u200b",
-)
+    "\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\r", "\r\n", "\n\x0c", "\\\n", "\0",
+    "\ufeff", "\u200b",
+)  # fmt: skip
 
 WIDE = "".join(chr(ord(letter) + 0xFEE0) for letter in "CANARY")
 "full-width letters, which Python reads as the plain ones"

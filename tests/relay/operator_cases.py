@@ -46,35 +46,11 @@ def _one(function: Callable[..., relay.Expr], *shapes: tuple[int, ...], dtype: s
 
 
 def _elementwise() -> Iterator[tuple[str, Made]]:
-    for name in [
-        "abs",
-        "acos",
-        "acosh",
-        "asin",
-        "asinh",
-        "atan",
-        "atanh",
-        "ceil",
-        "cos",
-        "cosh",
-        "erf",
-        "exp",
-        "floor",
-        "isfinite",
-        "isinf",
-        "isnan",
-        "log",
-        "negative",
-        "rsqrt",
-        "sigmoid",
-        "sign",
-        "sin",
-        "sinh",
-        "sqrt",
-        "tan",
-        "tanh",
-        "trunc",
-    ]:
+    unary = (
+        "abs acos acosh asin asinh atan atanh ceil cos cosh erf exp floor isfinite "
+        "isinf isnan log negative rsqrt sigmoid sign sin sinh sqrt tan tanh trunc"
+    )
+    for name in unary.split():
         yield name, _one(getattr(relay, name), (2, 5))
     for name in ["add", "subtract", "multiply", "divide", "power", "maximum", "minimum"]:
         yield name, _one(getattr(relay, name), (2, 3, 4), (3, 1))

@@ -10,6 +10,7 @@ import tvm
 from branch_programs import Program
 from breadth import breadth, random_seeds
 from combined import operators_left
+from small_samples import TWO_LAYERS
 from tvm import relay
 
 import workbench as wb
@@ -20,16 +21,6 @@ COMBINERS = {
     "CombineParallelDense": (relay.transform.CombineParallelDense, {}),
     "CombineParallelDense,to_batch=False": (relay.transform.CombineParallelDense, {"to_batch": False}),
     "CombineParallelBatchMatmul": (relay.transform.CombineParallelBatchMatmul, {}),
-}
-SMALL = {
-    "attention": {"seq": 8},
-    "bert": {"layers": 2, "hidden": 32, "seq": 8, "heads": 2},
-    "branches": {"image": 8},
-    "chain": {},
-    "conv_bias_batch_norm": {"image": 8},
-    "mlp": {},
-    "parallel_cast": {},
-    "resnet18": {"width": 4},
 }
 
 
@@ -117,7 +108,7 @@ def count(tally, name, groups):
 @pytest.mark.parametrize("least", breadth([2, 3], 2))
 def test_over_all_samples(least, tell):
     tally = Tally()
-    for name, options in SMALL.items():
+    for name, options in TWO_LAYERS.items():
         sample = wb.samples.load(name, **options)
         lowered = wb.trace(sample, "SimplifyInference,FuseOps{fuse_opt_level=2}")
         for w in (sample, wb.Workload(lowered.steps[0].state_after.module, sample.params, name, "relay")):

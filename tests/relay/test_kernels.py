@@ -7,20 +7,14 @@ import json
 import pytest
 import tvm
 from breadth import breadth
+from small_samples import SMALL
 from tvm import relay
 
 import workbench as wb
 from workbench.dialects.relay.compiler.kernels import tensors_read
 from workbench.errors import MeasureError, UnknownName
 
-SMALL = {
-    "mlp": {"width": 8},
-    "chain": {},
-    "branches": {"image": 8},
-    "conv_bias_batch_norm": {"image": 8},
-    "parallel_cast": {},
-}
-SAMPLES = breadth(sorted(SMALL), "branches", "parallel_cast")
+SAMPLES = breadth(["branches", "chain", "conv_bias_batch_norm", "mlp", "parallel_cast"], "branches", "parallel_cast")
 
 
 @pytest.fixture(scope="module")

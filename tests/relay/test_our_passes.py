@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tvm
+from small_samples import SMALL
 from tvm import relay
 
 import workbench as wb
@@ -14,16 +15,6 @@ from workbench.dialects.relay.passes.combine import CombineParallelOps
 from workbench.dialects.relay.passes.merge import MergeIdenticalKernels
 from workbench.errors import PipelineError
 
-SMALL = {
-    "attention": {"seq": 8},
-    "bert": {"layers": 1, "hidden": 32, "seq": 8, "heads": 2},
-    "branches": {"image": 8},
-    "chain": {},
-    "conv_bias_batch_norm": {"image": 8},
-    "mlp": {},
-    "parallel_cast": {},
-    "resnet18": {"width": 4},
-}
 FUSED = "SimplifyInference,FuseOps{fuse_opt_level=2}"
 
 

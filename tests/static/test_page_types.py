@@ -10,17 +10,9 @@ import workbench as wb
 
 ROOT = Path(__file__).parents[2]
 WIDGETS = (
-    "GraphView",
-    "CompareView",
-    "CompilerView",
-    "PassStepper",
-    "FusionInspector",
-    "PatternInspector",
-    "MemoryView",
-    "Predict",
-    "TunePanel",
-    "Workbench",
-)
+    "GraphView", "CompareView", "CompilerView", "PassStepper", "FusionInspector", "PatternInspector", "MemoryView",
+    "Predict", "TunePanel", "Workbench",
+)  # fmt: skip
 
 
 def test_the_generated_typescript_is_current() -> None:

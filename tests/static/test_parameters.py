@@ -10,24 +10,9 @@ import workbench
 
 MOST_PARAMETERS = 7
 PUBLIC = {
-    *(
-        "ablate",
-        "bisect",
-        "compare_compilers",
-        "count",
-        "kernel_errors",
-        "kernels",
-        "measure",
-        "memory",
-        "prepared_schedules",
-        "race",
-        "reduce",
-        "report",
-        "trace_build",
-        "tune",
-    ),
-    *("tune_schedules", "waterfall"),
-}
+    "ablate", "bisect", "compare_compilers", "count", "kernel_errors", "kernels", "measure", "memory",
+    "prepared_schedules", "race", "reduce", "report", "trace_build", "tune", "tune_schedules", "waterfall",
+}  # fmt: skip
 "functions of the public interface"
 
 
