@@ -32,7 +32,7 @@ from workbench.errors import WorkbenchError
 from workbench.measurement.boundaries import trial
 from workbench.measurement.boundaries.calibration import BUNDLED, Calibration, Record, rank_correlation, read
 from workbench.measurement.boundaries.costs import key_of, raw_seconds
-from workbench.measurement.boundaries.machine_costs import MachineCosts, machine_costs
+from workbench.measurement.boundaries.calibration import MachineCosts, machine_costs
 from workbench.measurement.machine import conditions
 from workbench.measurement.verdict import NOISE
 

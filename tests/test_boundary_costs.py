@@ -12,7 +12,7 @@ import workbench as wb
 from workbench.dialects import registry
 from workbench.errors import MeasureError
 from workbench.measurement.boundaries import trial
-from workbench.measurement.boundaries.machine_costs import machine_costs
+from workbench.measurement.boundaries.calibration import machine_costs
 
 
 def ready(sample: str, dialect: str, **options: object) -> wb.Workload:

@@ -7,7 +7,7 @@ import pytest
 from calls_and_types import CALLS, RECURSIVE, TYPES
 
 import workbench as wb
-from workbench.experiments.reduce.phases import inline, retype
+from workbench.experiments.reduce.search import inline, retype
 from workbench.experiments.reduce.size import size_of
 from workbench.pipeline.spec import PassStep, Pipeline
 

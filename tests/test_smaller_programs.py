@@ -7,7 +7,7 @@ from small_samples import SMALL
 
 import workbench as wb
 from workbench.analysis.subprograms import operators
-from workbench.experiments.reduce.phases import earlier, fill, keep, replace_values, resize
+from workbench.experiments.reduce.search import earlier, fill, keep, replace_values, resize
 from workbench.experiments.reduce.size import is_filled
 from workbench.pipeline.spec import PassStep, Pipeline
 

@@ -12,18 +12,18 @@ from workbench.analysis.fusion.boundaries import between, inside
 from workbench.analysis.fusion.report import FusionReport
 from workbench.errors import MeasureError
 from workbench.graph.model import Graph, GraphBuilder
-from workbench.measurement.boundaries import machine_costs as kept
+from workbench.measurement.boundaries import calibration as kept
 from workbench.measurement.boundaries.calibration import (
     LEAST,
     Calibration,
+    MachineCosts,
     Record,
     calibration,
     rank_correlation,
     read,
 )
 from workbench.measurement.boundaries.costs import BoundaryCost, costs_of
-from workbench.measurement.boundaries.machine_costs import MachineCosts
-from workbench.measurement.boundaries.trial import Limits, Trial
+from workbench.measurement.boundaries.trial import Limits, BoundaryTrial
 from workbench.measurement.machine import SIZES, Bandwidth, Spread, bandwidth
 from workbench.measurement.race import Race
 from workbench.measurement.verdict import Ratio
@@ -220,8 +220,8 @@ def alone() -> BoundaryCost:
     return row
 
 
-def raced(**fields: object) -> Trial:
-    return Trial.of(replace(Race("two", "one", "llvm", 2.0, 1.9, 2.1, (2e-6,) * 20, (1e-6,) * 20), **fields))
+def raced(**fields: object) -> BoundaryTrial:
+    return BoundaryTrial.of(replace(Race("two", "one", "llvm", 2.0, 1.9, 2.1, (2e-6,) * 20, (1e-6,) * 20), **fields))
 
 
 def test_a_race_gives_the_seconds_that_one_kernel_saves():

@@ -55,7 +55,6 @@ class Control:
 
     @property
     def running_clock(self) -> float:
-        """The seconds of a clock that stops during a pause."""
         with self._changed:
             now = self._paused_at if self.paused else time.perf_counter()
             return now - self._ended_pauses
@@ -116,7 +115,6 @@ class BackgroundRun(Generic[R]):
         self._notify()
 
     def resume(self) -> None:
-        """Go on after a pause."""
         self._control.resume()
         self._notify()
 

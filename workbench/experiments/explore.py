@@ -86,7 +86,6 @@ class Exploration:
 
     @property
     def total(self) -> int:
-        """Return the final number of rows."""
         return len(self.rows) + len(self._waiting)
 
     @property
@@ -150,7 +149,6 @@ class Exploration:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row for each pass tried so far."""
         import pandas as pd
 
         return pd.DataFrame([_table_row(row) for row in self.rows])

@@ -45,7 +45,6 @@ class Switches:
         return tuple(range(len(self.names)))
 
     def place(self, name: str) -> int:
-        """Return the place of a pass."""
         if name not in self.names:
             raise UnknownName("pass here", name, self.names)
         return self.names.index(name)

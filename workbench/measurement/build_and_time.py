@@ -84,7 +84,6 @@ class MeasureOptions:
 
     @property
     def of_a_job(self) -> JobOptions:
-        """Return the limits as `Worker.run` takes them."""
         return {
             "timeout": self.timeout,
             "memory": self.memory,
@@ -153,7 +152,6 @@ _TIMED = (
 
 
 def _run(variant: Variant, limits: MeasureOptions) -> Row:
-    """Run the build on its device, and return the row with its times and the check of its outputs."""
     expected, why = reference(variant.origin, limits.seed, **limits.of_a_job) if limits.check else (None, "check=False")
     tracker, of_a_job = limits.tracker, limits.of_a_job
     request = TimeRequest(

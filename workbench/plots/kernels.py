@@ -199,7 +199,6 @@ def roofline(
 
 
 def _dots(ax: Axes, rows: Rows, points: Sequence[tuple[float, float]], theme: Theme, **how: Any) -> None:
-    """Draw kernels as dots on logarithmic axes, in the colours of their operators."""
     ax.set_xscale("log")
     ax.set_yscale("log")
     x, y = zip(*points, strict=True) if points else ((), ())

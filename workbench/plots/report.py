@@ -130,13 +130,11 @@ class Files:
         return (path.name,)
 
     def json(self, data: object) -> tuple[str]:
-        """Write plain values and return the file's name."""
         path = self._report.with_suffix(".json")
         self.write(path, json.dumps(data, indent=1, allow_nan=False))
         return (path.name,)
 
     def write(self, path: Path, text: str) -> None:
-        """Write a file; raises WorkbenchError if it cannot be written."""
         with writing(path):
             path.write_text(text, encoding="utf-8", errors="replace")
 

@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING, Any
 from workbench.dialects.base import Workload, workload_of
 from workbench.dialects.compiler.inputs import Inputs, with_inputs
 from workbench.errors import Cancelled, WorkbenchError
-from workbench.experiments.bisect.changes import Change, Changes, changes_of
-from workbench.experiments.bisect.probing import FUSION, Cuttable, Probe, Prober, Variant, guilty_edges
+from workbench.experiments.bisect.probing import (
+    FUSION,
+    Change,
+    ChangedProgram,
+    Changes,
+    Cuttable,
+    Probe,
+    Prober,
+    changes_of,
+    guilty_edges,
+)
 from workbench.experiments.ddmin import ddmin
 from workbench.experiments.symptoms import COMPARED, NO, UNKNOWN, Limits, Question, Symptom, symptom_of
 from workbench.graph.model import Edge, Graph
@@ -74,7 +83,6 @@ class Culprit:
 
     @property
     def found(self) -> bool:
-        """Return whether changes or edges were found."""
         return bool(self.guilty or self.edges)
 
     @property
@@ -178,8 +186,8 @@ class Culprit:
         return tuple(self.changes.items.index(change) for change in self.guilty)
 
     @cached_property
-    def _variant(self) -> Variant:
-        return Variant.of(self.workload, self.changes, self._made)
+    def _variant(self) -> ChangedProgram:
+        return ChangedProgram.of(self.workload, self.changes, self._made)
 
     def _sentence(self) -> str:
         spent = f"{counted(len(self.probes), 'probe')} of {counted(len(self.changes.items), 'change')}"

@@ -102,7 +102,6 @@ def _read(path: Path) -> dict[str, object]:
 
 
 def _write(path: Path, data: Mapping[str, object]) -> None:
-    """Replace a file atomically."""
     new = path.with_suffix(".new")
     new.write_text(json.dumps(data, indent=1), encoding="utf-8")
     new.replace(path)

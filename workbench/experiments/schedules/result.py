@@ -66,12 +66,11 @@ class Task:
 
     @property
     def weight(self) -> int:
-        """The number of calls in one run."""
         return len(self.calls)
 
 
 @dataclass(frozen=True)
-class Trial:
+class ScheduleTrial:
     """One candidate that this run tried."""
 
     number: int

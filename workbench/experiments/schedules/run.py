@@ -15,7 +15,7 @@ from workbench.dialects.kernel_search import best_cost_model
 from workbench.errors import MeasureError, NoDevice, StoreError, WorkbenchError, WorkerLost
 from workbench.experiments.engine import RECENT, BackgroundRun, Best, improvements
 from workbench.experiments.schedules.database import begun, folder_for
-from workbench.experiments.schedules.result import Task, Trial, TunedSchedules, selected, tasks_of, with_times
+from workbench.experiments.schedules.result import ScheduleTrial, Task, TunedSchedules, selected, tasks_of, with_times
 from workbench.experiments.symptoms import Limits
 from workbench.measurement.build_and_time import no_device
 from workbench.measurement.machine import conditions
@@ -81,7 +81,7 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
         self._lock = threading.Lock()
         self._tasks: tuple[Task, ...] = ()
         self._chosen: set[str] = set()
-        self._trials: list[Trial] = []
+        self._trials: list[ScheduleTrial] = []
         self._found: TunedSchedules | None = None
 
     @property
@@ -91,13 +91,11 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
             return self._tasks
 
     @property
-    def trials(self) -> tuple[Trial, ...]:
-        """The candidates of this run so far."""
+    def trials(self) -> tuple[ScheduleTrial, ...]:
         with self._lock:
             return tuple(self._trials)
 
-    def trials_of(self, function: str) -> tuple[Trial, ...]:
-        """Return the candidates of one kernel."""
+    def trials_of(self, function: str) -> tuple[ScheduleTrial, ...]:
         return tuple(trial for trial in self.trials if trial.function == function)
 
     @property
@@ -294,7 +292,7 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
         if tried is None:
             return task, False
         with self._lock:
-            self._trials.append(Trial(made, task.function, **tried, seconds=time.perf_counter() - begun))
+            self._trials.append(ScheduleTrial(made, task.function, **tried, seconds=time.perf_counter() - begun))
         failures = dict(task.failures)
         if tried["us"] is None:
             failures[tried["reason"]] = failures.get(tried["reason"], 0) + 1

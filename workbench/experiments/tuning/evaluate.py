@@ -154,7 +154,6 @@ class Evaluator:
 
     @property
     def needs_build(self) -> bool:
-        """Return whether the objectives need a build; counts alone do not."""
         return any(name not in COUNTED for name in self.objectives)
 
     def learn(self, trial: Trial) -> None:
@@ -219,7 +218,6 @@ class Evaluator:
         return replace(trial, status=PRUNED, reason=reason)
 
     def build(self, trial: Trial, clock: Clock) -> Trial:
-        """Build, check and time a trial, and return it with the results."""
         effort = self.effort
         how = MeasureOptions(
             budget=effort.each,

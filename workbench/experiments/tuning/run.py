@@ -60,7 +60,6 @@ class Run(BackgroundRun[Result]):
         return self.best_of(self.targets[0])
 
     def best_of(self, target: str) -> tuple[Best, ...]:
-        """Return the improvements of the first objective for a target."""
         return best_of(self.trials, target, self.objectives)
 
     @property

@@ -125,7 +125,6 @@ class Search:
         raise NotImplementedError
 
     def _neighbours(self, point: Point) -> Iterator[Point]:
-        """Iterate over the points that differ in one knob."""
         for place, knob in enumerate(self.knobs):
             for choice in range(len(knob.choices)):
                 if choice != point[place]:
@@ -242,7 +241,6 @@ class Guided(Search):
         return [point for _, point in sorted(good, key=lambda each: each[0])]
 
     def _unseen(self) -> Point:
-        """Return the new point that is nearest to the best."""
         here = next(iter(self._good()), self.default)
         seen, ring = {here}, [here]
         while ring:

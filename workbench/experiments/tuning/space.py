@@ -113,7 +113,6 @@ class Space:
         return {knob.name: knob.default for knob in self.knobs}
 
     def assignments(self) -> Iterator[dict[str, object]]:
-        """Iterate over all choices, each once."""
         knobs = self.knobs
         for values in itertools.product(*(knob.choices for knob in knobs)):
             yield {knob.name: value for knob, value in zip(knobs, values, strict=True)}

@@ -8,22 +8,185 @@ A race that is too coarse to see the predicted seconds decides nothing, and is c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+import json
+import os
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from functools import cache, cached_property
 from math import floor, inf
 from pathlib import Path
-from typing import TYPE_CHECKING
+from statistics import median
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from workbench.errors import MeasureError
 from workbench.graph import received
-from workbench.measurement.machine import Spread
+from workbench.graph.received import Damaged, contents
+from workbench.measurement import store
+from workbench.measurement.machine import Bandwidth, Spread, bandwidth, conditions
 from workbench.wording import counted, size
+from workbench.worker.limits import TIMEOUT
+from workbench.worker.parent import Progress, never, silent, worker
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+FILE = "machine-costs.json"
+"in the folder of the file of measurements"
+LARGEST = 1 << 24
+"bytes of the file"
+ROWS = 16
+"of the values of the second chains, for the threads of TVM to share"
+BUDGET = 0.3
+"seconds of timing a chain"
+STEADY = 2.0
+"most of the ratio of a call's highest time to its lowest; it is below 1.5 on an idle machine"
+_known: dict[str, MachineCosts] = {}
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class MachineCosts:
+    """The costs of this machine for one TVM and target."""
+
+    bandwidth: Bandwidth
+    call: Spread
+    "seconds of one call of a kernel without work, on one row"
+    call_of_rows: Spread
+    "the same on several rows, which schedules spread over threads"
+    method: str
+    "a description of the measurement of the calls"
+
+    @property
+    def is_steady(self) -> bool:
+        """Return whether the machine was calm enough to keep the costs for other days."""
+        return all(call.high <= STEADY * call.low for call in (self.call, self.call_of_rows))
+
+    def seconds(self, moved: float, working_set: float, call: Spread) -> Spread:
+        """Return the seconds of moving bytes and of a call, with the spread of the measurements.
+
+        >>> rate, call = Spread(1e9, 2e9, 4e9), Spread(1e-6, 1e-6, 2e-6)
+        >>> MachineCosts(Bandwidth((1,), (rate,), ""), call, call, "").seconds(4000, 1000, call)
+        Spread(low=2e-06, middle=3e-06, high=6e-06)
+        """
+        rate = self.bandwidth.at(working_set)
+        return Spread(moved / rate.high + call.low, moved / rate.middle + call.middle, moved / rate.low + call.high)
+
+
+def machine_costs(
+    dialect: str, target: str, *, progress: Progress = silent, cancelled: Callable[[], bool] = never
+) -> MachineCosts:
+    """Return the costs of this machine for a target of its CPU: from the disk, or measured in a few seconds.
+
+    The TVM of the dialect builds the kernels that are timed. Costs of a busy machine are not kept.
+    """
+    now = conditions(dialect)
+    key = " ".join(str(part) for part in (now["machine"], dialect, now["tvm"], now["threads"], target))
+    with _lock:
+        if key not in _known:
+            kept = _read().get(key)
+            found = None if kept is None else _from_data(kept)
+            if found is None:
+                found = _measure(dialect, target, int(now["threads"]), progress, cancelled)
+                if found.is_steady:
+                    _write(key, found)
+            _known[key] = found
+        return _known[key]
+
+
+def slope(calls: Sequence[int], samples: Sequence[Sequence[float]]) -> Spread:
+    """Return the seconds of one more call, from the times of chains of different lengths.
+
+    The median is that of the shortest and the longest chain; the extremes are those of all pairs.
+
+    >>> slope([10, 20, 40], [[1.0, 1.0], [2.0, 2.0], [4.5, 4.5]])
+    Spread(low=0.1, middle=0.11666666666666667, high=0.125)
+    """
+    times = [median(each) for each in samples]
+    pairs = [(i, j) for j in range(len(calls)) for i in range(j)]
+    slopes = [(times[j] - times[i]) / (calls[j] - calls[i]) for i, j in pairs]
+    whole = (times[-1] - times[0]) / (calls[-1] - calls[0])
+    return Spread(max(0.0, min(slopes)), max(0.0, whole), max(0.0, *slopes))
+
+
+def _measure(
+    dialect: str, target: str, threads: int, progress: Progress, cancelled: Callable[[], bool]
+) -> MachineCosts:
+    progress("Measuring this machine: calls of kernels", 0.0)
+    asked = {"dialect": dialect, "target": target, "budget": BUDGET}
+    one, many = (
+        worker().run("chains", None, {**asked, "rows": rows}, timeout=TIMEOUT, progress=progress, cancelled=cancelled)
+        for rows in (1, ROWS)
+    )
+    progress("Measuring this machine: bandwidth", 0.9)
+    row, rows = (slope(found["calls"], found["samples"]) for found in (one, many))
+    kernels = ", ".join(map(str, many["calls"]))
+    method = (
+        f"call: slope of the time of chains of {kernels} kernels on 256 bytes, in one row and in {ROWS}, "
+        f"which run on {'the threads of TVM' if many['parallel'] else 'one thread'}"
+    )
+    return MachineCosts(bandwidth(threads if many["parallel"] else 1), row, rows, method)
+
+
+# -- the file
+
+
+def _read() -> Mapping[str, Any]:
+    """Return the contents of the file; nothing if it is missing or damaged, since it can be measured again."""
+    kept = store.place()
+    try:
+        found = {} if kept is None else received.parse(contents(kept.with_name(FILE), LARGEST))
+    except (OSError, Damaged):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _write(key: str, found: MachineCosts) -> None:
+    kept = store.place()
+    if kept is None:
+        return
+    path = kept.with_name(FILE)
+    text = json.dumps({**_read(), key: asdict(found)}, indent=1)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(f"{path.name}.{os.getpid()}")
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    except OSError as error:
+        warnings.warn(f"the costs of this machine are not kept: {error.strerror}", RuntimeWarning, stacklevel=2)
+
+
+def _from_data(data: object) -> MachineCosts | None:
+    try:
+        whole = received.fields(data, {"bandwidth": dict, "call": dict, "call_of_rows": dict, "method": str})
+        row, rows = _spread(whole["call"]), _spread(whole["call_of_rows"])
+        return MachineCosts(_curve(whole["bandwidth"]), row, rows, whole["method"])
+    except Damaged:
+        return None
+
+
+def _curve(data: object) -> Bandwidth:
+    found = received.fields(data, {"sizes": list, "rates": list, "method": str})
+    rates, sizes = tuple(map(_spread, found["rates"])), found["sizes"]
+    whole = all(type(size) is int and size > 0 for size in sizes)
+    if not rates or len(rates) != len(sizes) or not whole or sizes != sorted(set(sizes)):
+        raise Damaged("the sizes do not fit the rates")
+    if any(rate.low == 0 for rate in rates):
+        raise Damaged("a rate is 0")
+    return Bandwidth(tuple(sizes), rates, found["method"])
+
+
+def _spread(data: object) -> Spread:
+    found = received.fields(data, dict.fromkeys(("low", "middle", "high"), float))
+    values = [found[name] for name in ("low", "middle", "high")]
+    if values[0] < 0 or values != sorted(values):
+        raise Damaged("a spread is not ascending")
+    return Spread(*values)
+
 
 BUNDLED = Path(__file__).with_name("calibration.json")
 NEEDED = 0.9
@@ -85,12 +248,10 @@ class Record:
 
     @property
     def key(self) -> Key:
-        """Return the group of the record."""
         return self.dialect, self.producer, self.consumer, self.rows
 
     @property
     def raw(self) -> Spread:
-        """Return the prediction without factors."""
         return Spread(self.low, self.middle, self.high)
 
     @property
@@ -101,7 +262,6 @@ class Record:
 
     @property
     def factor(self) -> float:
-        """Return the measured saving over the predicted one."""
         return self.saved / self.middle
 
 
@@ -126,7 +286,6 @@ class Group:
 
     @property
     def is_shown(self) -> bool:
-        """Return whether predictions of this group are shown."""
         return len(self.records) >= LEAST and self.inside >= NEEDED * len(self.records)
 
     @property
@@ -139,17 +298,14 @@ class Group:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """Return the smallest and the largest working set that was tried."""
         sets = [record.working_set for record in self.records]
         return min(sets), max(sets)
 
     @property
     def cpus(self) -> tuple[str, ...]:
-        """Return the processors of the trials."""
         return tuple(dict.fromkeys(record.cpu for record in self.records))
 
     def interval(self, raw: Spread) -> tuple[float, float]:
-        """Return the seconds that one kernel saves, as an interval."""
         return _interval(raw, self.records)
 
 
@@ -161,7 +317,6 @@ class Calibration:
 
     @cached_property
     def groups(self) -> dict[Key, Group]:
-        """The groups, each with its key."""
         found: dict[Key, list[Record]] = {}
         for record in self.records:
             found.setdefault(record.key, []).append(record)
@@ -180,7 +335,6 @@ class Calibration:
         return pd.DataFrame(rows, columns=COLUMNS)
 
     def shows(self, dialect: str) -> bool:
-        """Return whether predictions are shown for any boundary of a dialect."""
         return any(key[0] == dialect and group.is_shown for key, group in self.groups.items())
 
     def objection(self, key: Key, working_set: int) -> str:

@@ -15,9 +15,8 @@ from workbench.dialects.registry import installed
 from workbench.errors import MeasureError, UnknownName
 from workbench.graph.model import Graph, HasGraph, graph_of
 from workbench.measurement.boundaries import trial
-from workbench.measurement.boundaries.calibration import Calibration, Key, calibration
-from workbench.measurement.boundaries.machine_costs import MachineCosts, machine_costs
-from workbench.measurement.boundaries.trial import Limits, Trial, peak_changes
+from workbench.measurement.boundaries.calibration import Calibration, Key, MachineCosts, calibration, machine_costs
+from workbench.measurement.boundaries.trial import BoundaryTrial, Limits, peak_changes
 from workbench.measurement.machine import Spread
 from workbench.measurement.row import column, device_of
 from workbench.target_text import TargetLike, target_text
@@ -41,7 +40,7 @@ class BoundaryCost:
     "seconds that one kernel saves, as an interval; None where the calibration does not support a prediction"
     note: str = ""
     "the reason for no prediction, or its condition"
-    trial: Trial | None = None
+    trial: BoundaryTrial | None = None
     peak_bytes: int | None = None
     "bytes that one kernel adds to the peak of the memory plan; None where it was not asked for"
 
@@ -52,12 +51,11 @@ class BoundaryCost:
         return self.predicted is not None, sum(self.predicted or ()) / 2, moved
 
     @property
-    def measured(self) -> Trial | None:
+    def measured(self) -> BoundaryTrial | None:
         """Return the trial, if its seconds count."""
         return None if self.trial is None or self.trial.objection else self.trial
 
     def to_data(self) -> dict[str, Any]:
-        """Return the row of the table."""
         found, low_high = self.boundary, self.predicted or (None, None)
         tried = self.measured
         return {
@@ -223,7 +221,6 @@ class BoundaryCosts:
         return f"BoundaryCosts({counted(len(self.rows), 'boundary')} for {self.target!r})"
 
     def __str__(self) -> str:
-        """Return the dearest boundaries, a line each."""
         lines = (f"  {' -> '.join(map(' + '.join, row.boundary.operators))}: {cells(row)[0]}" for row in self.dearest())
         return visible("\n".join((self._title, *lines)))
 

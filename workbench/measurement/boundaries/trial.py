@@ -54,7 +54,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Trial:
+class BoundaryTrial:
     """The measured seconds that one kernel saves against two."""
 
     saved: float
@@ -76,20 +76,19 @@ class Trial:
         return "" if self.race.outcome.reason == RACED else str(self.race)
 
     @staticmethod
-    def of(found: Race) -> Trial:
-        """Return the trial for a race of two kernels (a) against one (b)."""
+    def of(found: Race) -> BoundaryTrial:
         two = median(found.samples_a)
         ratios = (found.ratio, found.low, found.high)
         saved, low, high = (two * (1 - 1 / ratio) if ratio else float("-inf") for ratio in ratios)
-        return Trial(saved, low, high, two, found)
+        return BoundaryTrial(saved, low, high, two, found)
 
 
-def measure(workload: Workload, boundary: Boundary, limits: Limits) -> Trial:
+def measure(workload: Workload, boundary: Boundary, limits: Limits) -> BoundaryTrial:
     """Race the two parts of a boundary as two kernels against one; raises MeasureError, WorkerLost."""
     return raced(pair_of(workload, boundary), limits)
 
 
-def raced(pair: Pair, limits: Limits) -> Trial:
+def raced(pair: Pair, limits: Limits) -> BoundaryTrial:
     """Race a pair."""
     found = race(
         pair.workload,
@@ -100,7 +99,7 @@ def raced(pair: Pair, limits: Limits) -> Trial:
         progress=limits.progress,
         cancelled=limits.cancelled,
     )
-    return Trial.of(found)
+    return BoundaryTrial.of(found)
 
 
 def pair_of(workload: Workload, boundary: Boundary) -> Pair:

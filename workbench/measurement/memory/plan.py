@@ -217,7 +217,6 @@ class MemoryPlan:
 
     @staticmethod
     def from_data(data: Mapping[str, Any]) -> MemoryPlan:
-        """Return the plan of which `to_data` made this data."""
         return MemoryPlan(
             tuple(PlannedTensor(**_tuples(row)) for row in data["tensors"]),
             tuple(Storage(**_tuples(row)) for row in data["storages"]),
@@ -233,7 +232,6 @@ class MemoryPlan:
         return f"MemoryPlan({self._title}{noted})"
 
     def __str__(self) -> str:
-        """Return the figures, and what they leave out."""
         return visible(". ".join((self._title, *self.notes)))
 
     @property

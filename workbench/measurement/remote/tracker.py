@@ -59,7 +59,6 @@ class Tracker:
         return sorted(place for key, place in self._offers() if key == self.key)
 
     def keys(self) -> list[str]:
-        """Return every key that servers offer at the tracker."""
         return sorted({key for key, _ in self._offers()})
 
     def _offers(self) -> list[tuple[str, str]]:
