@@ -30,9 +30,16 @@ from workbench.analysis.fusion.boundaries import Boundary
 from workbench.dialects.registry import installed
 from workbench.errors import WorkbenchError
 from workbench.measurement.boundaries import trial
-from workbench.measurement.boundaries.calibration import BUNDLED, Calibration, Record, rank_correlation, read
+from workbench.measurement.boundaries.calibration import (
+    BUNDLED,
+    Calibration,
+    MachineCosts,
+    Record,
+    machine_costs,
+    rank_correlation,
+    read,
+)
 from workbench.measurement.boundaries.costs import key_of, raw_seconds
-from workbench.measurement.boundaries.calibration import MachineCosts, machine_costs
 from workbench.measurement.machine import conditions
 from workbench.measurement.verdict import NOISE
 

@@ -23,7 +23,7 @@ from workbench.measurement.boundaries.calibration import (
     read,
 )
 from workbench.measurement.boundaries.costs import BoundaryCost, costs_of
-from workbench.measurement.boundaries.trial import Limits, BoundaryTrial
+from workbench.measurement.boundaries.trial import BoundaryTrial, Limits
 from workbench.measurement.machine import SIZES, Bandwidth, Spread, bandwidth
 from workbench.measurement.race import Race
 from workbench.measurement.verdict import Ratio
