@@ -22,7 +22,6 @@ import workbench
 from workbench import colours
 from workbench.graph.changes import MARKS, Mark
 from workbench.graph.nodes import GROUP_KINDS, KINDS, PATTERNS
-from workbench.measurement.columns import MEASURED
 from workbench.widgets import blocks, messages, page_types
 from workbench.widgets.base import page_traits
 from workbench.widgets.fusion.wording import KIND_WORDS
@@ -57,10 +56,6 @@ def messages_text() -> str:
         kind, end = (": Record<number, string>", "") if name == "PATTERNS" else ("", " as const")
         lines = "\n".join(f"  {key}: {json.dumps(value)}," for key, value in values.items())
         parts.append(f"/** {doc} */\nexport const {name}{kind} = {{\n{lines}\n}}{end};\n")
-    headings = "\n".join(f"  {name}: {json.dumps([column.heading, column.hint])}," for name, column in MEASURED.items())
-    parts.append(
-        f"/** Heading and tooltip of each column of measured rows. */\nexport const HEADINGS = {{\n{headings}\n}} as const;\n"
-    )
     parts.append(f"/** Every message of Python to a page. */\nexport type ToPage = {_type(page_types.ToPage)};\n")
     fields = "\n".join(f"  {name}?: {_type(kind)};" for name, kind in sorted(traits.items()))
     parts.append(

@@ -11,6 +11,7 @@ import {
 } from "../model/messages.ts";
 import { type Send } from "../model/model.ts";
 import { oneLine } from "../render/text.ts";
+import { Breakable } from "./breakable.tsx";
 import { Button } from "./button.tsx";
 import { CopyButton } from "./copy.tsx";
 import { EntryField } from "./entry.tsx";
@@ -215,14 +216,6 @@ export function CodeBlock({ block }: { block: Code }) {
 function Facts({ block, send }: Context & { block: Table }) {
   const [head = [], ...lines] = block.rows;
   const act = (what: string, arg: string) => what !== "" && send && (() => send({ type: "act", what, arg }));
-  const face = (text: string, press: (() => void) | false | undefined) =>
-    press ? (
-      <button type="button" class="wb-link" onClick={press}>
-        {oneLine(text, 2000)}
-      </button>
-    ) : (
-      oneLine(text, 2000)
-    );
   const order = (column: number) =>
     block.sort === "" ? undefined : column !== block.sorted ? "none" : block.down ? "descending" : "ascending";
   return (
@@ -230,30 +223,84 @@ function Facts({ block, send }: Context & { block: Table }) {
       <thead>
         <tr>
           {head.map((text, j) => (
-            <th key={j} scope="col" title={text} aria-sort={order(j)}>
-              {face(text, act(block.sort, String(j)))}
+            <th key={j} scope="col" title={block.hints?.[j] || text} aria-sort={order(j)}>
+              <Face text={text} press={act(block.sort, String(j))} />
             </th>
           ))}
         </tr>
       </thead>
       <tbody>
-        {lines.map(([first = "", ...others], i) => {
-          const arg = block.args[i] ?? String(i);
-          return (
-            <tr key={arg} class={block.marked.includes(i) ? "wb-current" : ""}>
-              <th scope="row" title={first}>
-                {face(first, act(block.act, arg))}
-              </th>
-              {others.map((text, j) => (
-                <td key={j} title={text}>
-                  {oneLine(text, 2000)}
-                </td>
-              ))}
-            </tr>
-          );
-        })}
+        {lines.map((line, i) => (
+          <TableLine key={block.args[i] || i} {...{ block, line, place: i, columns: head.length, act }} />
+        ))}
       </tbody>
     </table>
+  );
+}
+
+interface TableLineProps {
+  block: Table;
+  line: readonly string[];
+  place: number;
+  columns: number;
+  act: (what: string, arg: string) => (() => void) | false | undefined;
+}
+
+function TableLine({ block, line, place, columns, act }: TableLineProps) {
+  const [first = "", ...others] = line;
+  const arg = block.args[place] ?? String(place);
+  const [words, what] = (arg && block.button) || [];
+  const cell = (text: string, j: number) => ({
+    title: text,
+    colSpan: j === line.length - 1 ? columns - j : 1,
+    ...(text.startsWith("! ") && { class: "wb-mark-removed" }),
+  });
+  return (
+    <tr class={block.marked.includes(place) ? "wb-current" : ""} data-testid={block.name && `${block.name}-${place}`}>
+      <th scope="row" {...cell(first, 0)}>
+        <Face text={first} press={arg !== "" && act(block.act, arg)} testid={`${block.act}-${arg}`} />
+      </th>
+      {others.map((text, j) => (
+        <td key={j} {...cell(text, j + 1)}>
+          <span>{oneLine(text, 2000)}</span>
+          {block.bars?.column === j + 1 && <Bar span={block.bars.spans[place] ?? []} />}
+        </td>
+      ))}
+      {words && what && (
+        <td>
+          <Button
+            label={`${words} ${first}`}
+            testid={`${what}-${arg}`}
+            disabled={!act(what, arg)}
+            onClick={act(what, arg) || undefined}
+          >
+            {words}
+          </Button>
+        </td>
+      )}
+    </tr>
+  );
+}
+
+function Face({ text, press, testid }: { text: string; press: (() => void) | false | undefined; testid?: string }) {
+  const words = <Breakable name={oneLine(text, 2000)} />;
+  if (!press) return words;
+  return (
+    <button type="button" class="wb-link" data-testid={testid} onClick={press}>
+      {words}
+    </button>
+  );
+}
+
+/** A bar up to the median, with the quartiles as a whisker. */
+function Bar({ span: [low, middle, high] }: { span: readonly number[] }) {
+  if (low === undefined || middle === undefined || high === undefined) return null;
+  const percent = (share: number) => `${Math.max(0, Math.min(100, share * 100))}%`;
+  return (
+    <span class="wb-bar-track" aria-hidden="true">
+      <span class="wb-bar-fill" style={`width: ${percent(middle)}`} />
+      <span class="wb-whisker" style={`left: ${percent(low)}; width: calc(${percent(high)} - ${percent(low)})`} />
+    </span>
   );
 }
 

@@ -3,8 +3,6 @@ import { test } from "node:test";
 import { type ComponentChildren } from "preact";
 import { all, draw, one, press } from "../dom_testing.ts";
 import { type Block, type Line } from "../model/messages.ts";
-import { Explore } from "../panels/explore.tsx";
-import { Measure } from "../panels/measure.tsx";
 import { Ribbon } from "../panels/ribbon.tsx";
 import { Blocks } from "./blocks.tsx";
 import { roving } from "./roving.ts";
@@ -26,10 +24,6 @@ const table: Block = {
     ["y", "2"],
   ],
 };
-const row = (id: number) => ({ id, config: `opt ${id}`, whole: "", status: "ok", current: false });
-const tried = (name: string) => ({
-  ...{ name, status: "changed", message: "", seconds: 0, level: 0, nodes: 0, ops: 0, kernels: 0, counts: {} },
-});
 const place = (state: number) => ({ ...{ state, step: state, ids: [state], ops: ["exp"], kernels: [], sure: "span" } });
 
 /** Each list, with the keys from its first tab stop to another control. */
@@ -37,9 +31,8 @@ const LISTS: Record<string, [ComponentChildren, string[], string]> = {
   "a list of blocks": [<Blocks blocks={[list]} send={quiet} />, ["ArrowDown", "ArrowRight"], "×"],
   "a table of blocks": [<Blocks blocks={[table]} send={quiet} />, ["ArrowDown", "ArrowDown"], "y"],
   "the heads of a table": [<Blocks blocks={[table]} send={quiet} />, ["End", "Home", "ArrowRight"], "Size"],
-  Measure: [<Measure state={{ rows: [row(1), row(2)] }} plots={null} send={quiet} />, ["End"], "opt 2"],
-  Explore: [
-    <Explore state={{}} found={{ rows: [tried("A"), tried("B")] }} send={quiet} />,
+  "a table with a button in each line": [
+    <Blocks blocks={[{ ...table, args: ["x", "y"], button: ["+ add", "add"] }]} send={quiet} />,
     ["ArrowDown", "ArrowRight"],
     "+ add",
   ],

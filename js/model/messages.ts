@@ -10,19 +10,14 @@ export type ToPython =
   | { type: "build" }
   | { type: "cancel" }
   | { type: "check" }
-  | { type: "clear_rows" }
   | { type: "delete_preset"; name: string }
   | { type: "duplicate"; index: number }
   | { type: "entry"; name: string }
-  | { type: "explore"; index: number }
-  | { type: "measure" }
   | { type: "mode"; value: string }
   | { type: "move"; index: number; to: number }
   | { type: "opt_level"; value: number }
   | { type: "option"; index: number; name: string; text: string }
   | { type: "preset"; name: string }
-  | { type: "preview"; name: string }
-  | { type: "race" }
   | { type: "redo" }
   | { type: "remove"; index: number }
   | { type: "reveal"; guess: string }
@@ -84,23 +79,6 @@ export const PATTERNS: Record<number, string> = {
   8: "never fused (Opaque)",
 };
 
-/** Heading and tooltip of each column of measured rows. */
-export const HEADINGS = {
-  config: ["Configuration", ""],
-  target: ["Target", ""],
-  status: ["Status", ""],
-  kernels: ["Kernels", "Calls of compiled functions in one run"],
-  functions: ["Functions", "Distinct compiled functions: equal kernels are shared"],
-  launches: ["Launches", ""],
-  traffic_bytes: ["Read and written", ""],
-  peak_bytes: ["Peak memory", "The most bytes of storages that the executor holds at once"],
-  median_us: ["Time (median)", "Median of the repeats after warm-up; the bar's whisker is the middle half of the samples"],
-  q1_us: ["Lower quartile", ""],
-  q3_us: ["Upper quartile", ""],
-  check: ["Outputs", ""],
-  message: ["Message", ""],
-} as const;
-
 /** Every message of Python to a page. */
 export type ToPage = FactsMessage | StateMessage | TextMessage | SidesMessage | CodeMessage | CountsMessage | DiffMessage | LineageMessage | LostMessage | ShowMessage | ShowSideMessage;
 
@@ -119,7 +97,7 @@ export interface Traits {
   diff?: DiffPayload;
   direction?: "down" | "right";
   edges_by_dtype?: boolean;
-  exploration?: Exploration;
+  explore_tab?: Block[];
   graph?: GraphPayload;
   guess?: string;
   headline?: string;
@@ -131,6 +109,7 @@ export interface Traits {
   legend?: boolean;
   listing?: Listing;
   marks?: Marks;
+  measure_tab?: Block[];
   memory_tab?: Block[];
   memory_viewport?: StepWindow;
   mode?: "split" | "changed" | "overlay";
@@ -177,6 +156,9 @@ export interface Answer {
   right?: boolean;
   because?: string;
 }
+
+/** Bars in a column of a table: for each line, the lower quartile, the median and the upper one, as shares of the longest. */
+export interface Bars { column: number; spans: number[][]; }
 
 /** The compiler's own build at this opt level; `why` are sentences, once they were asked for. */
 export interface BuildState {
@@ -236,19 +218,6 @@ export interface EdgeValues {
   edges: [number, number, number][];
 }
 
-/** The effect of a pass that was tried: differences of counts. */
-export interface Effect {
-  name: string;
-  status: string;
-  message: string;
-  seconds: number;
-  level: number | null;
-  nodes: number | null;
-  ops: number | null;
-  kernels: number | null;
-  counts: Partial<Record<Mark, number>>;
-}
-
 /** A field; a new value comes as a `Set` message with its name. */
 export interface Entry {
   options?: (string | number | boolean | string[])[];
@@ -263,18 +232,11 @@ export interface Entry {
   value: string | number | boolean;
 }
 
-/** The passes that were tried on the module after a step. */
-export interface Exploration {
-  here?: string;
-  index?: number;
-  rows?: Effect[];
-  total?: number;
-  running?: boolean;
-  error?: string;
-}
-
 /** Sizes alone. */
 export interface FactsMessage { state: number; nodes: number; ops: number; kernels: number; type: "facts"; }
+
+/** The measured row of the present configuration, if it failed. */
+export interface FailedRow { config: string; status: string; message: string; }
 
 /** An error that the page shows until it is closed. */
 export interface Failure {
@@ -302,9 +264,6 @@ export interface GroupColumns { kind: Bytes; id: Bytes; name_s: Bytes; attrs_s: 
 
 /** A heading within a panel. */
 export interface Heading { links?: [string, number][]; t: "h"; text: string; }
-
-/** The conclusion from the rows, and the configuration that the present one can be raced against. */
-export interface Headline { text?: string; rival?: string; raced?: boolean; }
 
 /** A line of a list: a click selects its nodes, and does `act` if it has one. `look` colours the sign. */
 export interface Line {
@@ -396,7 +355,9 @@ export interface OverlayState {
 /** The blocks of an inspector's page: the line above the graph, the card beside it, the open tab. */
 export interface Panels { head?: Block[]; card?: Block[]; tab?: Block[]; }
 
-/** A paragraph; `look` is `strong` for the first sentence, `small` for details, `bad` for an error, `unit` after a number. */
+/** A paragraph; `look` is `strong` for the first sentence, `small` for details, `bad` for an error.
+
+`unit` is for words after a number, and `note` for words beside buttons. */
 export interface Paragraph { links?: [string, number][]; t: "p"; text: string; look: string; name: string; }
 
 /** A pass that can be added. */
@@ -470,26 +431,6 @@ export interface Refused { form: string; field: string; text: string; }
 /** A value for each storage. */
 export interface RowColumns { bytes: Bytes; label_s: Bytes; }
 
-/** A measured configuration. */
-export interface RowState {
-  id: number;
-  config: string;
-  whole: string;
-  status: string;
-  current: boolean;
-  target?: string;
-  message?: string;
-  /** the sentence of a row that failed */
-  said?: string;
-  kernels?: number | null;
-  functions?: number | null;
-  peak_bytes?: number | null;
-  median_us?: number | null;
-  q1_us?: number | null;
-  q3_us?: number | null;
-  samples?: number;
-}
-
 /** The answers to the requests of a saved stepper, packed in chunks: stepper/saved_trace.py. */
 export interface SavedTrace {
   /** base64 of gzip of JSON: objects from a request, as `diff,0,1`, to its answer */
@@ -547,8 +488,7 @@ export interface State {
   counts?: StateCounts;
   /** the bytes held at the peak of the current configuration; empty while it is not planned */
   peak?: string;
-  rows?: RowState[];
-  headline?: Headline;
+  failed_row?: FailedRow | null;
   build?: BuildState;
   code?: string;
   pipeline_text?: string;
@@ -613,8 +553,13 @@ export interface StepWindow {
   top?: number;
 }
 
-/** A table of texts; the first of `rows` is its head. `sorted` is the column that the lines are sorted by, -1 for none. */
+/** A table of texts; the first of `rows` is its head. `sorted` is the column that the lines are sorted by, -1 for none.
+
+The last text of a shorter line takes the columns that are left. A text that begins with `! ` is about a failure. */
 export interface Table {
+  hints?: string[];
+  bars?: Bars;
+  button?: [string, string];
   t: "table";
   rows: string[][];
   name: string;
@@ -624,7 +569,7 @@ export interface Table {
   /** the largest value is first */
   down: boolean;
   marked: number[];
-  /** the argument of `act` for each line; its number where there are none */
+  /** the argument of `act` for each line, its number where there are none; a line with an empty one cannot be clicked */
   args: string[];
 }
 

@@ -7,11 +7,10 @@ import { type State } from "../model/messages.ts";
 import { BuildReasons, StateFacts } from "./side_facts.tsx";
 
 const state = signal<State>({});
-const asked = signal(false);
 const Page = () => (
   <>
-    <StateFacts state={state.value} side={1} asked={asked} send={send} />
-    <BuildReasons state={state.value} open={asked} />
+    <StateFacts state={state.value} side={1} send={send} />
+    <BuildReasons state={state.value} />
   </>
 );
 beforeEach(() => mount(<Page />, document.body));
@@ -31,8 +30,7 @@ test("one kernel is one kernel", async () => {
 });
 
 test("the present row that failed is named beside the number", async () => {
-  const row = { id: 0, config: "opt 3", whole: "", status: "failed", current: true, said: "failed: no target" };
-  await show({ counts: COUNTS, rows: [row] });
+  await show({ counts: COUNTS, failed_row: { config: "opt 3", status: "failed", message: "no target" } });
   assert.match(part("row-status").textContent, /! failed/);
   assert.equal(part("row-status").title, "failed: no target");
 });
@@ -49,9 +47,10 @@ test("the build's kernels are shown where they differ, and the reasons are asked
   assert.equal(part("real-build").hidden, true);
   await show({ counts: COUNTS, build: { kernels: 3 } });
   assert.match(part("real-build").textContent, /build: 3 why\?/);
+  assert.equal(part("build-why").hidden, true);
   await click("build-ask");
-  await show({ counts: COUNTS, build: { kernels: 3, listing: true } });
   assert.deepEqual(sent, [{ type: "build" }]);
+  await show({ counts: COUNTS, build: { kernels: 3, listing: true } });
   assert.match(part("build-why").textContent, /being listed/);
   await show({ counts: COUNTS, build: { kernels: 3, why: ["The build runs <b>Fuse</b>."] } });
   assert.equal(part("build-why").hidden, false);

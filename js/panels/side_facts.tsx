@@ -1,7 +1,5 @@
 /** Beside the title of a graph: its kernels, large; what a widget adds, as those of the compiler's own build; its nodes, small. */
-import { type Signal } from "@preact/signals";
 import { type ComponentChildren } from "preact";
-import { useLayoutEffect } from "preact/hooks";
 import { type State } from "../model/messages.ts";
 import { type Send } from "../model/model.ts";
 import { counted } from "../text/counted.ts";
@@ -34,13 +32,12 @@ export function SideFacts({ side, kernels, sizes, children }: SideFactsProps) {
 interface StateFactsProps {
   state: State;
   side: 0 | 1;
-  /** Whether the reasons of the real build are open. */
-  asked: Signal<boolean>;
+  /** None in a saved page: no Python lists the passes. */
   send: Send | undefined;
 }
 
 /** Of the Workbench: after the passes, its row's failure too, the build's kernels, and the peak of memory. */
-export function StateFacts({ state, side, asked, send }: StateFactsProps) {
+export function StateFacts({ state, side, send }: StateFactsProps) {
   const { counts = {}, peak } = state;
   const [kernels, nodes] =
     side === 0 ? [counts.before_kernels, counts.before_nodes] : [counts.after_kernels, counts.after_nodes];
@@ -48,7 +45,7 @@ export function StateFacts({ state, side, asked, send }: StateFactsProps) {
     <SideFacts side={side} kernels={kernels} sizes={typeof nodes === "number" ? ` · ${counted(nodes, "node")}` : ""}>
       {side === 1 && (
         <>
-          <FailedRow state={state} /> <BuildCount state={state} open={asked} send={send} />
+          <FailedRow state={state} /> <BuildCount state={state} send={send} />
           {peak && <span data-testid="peak"> · {peak}</span>}
         </>
       )}
@@ -57,35 +54,19 @@ export function StateFacts({ state, side, asked, send }: StateFactsProps) {
 }
 
 /** The word for the present configuration's row, if it failed; the sentence is its tooltip. */
-function FailedRow({ state }: { state: State }) {
-  const said = state.rows?.find((row) => row.current)?.said;
-  if (!said) return null;
+function FailedRow({ state: { failed_row: row } }: { state: State }) {
+  if (!row) return null;
   return (
-    <span class="wb-mark-removed wb-strong" data-testid="row-status" title={said}>
-      {` ! ${said.split(":", 1)[0]}`}
+    <span class="wb-mark-removed wb-strong" data-testid="row-status" title={`${row.status}: ${row.message}`}>
+      {` ! ${row.status}`}
     </span>
   );
 }
 
-interface BuildCountProps {
-  state: State;
-  /** Whether the list above the graph is open. */
-  open: Signal<boolean>;
-  /** None in a saved page: no Python lists the passes. */
-  send: Send | undefined;
-}
-
 /** After the number by the graph: the kernels of the compiler's own build, where they differ from the picture's. */
-function BuildCount({ state, open, send }: BuildCountProps) {
-  const { kernels, failed, opt_level: level, listing } = state.build ?? {};
-  const differs = buildDiffers(state);
-  const why = reasons(state);
-  const key = why.join("\n");
-  useLayoutEffect(() => {
-    // Another pipeline has another list, and a list that was cancelled does not come.
-    if (!differs || (!key && !listing)) open.value = false;
-  }, [differs, key, listing, open]);
-  if (!differs) return <span class="wb-real-build" data-testid="real-build" hidden />;
+function BuildCount({ state, send }: { state: State; send: Send | undefined }) {
+  const { kernels, failed, opt_level: level } = state.build ?? {};
+  if (!buildDiffers(state)) return <span class="wb-real-build" data-testid="real-build" hidden />;
   const title = `The compiler's own pipeline at opt level ${level ?? ""}, with its parameters, for this target`;
   return (
     <span class="wb-real-build" data-testid="real-build" title={failed || title}>
@@ -95,13 +76,10 @@ function BuildCount({ state, open, send }: BuildCountProps) {
         class="wb-link"
         title="The passes that the build runs beyond these"
         aria-label="The passes that the build runs beyond these"
-        aria-expanded={open.value}
+        aria-expanded={explained(state)}
         data-testid="build-ask"
         hidden={!send}
-        onClick={() => {
-          open.value = !open.value;
-          if (open.value && why.length === 0) send?.({ type: "build" });
-        }}
+        onClick={() => send?.({ type: "build" })}
       >
         why?
       </button>
@@ -110,13 +88,14 @@ function BuildCount({ state, open, send }: BuildCountProps) {
 }
 
 /** Above the graph: the reasons, until the list is closed. */
-export function BuildReasons({ state, open }: { state: State; open: Signal<boolean> }) {
-  const why = reasons(state);
+export function BuildReasons({ state }: { state: State }) {
+  const { failed, why = [] } = state.build ?? {};
+  const reasons = failed ? [failed] : why;
   return (
-    <div class="wb-notes wb-why" data-testid="build-why" hidden={!open.value}>
-      {why.length > 0 ? (
+    <div class="wb-notes wb-why" data-testid="build-why" hidden={!buildDiffers(state) || !explained(state)}>
+      {reasons.length > 0 ? (
         <ul class="wb-found">
-          {why.map((line) => (
+          {reasons.map((line) => (
             <li key={line}>{line}</li>
           ))}
         </ul>
@@ -127,8 +106,8 @@ export function BuildReasons({ state, open }: { state: State; open: Signal<boole
   );
 }
 
-function reasons({ build: { failed, why = [] } = {} }: State): readonly string[] {
-  return failed ? [failed] : why;
+function explained({ build: { listing, why } = {} }: State): boolean {
+  return listing === true || why !== undefined;
 }
 
 /** Whether the whole pipeline is shown, and the compiler's build makes other kernels of it, or fails. */

@@ -15,10 +15,8 @@ import { type Traits } from "../model/traits.ts";
 import { MemoryBoard } from "../pane/memory_pane.ts";
 import { bindBoard } from "../panels/bind_board.ts";
 import { Compare, CompareBar, ComparePanes } from "../panels/compare.tsx";
-import { Explore } from "../panels/explore.tsx";
 import { Header } from "../panels/header.tsx";
 import { Inspector } from "../panels/inspector.tsx";
-import { Measure } from "../panels/measure.tsx";
 import { Memory } from "../panels/memory.tsx";
 import { EDIT_KEYS, historyKeys, PassList } from "../panels/pass_list.tsx";
 import { PrintedText } from "../panels/printed_text.tsx";
@@ -32,10 +30,12 @@ const MEMORY_HEIGHT = 340;
 const REST_MS = 90;
 /** The tabs whose blocks come from Python, with their traits. */
 const TOLD = [
+  ["measure", "Measure", "measure_tab"],
   ["kernels", "Kernels", "kernels_tab"],
   ["memory", "Memory", "memory_tab"],
   ["waterfall", "Waterfall", "waterfall_tab"],
   ["ablation", "Ablation", "ablation_tab"],
+  ["explore", "Explore", "explore_tab"],
 ] as const;
 
 export function workbench(model: Model, el: HTMLElement): () => void {
@@ -45,7 +45,6 @@ export function workbench(model: Model, el: HTMLElement): () => void {
   const { undrawn, failed: problem } = drawingFailure();
   // A saved page ignores messages; the tab that is open is one.
   const send = (message: ToPython) => model.send(message);
-  const asked = signal(false);
   const board = new MemoryBoard(traits, "memory_viewport");
   const tab = signal("measure");
   const reveal = (nodes: number[]) => void stage.reveal(nodes);
@@ -59,7 +58,7 @@ export function workbench(model: Model, el: HTMLElement): () => void {
     { does: "the text, before and after", act: { d: () => pick(tab.value === "text" ? "" : "text") } },
   ];
   if (!saved) compare.listed = EDIT_KEYS;
-  shell.render(<Page {...{ shell, stage, traits, compare, board, undrawn, asked, tab, pick, saved, send, reveal }} />);
+  shell.render(<Page {...{ shell, stage, traits, compare, board, undrawn, tab, pick, saved, send, reveal }} />);
   shell.root.append(shell.status);
   shell.atEnd(bindBoard(model, compare, problem));
   return () => shell.dispose();
@@ -73,8 +72,6 @@ interface PageProps {
   board: MemoryBoard;
   /** Why the graph can't be drawn. */
   undrawn: Signal<Failure | null>;
-  /** Whether the reasons of the real build are open. */
-  asked: Signal<boolean>;
   /** The name of the open tab. */
   tab: Signal<string>;
   pick: (name: string) => void;
@@ -84,42 +81,32 @@ interface PageProps {
 }
 
 function Page({ shell, stage, traits, compare, ...page }: PageProps) {
-  const { board, undrawn, asked, tab, pick, saved, send, reveal } = page;
+  const { board, undrawn, tab, pick, saved, send, reveal } = page;
   const state = traits.get("state").value ?? {};
   const checks = traits.get("checks").value ?? {};
   const width = shell.width.value;
-  const withChart = (content: ComponentChildren) => (
-    <>
-      {content}
-      {board.shows.value && <Memory height={MEMORY_HEIGHT} {...{ board, shell, send }} />}
-    </>
-  );
-  const asks = saved ? undefined : send;
-  const told = TOLD.map(([name, title, trait]) => {
-    const content = <Told class="wb-told" {...{ traits, trait, send: asks, reveal }} />;
-    return { name, title, content: name === "memory" ? withChart(content) : content };
-  });
-  const explore = <Explore state={state} found={traits.get("exploration").value ?? {}} send={send} />;
+  const blocks = { traits, send: saved ? undefined : send, reveal };
+  const beside: Record<string, ComponentChildren> = {
+    measure: <Told class="wb-plots" trait="plots" {...blocks} />,
+    memory: board.shows.value && <Memory height={MEMORY_HEIGHT} {...{ board, shell, send }} />,
+  };
+  const told = TOLD.map(([name, title, trait]) => ({
+    name,
+    title,
+    content: (
+      <div class={`wb-tab-${name}`}>
+        <Told class="wb-told" trait={trait} {...blocks} />
+        {beside[name]}
+      </div>
+    ),
+  }));
   const printed = {
     ...{ model: traits.model, stage, open: tab.value === "text" },
     seq: traits.get("seq").value ?? 0,
     saved: saved ? (traits.get("texts").value ?? []) : undefined,
   };
   const tabs = [
-    {
-      name: "measure",
-      title: "Measure",
-      content: (
-        <Measure
-          state={state}
-          saved={saved}
-          plots={<Told class="wb-plots" trait="plots" {...{ traits, send: asks, reveal }} />}
-          send={send}
-        />
-      ),
-    },
     ...told,
-    { name: "explore", title: "Explore", content: <Asking saved={saved}>{explore}</Asking> },
     { name: "text", title: "Text", content: <PrintedText {...printed} /> },
     { name: "code", title: "Code", content: <Code state={state} /> },
   ];
@@ -135,10 +122,10 @@ function Page({ shell, stage, traits, compare, ...page }: PageProps) {
         <div class="wb-centre">
           <CompareBar compare={compare} />
           <ErrorStrip error={undrawn.value ?? state.error ?? wrong(state, checks) ?? unbuilt(state)} />
-          <BuildReasons state={state} open={asked} />
+          <BuildReasons state={state} />
           <ComparePanes
             compare={compare}
-            facts={(side) => <StateFacts {...{ state, side, asked, send: saved ? undefined : send }} />}
+            facts={(side) => <StateFacts {...{ state, side, send: saved ? undefined : send }} />}
           />
         </div>
         <Panel name="Inspector" side="right" startsOpen={width >= 1300}>
@@ -205,9 +192,6 @@ function wrong({ passes, step = -1 }: State, checks: Checks): Failure | null {
 }
 
 /** The present configuration's row, if it failed. */
-function unbuilt({ rows }: State): Failure | null {
-  const row = rows?.find(
-    ({ current, said, status }) => current && said && status !== "not measured" && status !== "cancelled",
-  );
-  return row ? { title: `${row.config}: ${row.status}`, text: row.message ?? "", at: 0 } : null;
+function unbuilt({ failed_row: row }: State): Failure | null {
+  return row ? { title: `${row.config}: ${row.status}`, text: row.message, at: 0 } : null;
 }

@@ -32,11 +32,11 @@ def test_builds_own_count_has_its_reasons(relay: Notebook) -> None:
 
 def test_two_rows_claim_nothing_before_a_race(relay: Notebook) -> None:
     view = shown(relay, "wb.samples.load('parallel_cast'), budget=0.05")
-    expect(view.part("race")).to_be_hidden()
+    expect(view.part("act-measure-race")).to_be_hidden()
     view.part("toggle-EliminateCommonSubexpr").click()
     expect(view.part("headline")).to_contain_text("not raced")
-    view.part("race").click()
-    expect(view.part("race")).to_have_text("Race again")
+    view.part("act-measure-race").click()
+    expect(view.part("act-measure-race")).to_have_text("Race again")
     sentence = view.python("bench.session.measurements.races[-1].outcome.sentence")
     expect(view.part("headline")).to_have_text(sentence)
 
@@ -45,14 +45,14 @@ def test_two_rows_claim_nothing_before_a_race(relay: Notebook) -> None:
 def test_build_that_ends_its_process_is_a_row_with_its_reason(relay: Notebook) -> None:
     view = shown(relay, "wb.samples.load('parallel_cast'), target='llvm -mtriple=foo-bar'")
     assert view.python("bench.wait(60)")
-    sentence = view.python("bench.state['rows'][0]['said']")
-    status, _, message = sentence.partition(": ")
+    sentence = view.python("bench.measure_tab[-1]['rows'][2][0]")
+    status, _, message = sentence.removeprefix("! ").partition(": ")
     assert "SIGSEGV" in message
     expect(view.part("row-status")).to_contain_text(status)
     expect(view.part("error")).to_contain_text(message)
-    expect(view.part("row-0")).to_contain_text(f"! {status}")
-    expect(view.part("said-0")).to_have_text(sentence)
-    assert not view.part("said-0").evaluate(CUT)
+    expect(view.part("rows-0")).to_contain_text(f"! {status}")
+    expect(view.part("rows-1")).to_have_text(sentence)
+    assert not view.part("rows-1").evaluate(CUT)
     assert not view.part("error").evaluate(CUT)
     for plot in ("plot-kernels", "plot-runtime"):
         titles = view.part(plot).locator("img").evaluate_all("each => each.map((e) => e.alt)")

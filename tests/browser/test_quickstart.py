@@ -22,7 +22,7 @@ def test_quickstart(lab: Lab, browser: Browser) -> None:
         assert notebook.python("[bench.kernels, bench.wait(60)]") == [5, True]
         rows = notebook.python("bench.rows[['config', 'kernels', 'status']].values.tolist()")
         assert ["opt 3 passes -EliminateCommonSubexpr", 5, "ok"] in rows
-        expect(bench.part("row-1")).to_contain_text("5")
+        expect(bench.part("rows-1")).to_contain_text("5")
         bench.part("undo").click()
         expect(bench.part("kernels-after")).to_have_text("3")
 

@@ -74,11 +74,11 @@ def test_option_is_refused_and_set(bench: View) -> None:
 
 def test_passes_are_tried_and_outputs_are_checked(bench: View) -> None:
     bench.part("tab-explore").click()
-    bench.part("explore").click()
+    bench.part("act-explore-try").click()
     expect(bench.part("explore-words")).to_contain_text(re.compile(r"at the start: \d+ of \d+ would"), timeout=120_000)
-    expect(bench.part("explore-cancel")).to_be_hidden()
+    expect(bench.part("busy")).to_be_hidden()
     expect(bench.part("explore-rows")).to_contain_text("CompilationConfig")
-    bench.part("preview-EliminateCommonSubexpr").click()
+    bench.part("explore-preview-EliminateCommonSubexpr").click()
     expect(bench.root.locator(".wb-pane-title").last).to_have_text("after EliminateCommonSubexpr (preview)")
     bench.part("explore-add-EliminateCommonSubexpr").click()
     bench.agree(NAMES, [FIRST[1], *FIRST])

@@ -15,6 +15,21 @@ def statuses(bench):
     return [row["status"] for row in bench.state["passes"]]
 
 
+def rows(bench):
+    """The measured rows in their order."""
+    return list(bench.session.measurements.all().values())
+
+
+def headline(bench):
+    """The sentence above the measured rows."""
+    return next(block["text"] for block in bench.measure_tab if block.get("name") == "headline")
+
+
+def buttons(blocks):
+    """The words of each button, by its action."""
+    return {block["act"]: block["label"] for block in blocks if block["t"] == "act"}
+
+
 def names(bench):
     return [step.name for step in bench.pipeline]
 

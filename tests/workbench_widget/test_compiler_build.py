@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from page_driver import Page
-from workbench_widget.driving import MERGE
+from workbench_widget.driving import MERGE, buttons, headline, rows
 
 import workbench as wb
 from workbench.errors import WorkbenchError
@@ -148,6 +148,8 @@ def test_passes_of_the_build_that_are_not_here_are_listed(opened, conv, dialect)
     shown = {step.name for step in opened.pipeline if step.enabled}
     runs = {line.split()[3].rstrip(":") for line in why if line.startswith("The build runs ")}
     assert runs <= changed - shown
+    Page(opened).send("build")
+    assert "why" not in opened.state["build"]
     opened.pipeline = "FoldConstant"
     assert opened.wait()
     # of another pipeline it is another list
@@ -168,35 +170,36 @@ def test_unbound_parameters_are_named(conv, dialect):
 
 
 def test_a_race_of_two_rows_is_the_headline_and_the_plots_title(bench, page):
-    page.send("measure")
-    assert bench.state["headline"]["rival"] == ""
-    assert "faster" not in bench.state["headline"]["text"]
+    page.click_action("measure-run")
+    assert "measure-race" not in buttons(bench.measure_tab)
+    assert "faster" not in headline(bench)
     bench.toggle(MERGE)
-    page.send("measure")
-    rows = [row["config"] for row in bench.state["rows"]]
-    assert bench.state["headline"]["rival"] == rows[0]
-    assert bench.state["headline"]["text"].endswith("not raced, so no difference is claimed")
-    page.send("race")
+    page.click_action("measure-run")
+    assert buttons(bench.measure_tab)["measure-race"].startswith(f"Race against {rows(bench)[0].config[:50]}")
+    assert headline(bench).endswith("not raced, so no difference is claimed")
+    page.click_action("measure-race")
     assert bench.state["error"] is None
-    found = bench.state["headline"]
-    assert found["raced"]
-    assert found["text"] == bench.session.measurements.races[-1].outcome.sentence
+    assert buttons(bench.measure_tab)["measure-race"] == "Race again"
+    found = headline(bench)
+    assert found == bench.session.measurements.races[-1].outcome.sentence
     title = next(plot for plot in bench.plots if plot["name"] == "plot-runtime")["text"]
     # a plot breaks lines within long names
-    assert "".join(title.split()) == "".join(found["text"].split())
+    assert "".join(title.split()) == "".join(found.split())
 
 
 def test_a_race_needs_two_rows_that_ran(bench, page):
-    page.send("race")
+    page.click_action("measure-race")
     assert "two configurations" in bench.state["error"]["text"]
 
 
 def test_a_failed_row_has_its_sentence_in_row_headline_and_plots(cast, dialect, facts):
     bench = wb.Workbench(cast, MERGE, auto_measure=False, target="llvm -mtriple=foo-bar")
-    Page(bench).send("measure")
-    (row,) = bench.state["rows"]
-    assert row["said"] == f"{facts.bad_triple}: {row['message']}"
-    assert facts.bad_triple in bench.state["headline"]["text"]
+    Page(bench).click_action("measure-run")
+    (row,) = rows(bench)
+    table = next(block for block in bench.measure_tab if block["t"] == "table")
+    assert table["rows"][2] == [f"! {facts.bad_triple}: {row.message}"]
+    assert bench.state["failed_row"] == {"config": row.config, "status": facts.bad_triple, "message": row.message}
+    assert facts.bad_triple in headline(bench)
     for plot in bench.plots:
         assert facts.bad_triple in plot["text"], plot["name"]
     bench.close()
@@ -207,21 +210,21 @@ def test_one_pair_has_one_answer_in_measure_and_ablation(bench, page):
     """The newest race of a pair is the one that both tabs speak of."""
     bench.pipeline = MERGE  # the ablation races each pass
     assert bench.wait()
-    page.send("measure")
+    page.click_action("measure-run")
     bench.toggle(MERGE)
-    page.send("measure")
+    page.click_action("measure-run")
     bench.toggle(MERGE)
     page.send("tab", name="ablation")
     page.send("act", what="ablation-time", arg="")
     row = next(row for row in bench.panels["ablation"].rows if row["pass"] == MERGE)
-    names = [row["config"] for row in bench.state["rows"]]
+    names = [row.config for row in rows(bench)]
     (found,) = bench.session.measurements.races
     assert {found.a, found.b} == set(names)
-    assert bench.state["headline"]["text"] == found.outcome.sentence
+    assert headline(bench) == found.outcome.sentence
     assert found.ratio == row["ratio"]
     told = {"yes": "slower", "no": "not slower"}.get(found.answer, "can't tell")
     assert row["verdict"] == told
-    page.send("race")
+    page.click_action("measure-race")
     assert bench.state["error"] is None
     row = next(row for row in bench.panels["ablation"].rows if row["pass"] == MERGE)
     assert "ratio" not in row

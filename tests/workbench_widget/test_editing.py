@@ -123,10 +123,11 @@ def test_active_preset_is_marked(bench, page):
 
 def test_a_row_has_its_passes_in_full_beside_a_short_name(bench, page):
     page.send("preset", name=bench.presets[0])
-    page.send("measure")
-    (row,) = bench.state["rows"]
-    assert row["config"] == f"{bench.presets[0]} passes"
-    assert row["whole"] == f"{bench.pipeline}, opt level 3"
+    page.click_action("measure-run")
+    page.click_action("measure-row", "0")
+    _, row, details = next(block for block in bench.measure_tab if block["t"] == "table")["rows"]
+    assert row[0] == f"\u25cf {bench.presets[0]} passes"
+    assert details[0].startswith(f"{bench.pipeline}, opt level 3 \u00b7 ")
 
 
 @pytest.mark.parametrize("name", ["", "   ", "compiler, opt level 3"])

@@ -7,46 +7,76 @@ from page_driver import Page
 from workbench_widget.driving import MERGE, names, statuses
 
 import workbench as wb
-from workbench.widgets.workbench import exploration
+from workbench.widgets.workbench import explore_panel
 
 pytestmark = pytest.mark.one_dialect
 
 
 def test_exploring_lists_what_every_pass_would_do_and_a_row_can_be_previewed_and_added(bench, page, monkeypatch):
     monkeypatch.setattr(
-        exploration, "explore", lambda workload, **at: wb.explore(workload, [MERGE, "FoldConstant"], **at)
+        explore_panel, "explore", lambda workload, **at: wb.explore(workload, [MERGE, "FoldConstant"], **at)
     )
-    page.send("explore", index=-1)
-    found = bench.exploration
-    assert (found["total"], found["running"], found["error"]) == (2, False, "")
-    row = next(row for row in found["rows"] if row["name"] == MERGE)
-    assert row["status"] == "changed"
-    assert row["nodes"] < 0
-    page.send("preview", name=MERGE)
+    assert bench.exploration is None
+    bench.open_tab("explore")
+    page.click_action("explore-try")
+    assert (bench.exploration.total, bench.exploration.done) == (2, True)
+    said, table = bench.explore_tab[-2:]
+    assert said["text"] == "at the start: 1 of 2 would change it"
+    (head, line), (name,) = table["rows"], table["args"]
+    assert name == line[0] == MERGE
+    assert line[head.index("Nodes")].startswith("\u2212")
+    page.set("explore-all", "true")
+    assert bench.explore_tab[-1]["rows"][-1] == ["FoldConstant", "changes nothing"]
+    page.click_action("explore-preview", MERGE)
     assert bench.state["preview"] == MERGE
     assert bench.titles[1] == f"after {MERGE} (preview)"
-    page.send("add", name=MERGE, index=0)
+    assert bench.explore_tab[-1]["marked"] == [0]
+    page.click_action("explore-add", MERGE)
     assert bench.state["preview"] is None
+    assert bench.explore_tab[-1]["marked"] == []
     assert names(bench)[:2] == [MERGE, MERGE]
 
 
+def test_the_place_is_that_of_the_step_shown_until_another_is_chosen(bench, page):
+    def place():
+        return next(block["value"] for block in bench.explore_tab if block.get("name") == "explore-place")
+
+    bench.open_tab("explore")
+    assert place() == "-1"
+    page.send("step", index=1)
+    assert place() == "1"
+    page.set("explore-place", "0")
+    assert place() == "0"
+    for wrong in ("99", "-2", "x"):
+        page.set("explore-place", wrong)
+        assert place() == "0"
+    page.send("step", index=2)
+    assert place() == "2"
+    page.send("mode", value="context")
+    assert place() == "-1"
+
+
 def test_a_preview_of_what_was_not_found_to_change_anything_is_refused(bench, page):
-    page.send("preview", name=MERGE)
+    page.click_action("explore-preview", MERGE)
     assert "explore first" in bench.state["error"]["text"]
 
 
 def test_exploring_can_be_given_up_and_goes_on_where_it_stopped(bench, page):
-    page.post({"type": "explore", "index": 0})
+    page.send("step", index=0)
+    page.press("explore-try")
     page.post({"type": "cancel"})
     assert bench.wait()
     stopped = bench.exploration
-    assert not stopped["running"]
-    assert len(stopped["rows"]) < stopped["total"]
+    assert len(stopped.rows) < stopped.total
+    page.press("explore-try")
+    assert bench.exploration is stopped
+    page.send("cancel")
 
 
 def test_after_a_python_function_nothing_can_be_explored_and_that_is_said(bench, page):
     bench.pipeline = wb.Pipeline([lambda module: module])
-    page.send("explore", index=0)
+    page.send("step", index=0)
+    page.click_action("explore-try")
     assert "function" in bench.state["error"]["text"]
 
 

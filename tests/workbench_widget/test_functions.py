@@ -2,11 +2,11 @@
 
 import threading
 import time
-from types import SimpleNamespace
 
 import pytest
 from dialect_facts import FACTS
 from page_driver import Page
+from workbench_widget.driving import rows
 
 import workbench as wb
 from workbench.pipeline.config import Config
@@ -38,12 +38,12 @@ def test_chosen_function_is_drawn_and_measured(steps, page):
     steps.measure()
     assert steps.wait()
     page.send("entry", name="second")
-    assert (steps.state["entry"], steps.state["rows"], steps.state["error"]) == ("second", [], None)
+    assert (steps.state["entry"], rows(steps), steps.state["error"]) == ("second", [], None)
     assert steps.state["counts"]["before_kernels"] == 1
     assert steps.state["build"]["kernels"] == 1
     steps.measure()
     assert steps.wait()
-    assert [(row["status"], row["kernels"]) for row in steps.state["rows"]] == [("ok", 1)]
+    assert [(row.status, row.kernels) for row in rows(steps)] == [("ok", 1)]
 
 
 def test_tabs_of_the_other_function_are_made_anew(steps, page):
@@ -61,16 +61,16 @@ def test_tabs_of_the_other_function_are_made_anew(steps, page):
 
 
 def test_results_of_the_function_before_are_not_shown(steps):
-    old, old_panel = steps.session, steps.panels["kernels"]
+    old, old_panels = steps.session, steps.panels
     steps.use_entry("second")
     assert steps.wait()
-    state = steps.state
-    old.exploration.now = SimpleNamespace(rows=[], total=7, cancel=lambda: None)
-    old.exploration.cancel()
+    traits = ("state", "explore_tab", "measure_tab", "kernels_tab")
+    before = [getattr(steps, name) for name in traits]
     old.measurements.keep_race(Config(name="a"), Config(name="b"), None)
     old.page.fail("late", "late")
-    old_panel.show()
-    assert (steps.exploration, steps.state, steps.kernels_tab) == ({}, state, [])
+    for panel in old_panels.values():
+        panel.show()
+    assert [getattr(steps, name) for name in traits] == before
 
 
 def test_passes_of_two_functions_do_not_run_at_the_same_time(steps):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from page_driver import Page
-from workbench_widget.driving import MERGE, PIPELINE
+from workbench_widget.driving import MERGE, PIPELINE, rows
 
 import workbench as wb
 from workbench.errors import UnknownName
@@ -24,32 +24,33 @@ def test_each_configuration_tried_is_a_row_once_and_the_plots_fill(cast, dialect
     assert bench.wait()
     bench.toggle(MERGE)
     assert bench.wait()
-    assert [row["status"] for row in bench.state["rows"]] == ["ok", "ok"], bench.state["rows"]
-    assert [row["current"] for row in bench.state["rows"]] == [True, False]
-    assert list(bench.rows["kernels"]) == [row["kernels"] for row in bench.state["rows"]]
+    assert [row.status for row in rows(bench)] == ["ok", "ok"], rows(bench)
+    table = next(block for block in bench.measure_tab if block["t"] == "table")
+    assert table["marked"] == [0], "the present configuration"
+    assert [line[1] for line in table["rows"][1:]] == [str(count) for count in bench.rows["kernels"]]
     assert bench.rows["kernels"][0] < bench.rows["kernels"][1]
     assert [plot["name"] for plot in bench.plots] == ["plot-kernels", "plot-runtime"]
     assert all(svg.startswith("<?xml") for plot in bench.plots for svg in plot["svg"])
     assert "samples" in bench.rows
-    Page(bench).send("clear_rows")
-    assert bench.state["rows"] == []
+    Page(bench).click_action("measure-clear")
+    assert rows(bench) == []
     bench.close()
 
 
 def test_measuring_again_keeps_one_row(bench, page):
-    page.send("measure")
-    page.send("measure")
-    assert [row["status"] for row in bench.state["rows"]] == ["ok"]
+    page.click_action("measure-run")
+    page.click_action("measure-run")
+    assert [row.status for row in rows(bench)] == ["ok"]
 
 
 def test_a_measurement_asked_for_at_once_after_a_toggle_measures_what_is_chosen(bench, page):
-    page.send("measure")
+    page.click_action("measure-run")
     bench.toggle(MERGE)
     bench.measure()
     assert bench.wait()
-    rows = {row["config"]: row for row in bench.state["rows"]}
-    assert [row["status"] for row in rows.values()] == ["ok", "ok"]
-    assert rows[bench.session.config.label]["kernels"] == bench.kernels
+    found = {row.config: row for row in rows(bench)}
+    assert [row.status for row in found.values()] == ["ok", "ok"]
+    assert found[bench.session.config.label].kernels == bench.kernels
 
 
 def test_a_configuration_whose_turn_never_came_is_measured_when_it_is_chosen_again(cast, dialect):
@@ -58,31 +59,57 @@ def test_a_configuration_whose_turn_never_came_is_measured_when_it_is_chosen_aga
         bench.toggle(MERGE)
         bench.session.drawing.wait(60)
     assert bench.wait()
-    assert {row["status"] for row in bench.state["rows"]} <= {"ok", "cancelled"}
+    assert {row.status for row in rows(bench)} <= {"ok", "cancelled"}
     bench.toggle(MERGE)
     assert bench.wait()
     bench.toggle(MERGE)
     assert bench.wait()
-    assert [row["status"] for row in bench.state["rows"]] == ["ok", "ok"]
+    assert [row.status for row in rows(bench)] == ["ok", "ok"]
     bench.close()
 
 
 def test_cancel_leaves_nothing_pending(bench, page):
-    page.post({"type": "measure"})
+    page.press("measure-run")
     page.post({"type": "cancel"})
     assert bench.wait()
     assert bench.state["busy"] is None
-    assert not {row["status"] for row in bench.state["rows"]} & {"pending", "running"}
+    assert not {row.status for row in rows(bench)} & {"pending", "running"}
     assert bench.state["error"] is None
 
 
 def test_a_build_that_fails_or_ends_its_process_is_a_row_that_says_so(cast, dialect, facts):
     bench = wb.Workbench(cast, PIPELINE[dialect], auto_measure=False, target="llvm -mtriple=foo-bar")
-    Page(bench).send("measure")
-    (row,) = bench.state["rows"]
-    assert row["status"] == facts.bad_triple
-    assert row["message"]
+    Page(bench).click_action("measure-run")
+    (row,) = rows(bench)
+    assert row.status == facts.bad_triple
+    assert row.message
     bench.close()
+
+
+def test_measured_rows_are_sorted_and_opened(bench, page):
+    page.click_action("measure-run")
+    bench.toggle(MERGE)
+    page.click_action("measure-run")
+
+    def lines():
+        return next(block for block in bench.measure_tab if block["t"] == "table")["rows"][1:]
+
+    kernels = [line[1] for line in lines()]
+    assert kernels == sorted(kernels)
+    orders = []
+    for _ in range(3):
+        page.click_action("measure-sort", "1")
+        orders.append([line[1] for line in lines()])
+    assert orders == [kernels, kernels[::-1], kernels]
+    page.click_action("measure-row", "1")
+    assert len(lines()) == 3
+    assert "after warm-up" in lines()[2][0]
+    for what in ("measure-row", "measure-sort"):
+        for arg in ("", "99999", "-1", "x"):
+            page.click_action(what, arg)
+    assert len(lines()) == 3
+    page.click_action("measure-row", "1")
+    assert len(lines()) == 2
 
 
 def block(bench, tab, name):
@@ -220,9 +247,9 @@ def test_what_a_tab_cannot_do_is_said_in_it(cast, dialect):
 def test_rival_is_another_build(bench, monkeypatch):
     """A race of equal builds gives no answer."""
     one, same, other = Config(name="a", pipeline="A"), Config(name="b", pipeline="A,-B"), Config(name="c", pipeline="B")
-    measures = Measurements(bench.workload, "llvm", 0.1, lambda: None, Work(print))
-    rows = {config: Row("", "", "", "", "ok") for config in (one, same)}
-    monkeypatch.setattr(measures, "all", lambda: rows)
+    measures = Measurements(bench.workload, "llvm", 0.1, Work(print))
+    measured = {config: Row("", "", "", "", "ok") for config in (one, same)}
+    monkeypatch.setattr(measures, "all", lambda: measured)
     assert measures.rival(same) is None
-    rows[other] = Row("", "", "", "", "ok")
+    measured[other] = Row("", "", "", "", "ok")
     assert measures.rival(same) == other

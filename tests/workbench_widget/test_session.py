@@ -18,6 +18,7 @@ from workbench.pipeline.run import Runner
 from workbench.widgets.background import Work
 from workbench.widgets.history import History
 from workbench.widgets.workbench.drawing import Setup
+from workbench.widgets.workbench.measure_panel import MeasurePanel
 from workbench.widgets.workbench.pass_list import Catalog, Choice
 from workbench.widgets.workbench.session import Session
 
@@ -88,20 +89,19 @@ def test_choice_becomes_a_trace_and_a_picture(session, page):
 
 
 def test_measured_rows_are_shown_and_raced(session, page):
+    MeasurePanel(session)
     with pytest.raises(WorkbenchError, match="two configurations"):
-        session.race(print)
+        session.race()
     session.measure(again=False)
     assert page.work.wait(120)  # a request that still waits is withdrawn by the toggle
     session.toggle(MERGE)
     session.measure(again=False)
     assert page.work.wait(120)
-    assert [row["status"] for row in page.state["rows"]] == ["ok", "ok"]
+    assert [row.status for row in session.measurements.all().values()] == ["ok", "ok"]
     assert [block["name"] for block in page.traits["plots"]] == ["plot-kernels", "plot-runtime"]
-    raced = []
-    session.race(lambda a, b: raced.append((a, b)))
+    session.race()
     assert page.work.wait(120)
-    assert raced == [tuple(session.measurements.all())]
-    assert page.state["headline"]["raced"]
+    assert "Race again" in [block.get("label") for block in page.traits["measure_tab"]]
 
 
 def test_progress_of_one_lane_does_not_hide_that_of_another(bench):
@@ -118,21 +118,23 @@ def test_of_two_threads_that_show_rows_the_newer_rows_are_shown_last(session, pa
     assert page.work.wait(60)
     shown = []
 
-    def slow(rows=(), **_):
-        for each in rows:
-            time.sleep(0.3 if each["status"] == "running" else 0)
-            shown.append(each["status"])
+    def slow(measure_tab=(), **_):
+        for table in (block for block in measure_tab if block["t"] == "table"):
+            said = table["rows"][1][-1]
+            time.sleep(0.3 if "measuring" in said else 0)
+            shown.append(said)
 
+    panel = MeasurePanel(session)
     rows = {wb.Config(): Row("a", "llvm", "llvm", "", "running")}
     monkeypatch.setattr(session.measurements, "all", lambda: dict(rows))
-    monkeypatch.setattr(page, "push", slow)
-    other = threading.Thread(target=session.show_rows)
+    monkeypatch.setattr(page, "show", slow)
+    other = threading.Thread(target=panel.show)
     other.start()
     time.sleep(0.1)
-    rows[wb.Config()] = Row("a", "llvm", "llvm", "", "ok")
-    session.show_rows()
+    rows[wb.Config()] = Row("a", "llvm", "llvm", "", "wrong")
+    panel.show()
     other.join()
-    assert shown == ["running", "ok"]
+    assert shown == ["measuring\u2026", "! wrong"]
 
 
 def test_control_of_an_unknown_tab_is_refused(bench):

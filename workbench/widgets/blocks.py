@@ -33,7 +33,10 @@ class Heading(Linked):
 
 
 class Paragraph(Linked):
-    """A paragraph; `look` is `strong` for the first sentence, `small` for details, `bad` for an error, `unit` after a number."""
+    """A paragraph; `look` is `strong` for the first sentence, `small` for details, `bad` for an error.
+
+    `unit` is for words after a number, and `note` for words beside buttons.
+    """
 
     t: Literal["p"]
     text: str
@@ -118,8 +121,28 @@ class Code(TypedDict):
     name: str
 
 
-class Table(TypedDict):
-    """A table of texts; the first of `rows` is its head. `sorted` is the column that the lines are sorted by, -1 for none."""
+class Bars(TypedDict):
+    """Bars in a column of a table: for each line, the lower quartile, the median and the upper one, as shares of the longest."""
+
+    column: int
+    spans: list[list[float]]
+
+
+class TableParts(TypedDict, total=False):
+    """Parts that a table may have."""
+
+    hints: list[str]
+    "the tooltip of each column's name"
+    bars: Bars
+    button: tuple[str, str]
+    "the words and the action of a button at the end of each line that has an argument"
+
+
+class Table(TableParts):
+    """A table of texts; the first of `rows` is its head. `sorted` is the column that the lines are sorted by, -1 for none.
+
+    The last text of a shorter line takes the columns that are left. A text that begins with `! ` is about a failure.
+    """
 
     t: Literal["table"]
     rows: list[list[str]]
@@ -131,7 +154,7 @@ class Table(TypedDict):
     "the largest value is first"
     marked: list[int]
     args: list[str]
-    "the argument of `act` for each line; its number where there are none"
+    "the argument of `act` for each line, its number where there are none; a line with an empty one cannot be clicked"
 
 
 class Picture(TypedDict):
@@ -219,6 +242,7 @@ def table(
     sort: tuple[str, int, bool] = ("", -1, False),
     marked: Iterable[int] = (),
     args: Iterable[str] = (),
+    **parts: Unpack[TableParts],
 ) -> Block:
     """Return a small table of texts.
 
@@ -230,7 +254,8 @@ def table(
     texts = [list(head), *(list(line) for line in lines)]
     at, each = list(marked), list(args)
     by, column, down = sort
-    return Table(t="table", rows=texts, name=name, act=act, sort=by, sorted=column, down=down, marked=at, args=each)
+    made = Table(t="table", rows=texts, name=name, act=act, sort=by, sorted=column, down=down, marked=at, args=each)
+    return {**made, **parts}
 
 
 MOST_ROWS = 60

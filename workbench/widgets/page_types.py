@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from typing import Literal, TypedDict
 
 from workbench.errors import WorkbenchError
-from workbench.graph.changes import Mark
 from workbench.measurement.overlay import Overlay
 from workbench.widgets.background import Busy
 from workbench.widgets.blocks import Block
@@ -419,40 +418,12 @@ class StateCounts(MarkCounts, total=False):
     after_nodes: int | None
 
 
-class RowOfList(TypedDict):
-    """A configuration to measure."""
+class FailedRow(TypedDict):
+    """The measured row of the present configuration, if it failed."""
 
-    id: int
     config: str
-    whole: str
-    "the passes of the configuration in full"
     status: str
-    "a status of measurement/row.py, or under way"
-    current: bool
-
-
-class RowState(RowOfList, total=False):
-    """A measured configuration."""
-
-    target: str
     message: str
-    said: str
-    "the sentence of a row that failed"
-    kernels: int | None
-    functions: int | None
-    peak_bytes: int | None
-    median_us: float | None
-    q1_us: float | None
-    q3_us: float | None
-    samples: int
-
-
-class Headline(TypedDict, total=False):
-    """The conclusion from the rows, and the configuration that the present one can be raced against."""
-
-    text: str
-    rival: str
-    raced: bool
 
 
 class BuildState(TypedDict, total=False):
@@ -488,36 +459,10 @@ class State(Status, total=False):
     counts: StateCounts
     peak: str
     "the bytes held at the peak of the current configuration; empty while it is not planned"
-    rows: list[RowState]
-    headline: Headline
+    failed_row: FailedRow | None
     build: BuildState
     code: str
     pipeline_text: str
-
-
-class Effect(TypedDict):
-    """The effect of a pass that was tried: differences of counts."""
-
-    name: str
-    status: str
-    message: str
-    seconds: float
-    level: int | None
-    nodes: int | None
-    ops: int | None
-    kernels: int | None
-    counts: dict[Mark, int]
-
-
-class Exploration(TypedDict, total=False):
-    """The passes that were tried on the module after a step."""
-
-    here: str
-    index: int
-    rows: list[Effect]
-    total: int
-    running: bool
-    error: str
 
 
 class SavedValues(TypedDict, total=False):

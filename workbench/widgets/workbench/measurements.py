@@ -19,10 +19,12 @@ from workbench.worker.parent import unasked
 
 
 class Measurements:
-    """Rows by configuration; every one should have the outputs of `origin`. `changed` is called when a row has changed."""
+    """Rows by configuration; every one should have the outputs of `origin`."""
 
-    def __init__(self, origin: Workload, target: str, budget: float, changed: Callable[[], None], work: Work) -> None:
-        self.origin, self.target, self.budget, self._changed = origin, target, budget, changed
+    def __init__(self, origin: Workload, target: str, budget: float, work: Work) -> None:
+        self.origin, self.target, self.budget = origin, target, budget
+        self.listeners: list[Callable[[], None]] = []
+        "called when a row or a race has changed"
         self._lock = threading.RLock()
         self._rows: dict[Config, Row] = {}
         self._before: dict[Config, Row] = {}
@@ -65,9 +67,9 @@ class Measurements:
                 else:
                     self._rows[key] = before
 
-    def race(self, a: Config, b: Config, done: Callable[[], None], fail: Callable[[str], None]) -> None:
-        """Race two configurations; call `done` afterwards, or `fail` with the reason why there was no race."""
-        self._racing.submit(lambda task: self._race(a, b, done, fail, task))
+    def race(self, a: Config, b: Config, fail: Callable[[str], None]) -> None:
+        """Race two configurations, and keep the race; call `fail` with the reason if there was none."""
+        self._racing.submit(lambda task: self._race(a, b, fail, task))
 
     @property
     def races(self) -> list[Race]:
@@ -85,6 +87,12 @@ class Measurements:
             self._races.pop(pair, None)
             self._races[pair] = (first, second, found)
         self._changed()
+
+    def race_of(self, a: Config, b: Config) -> Race | None:
+        """Return the newest race of two configurations."""
+        with self._lock:
+            known = self._races.get(frozenset((a.same_build(), b.same_build())))
+        return known and known[2]
 
     def rival(self, current: Config) -> Config | None:
         """Return the configuration to race the current one against: the first that ran and is another build, or None."""
@@ -130,7 +138,7 @@ class Measurements:
         )
         self._set(config, measure_one(workload, config, self.target, options, origin=self.origin))
 
-    def _race(self, a: Config, b: Config, done: Callable[[], None], fail: Callable[[str], None], task: Task) -> None:
+    def _race(self, a: Config, b: Config, fail: Callable[[str], None], task: Task) -> None:
         try:
             found = race(
                 self.origin,
@@ -146,7 +154,6 @@ class Measurements:
                 fail(str(error))
             return
         self.keep_race(a, b, found)
-        done()
 
     def _counted(self, row: Row, workload: Workload, config: Config, task: Task) -> Row:
         """Return the row with its counts, which are ready long before the build; if counting fails, the build has the reason."""
@@ -160,6 +167,10 @@ class Measurements:
 
     def _empty(self, config: Config) -> Row:
         return Row(config.label, self.target, self.target, config.pipeline)
+
+    def _changed(self) -> None:
+        for listen in self.listeners:
+            listen()
 
     def _set(self, config: Config, row: Row) -> None:
         with self._lock:

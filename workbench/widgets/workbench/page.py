@@ -9,16 +9,11 @@ from typing import TYPE_CHECKING
 
 from workbench.dialects.catalog import Option, PassInfo, Preset
 from workbench.graph.changes import GraphDiff, quiet_counts
-from workbench.measurement.columns import BRIEF
 from workbench.measurement.overlay import Overlay
-from workbench.measurement.race import Race
-from workbench.measurement.row import Row, failure
-from workbench.pipeline.config import Config
 from workbench.pipeline.spec import PassStep
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
 from workbench.widgets import page_types
-from workbench.widgets.blocks import Block, picture
 from workbench.widgets.host import Host
 from workbench.widgets.payload import encode_pair
 from workbench.widgets.workbench.pass_list import Choice, field_kind, value_text
@@ -234,31 +229,3 @@ def code(choice: Choice, presets: Sequence[Preset], target: str, source: str) ->
         f"{start}t = wb.trace(w, wb.Pipeline.parse({str(choice.pipeline)!r}), opt_level={choice.opt_level})\n"
         f"df = wb.measure(w, [{measured!r}], [{target!r}])\n"
     )
-
-
-def row_states(rows: Mapping[Config, Row], current: Config) -> list[page_types.RowState]:
-    """Return the measured rows as the page lists them."""
-    return [
-        {
-            **page_types.RowState(**{name: getattr(row, name) for name in BRIEF}),
-            "id": i,
-            "whole": config.whole,
-            "current": config == current,
-            "said": failure(row.status, row.message),
-            "samples": len(row.samples or ()),
-        }
-        for i, (config, row) in enumerate(rows.items())
-    ]
-
-
-def plots(rows: Sequence[Row], races: Sequence[Race]) -> list[Block]:
-    """Return the plots of the measured rows, including failed ones."""
-    import pandas as pd
-
-    from workbench.plots import kernel_count, runtime
-
-    data = pd.DataFrame([row.to_data() for row in rows])
-    return [
-        picture(kernel_count, data, len(data), "plot-kernels"),
-        picture(runtime, data, len(data), "plot-runtime", races=races),
-    ]

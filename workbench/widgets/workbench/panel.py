@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from workbench.errors import WorkbenchError
-from workbench.pipeline.config import Config
 from workbench.widgets.background import Task
 from workbench.widgets.blocks import Block, action, sendable, words
 from workbench.widgets.messages import act
@@ -61,9 +60,6 @@ class Panel:
     def blocks(self) -> list[Block]:
         """Return the content of the tab; nothing before the first work is done."""
         raise NotImplementedError
-
-    def withdraw(self, a: Config, b: Config) -> None:
-        """Drop the ratio of two configurations that were raced again in another tab."""
 
     def show(self) -> None:
         """Show the content below the error of the last request, if it failed."""

@@ -187,15 +187,14 @@ class AblationPanel(PassesPanel):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._pairs: dict[int, set[Config]] = {}
+        self._races: dict[int, tuple[Config, Config, Race]] = {}
         "place of a row -> the two builds that it raced"
-        self._withdrawn: set[int] = set()
-        "places of rows whose pair was raced again in another tab"
+        session.measurements.listeners.append(self._withdraw)
 
     def found(
         self, pipeline: Pipeline | Config, opt_level: int, *, timed: bool, task: Task
     ) -> Iterator[Sequence[AblationRow]]:
-        self._pairs, self._withdrawn = {}, set()
+        self._races = {}
         request = AblationRequest(
             workload=self.session.workload,
             target=self.session.target,
@@ -210,20 +209,25 @@ class AblationPanel(PassesPanel):
         return ablation_rows(request)
 
     def _keep(self, place: int, config: Config, whole: Config, found: Race) -> None:
-        self._pairs[place] = {config.same_build(), whole.same_build()}
+        self._races[place] = config, whole, found
         self.session.measurements.keep_race(config, whole, found)
 
-    def withdraw(self, a: Config, b: Config) -> None:
-        """Remove the ratio of a pair that was raced again, so that a pair has one answer."""
-        pair = {a.same_build(), b.same_build()}
-        places = {place for place, each in self._pairs.items() if each == pair} - self._withdrawn
-        if places:
-            self._withdrawn |= places
-            self.rows = self.kept(self.rows)
+    def _withdraw(self) -> None:
+        """Remove the ratio of a pair that was raced again in another tab, so that a pair has one answer."""
+        kept = self.kept(self.rows)
+        if kept != self.rows:
+            self.rows = kept
             self.show()
 
     def kept(self, rows: Rows) -> Rows:
-        return [_unraced(row) if place in self._withdrawn else row for place, row in enumerate(rows)]
+        return [_unraced(row) if self._raced_again(place) else row for place, row in enumerate(rows)]
+
+    def _raced_again(self, place: int) -> bool:
+        if place not in self._races:
+            return False
+        config, whole, found = self._races[place]
+        newest = self.session.measurements.race_of(config, whole)
+        return newest is not None and newest is not found
 
     def blocks(self) -> list[Block]:
         if not self.rows:

@@ -6,20 +6,16 @@ counting the compiler's build have a background thread each. Results are shown t
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
 from workbench.dialects.base import Workload
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
-from workbench.measurement.race import Race
-from workbench.measurement.row import OK, UNDER_WAY, Row
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import Trace
-from workbench.plots.configurations import headline
 from workbench.widgets.background import sentence
 from workbench.widgets.messages import verb
 from workbench.widgets.page_types import State
@@ -27,9 +23,8 @@ from workbench.widgets.stepper.trace_states import check_outputs
 from workbench.widgets.workbench import pass_list
 from workbench.widgets.workbench.compiler_build import CompilerBuild
 from workbench.widgets.workbench.drawing import Drawing, Setup
-from workbench.widgets.workbench.exploration import Explorer
 from workbench.widgets.workbench.measurements import Measurements
-from workbench.widgets.workbench.page import WHOLE, Page, code, context_state, plots, row_states
+from workbench.widgets.workbench.page import WHOLE, Page, code, context_state
 from workbench.widgets.workbench.pass_list import Choice
 from workbench.widgets.workbench.presets import Presets
 
@@ -45,15 +40,9 @@ class Session:
         lane = page.work.lane
         self.presets = Presets(setup.catalog, page)
         self.drawing = Drawing(setup, page)
-        self.measurements = Measurements(setup.workload, setup.target, setup.budget, self.show_rows, page.work)
-        self.exploration = Explorer(setup.workload, page)
+        self.measurements = Measurements(setup.workload, setup.target, setup.budget, page.work)
         self.build = CompilerBuild(setup.workload, setup.target, lambda known: page.push(build=known), lane("build"))
         self._checking = lane("checks", lambda error: page.fail("The check failed", sentence(error)))
-        self._plotting = lane("plots")
-        self._plotted: object = None
-        "the figures and races of the plots on the page"
-        self._listing = threading.Lock()
-        "held while the rows are shown, so that older rows are not shown after newer ones"
 
     def start(self) -> None:
         """Show the workload without any result, and run the passes."""
@@ -65,8 +54,7 @@ class Session:
             entries=list(names),
             entry=self.workload.entry or next(iter(names), ""),
             busy=None,
-            rows=[],
-            headline={},
+            failed_row=None,
             build={},
             counts={},
         )
@@ -75,7 +63,7 @@ class Session:
 
     def cancel(self) -> None:
         """Stop all work; the page stays as it is."""
-        for part in (self.drawing, self.measurements, self._checking, self.exploration, self.build):
+        for part in (self.drawing, self.measurements, self._checking, self.build):
             part.cancel()
 
     # -- the choice
@@ -222,7 +210,7 @@ class Session:
         else:
             self.page.push(build={})
 
-    # -- checking, exploring, explaining
+    # -- checking
 
     @verb("check")
     def check(self) -> None:
@@ -236,26 +224,6 @@ class Session:
         failed = partial(self.page.fail, "The outputs cannot be checked")
         self._checking.submit(partial(check_outputs, trace, self.drawing.show_checks, failed))
 
-    @verb("explore")
-    def explore(self, index: int) -> None:
-        """Try every pass after the pass at that place, or on the input for -1; refused after a pass that is a Python function."""
-        choice = self.choice
-        if choice.mode == "context" or index == WHOLE:
-            self.exploration.start(Pipeline(), choice.opt_level, WHOLE, "at the start")
-            return
-        here = choice.pass_at(index)
-        after = Pipeline(step for step in choice.pipeline.steps[: index + 1] if step.enabled)
-        self.exploration.start(after, choice.opt_level, index, f"after {here.name}")
-
-    @verb("preview")
-    def preview(self, name: str) -> None:
-        """Show the module with a pass that was found to change it; the choice stays as it is."""
-        found = self.exploration.now
-        row = next((row for row in found.rows if row.name == name), None) if found is not None else None
-        if found is None or row is None or not row.changed:
-            raise WorkbenchError(f"{name[:80]!r} was not found to change the module here; explore first")
-        self.drawing.preview(found.after, name, found.opt_level)
-
     # -- measuring
 
     def measure(self, *, again: bool) -> None:
@@ -263,44 +231,13 @@ class Session:
         choice = self.choice
         self.measurements.ask(self.config, lambda: self.drawing.program_of(choice), again)
 
-    @verb("clear_rows")
-    def clear_rows(self) -> None:
-        self.measurements.clear()
-
-    def race(self, done: Callable[[Config, Config], None]) -> None:
-        """Race the chosen configuration against the first other one that was timed; `done` gets both."""
+    def race(self) -> None:
+        """Race the chosen configuration against the first other one that was timed."""
         current = self.config
         rival = self.measurements.rival(current)
         if rival is None:
             raise WorkbenchError("a race needs two configurations that ran; measure this one and another first")
-        self.measurements.race(
-            rival, current, lambda: done(rival, current), lambda text: self.page.fail("There was no race", text)
-        )
-
-    def show_rows(self) -> None:
-        """Show the rows, their headline, and the plots once no row is under way."""
-        with self._listing:
-            current, rows = self.config, self.measurements.all()
-            rival, races = self.measurements.rival(current), self.measurements.races
-            measured = [row.target for row in rows.values() if row.status == OK]
-            self.page.push(
-                rows=row_states(rows, current),
-                target=measured[-1] if measured else self.target,
-                headline={
-                    "text": headline([row.to_data() for row in rows.values()], races),
-                    "rival": "" if rival is None else rival.label,
-                    "raced": any({race.a, race.b} == {rival.label, current.label} for race in races if rival),
-                },
-            )
-        # plots are not updated while a row is being measured: a title needs complete data
-        if rows and not any(row.status in UNDER_WAY for row in rows.values()):
-            self._plotting.submit(lambda _task: self._plot(list(rows.values()), races))
-
-    def _plot(self, rows: list[Row], races: list[Race]) -> None:
-        figures = [(row.config, row.status, row.kernels, row.median_us) for row in rows]
-        if (figures, races) != self._plotted:
-            self._plotted = (figures, races)
-            self.page.show(plots=plots(rows, races))
+        self.measurements.race(rival, current, lambda text: self.page.fail("There was no race", text))
 
     # -- for the panels
 

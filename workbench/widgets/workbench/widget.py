@@ -18,7 +18,6 @@ from workbench.dialects.base import Workload, choose_entry
 from workbench.errors import UnknownName
 from workbench.measurement.overlay import Overlay
 from workbench.measurement.row import UNDER_WAY
-from workbench.pipeline.config import Config
 from workbench.pipeline.load import load
 from workbench.pipeline.run import default_pipeline
 from workbench.pipeline.spec import PassStep, Pipeline, parse_sample
@@ -37,7 +36,6 @@ from workbench.widgets.page_types import (
     SIDES,
     Catalog,
     CheckState,
-    Exploration,
     OverlayState,
     State,
     StepWindow,
@@ -48,7 +46,9 @@ from workbench.widgets.payload import DiffPayload, GraphPayload, packed
 from workbench.widgets.stepper.trace_states import printed
 from workbench.widgets.workbench import page
 from workbench.widgets.workbench.drawing import NOT_RUN, RUNNING, Setup
+from workbench.widgets.workbench.explore_panel import ExplorePanel
 from workbench.widgets.workbench.kernels_panel import KernelsPanel
+from workbench.widgets.workbench.measure_panel import MeasurePanel
 from workbench.widgets.workbench.memory_panel import MemoryPanel
 from workbench.widgets.workbench.page import WHOLE, Page
 from workbench.widgets.workbench.panel import Panel
@@ -59,6 +59,8 @@ from workbench.widgets.workbench.session import Session
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from workbench.experiments.explore import Exploration
 
 
 SHORT = 200
@@ -100,7 +102,8 @@ class Workbench(View):
     catalog = json_trait(Catalog, "the passes and config keys that there are", saved=False)
     checks = json_trait(dict[str, CheckState], "place of a step, as text -> its status in trace.check")
     plots = json_trait(list[Block], "pictures of the measured rows")
-    exploration = json_trait(Exploration, "the passes that were tried here, a row each")
+    measure_tab = json_trait(list[Block], "the measured rows")
+    explore_tab = json_trait(list[Block], "the passes that were tried here")
     kernels_tab = json_trait(list[Block], "calls of the present configuration")
     memory_tab = json_trait(list[Block], "sizes of the memory plans")
     plans = json_trait(
@@ -135,16 +138,17 @@ class Workbench(View):
         self._host = Host(self, self, trait="state", title="The workbench itself failed")
         self._open(Setup(program, target_text(target), catalog, History(choice), budget, source))
         self.session.start()
-        self.observe(self._mark_selection, "selection")
+        self._measured.set_open(True)
+        self.observe(self._show_again, ["selection", "seq"])
 
     def _open(self, setup: Setup) -> None:
         """Make the session on a workload, and the panels."""
         self._setup = setup
         self._page = Page(self._host, self._go_on)
         self.session = Session(setup, self._page)
-        self.panels: dict[str, Panel] = {
-            panel.name: panel(self.session) for panel in (KernelsPanel, MemoryPanel, WaterfallPanel, AblationPanel)
-        }
+        self._measured, self._explored = MeasurePanel(self.session), ExplorePanel(self.session)
+        others = (panel(self.session) for panel in (KernelsPanel, MemoryPanel, WaterfallPanel, AblationPanel))
+        self.panels: dict[str, Panel] = {panel.name: panel for panel in (self._measured, *others, self._explored)}
         self._host.verbs.add(self.session)
         self._host.verbs.add(self.session.drawing)
         for panel in self.panels.values():
@@ -272,17 +276,15 @@ class Workbench(View):
         for panel in self.panels.values():
             self.set_trait(panel.trait, [])
         self.overlay()
-        self.exploration, self.plots, self.plans = {}, [], []
+        self.plots, self.plans = [], []
         self.session.start()
         for panel in self.panels.values():
             panel.set_open(panel.name in was_open)
 
-    @verb("measure")
     def measure(self) -> None:
         """Build and time the chosen configuration, in a background thread."""
         self.session.measure(again=True)
 
-    @verb("race")
     def race(self) -> None:
         """Race the chosen configuration against the first other one that was timed, in a background thread.
 
@@ -291,9 +293,8 @@ class Workbench(View):
         WorkbenchError
             One of them was not timed.
         """
-        self.session.race(self._withdraw)
+        self.session.race()
 
-    @verb("build")
     def explain_build(self) -> None:
         """List the passes that the compiler's own build runs beyond this pipeline, in `state["build"]["why"]`."""
         self.session.build.explain(self.pipeline, self.choice.opt_level)
@@ -303,14 +304,19 @@ class Workbench(View):
         self.session.check_trace(self.trace)
 
     def explore(self, step: int = WHOLE) -> None:
-        """Try every pass after that step, or on the input for -1, in a background thread; `exploration` has the rows.
+        """Try every pass after that step, or on the input for -1, in a background thread; `exploration` has the results.
 
         Raises
         ------
         WorkbenchError
             There is no such step, or a pass before it is a Python function.
         """
-        self.session.explore(step)
+        self._explored.explore(step)
+
+    @property
+    def exploration(self) -> Exploration | None:
+        """The results of the newest exploration so far, as `wb.explore` returns them; None before the first."""
+        return self._explored.now
 
     @verb("cancel")
     def cancel(self) -> None:
@@ -320,7 +326,7 @@ class Workbench(View):
             panel.cancel()
 
     def open_tab(self, name: str) -> None:
-        """Open a tab: "kernels", "memory", "waterfall" or "ablation"; as on the page, one at a time.
+        """Open a tab: "measure", "kernels", "memory", "waterfall", "ablation" or "explore"; as on the page, one at a time.
 
         Raises
         ------
@@ -344,6 +350,13 @@ class Workbench(View):
         return self._host.work.wait(timeout)
 
     # -- messages of the page
+
+    @verb("build")
+    def _explain_or_hide_build(self) -> None:
+        if self.state.get("build", {}).keys() & {"listing", "why"}:
+            self.session.build.count(self.choice.opt_level)
+        else:
+            self.explain_build()
 
     @verb("tab")
     def _show_tab(self, name: str) -> None:
@@ -375,14 +388,9 @@ class Workbench(View):
             if self.auto_measure:
                 self.session.measure(again=False)
 
-    def _withdraw(self, a: Config, b: Config) -> None:
-        """Drop the panels' ratios of a pair that was raced again."""
-        for panel in self.panels.values():
-            panel.withdraw(a, b)
-
-    def _mark_selection(self, _: object) -> None:
-        """Mark the lines of the selected nodes."""
-        panel = self.panels["kernels"]
+    def _show_again(self, change: dict[str, str]) -> None:
+        """Mark the lines of the selected nodes, or of the shown preview."""
+        panel = self.panels["kernels" if change["name"] == "selection" else "explore"]
         if panel.open:
             panel.show()
 
@@ -399,13 +407,12 @@ class Workbench(View):
     def _traits_to_draw(self) -> dict[str, object]:
         """Return the traits of a saved page, in which no work is running."""
         with self._page.lock:
-            rows = [row for row in self.state.get("rows", ()) if row["status"] not in UNDER_WAY]
-            titles = [NOT_RUN if title == RUNNING else title for title in self.titles]
-            return {
-                **super()._traits_to_draw(),
-                "state": {**self.state, "busy": None, "rows": rows},
-                "titles": titles,
+            at_rest = {
+                "state": {**self.state, "busy": None},
+                "titles": [NOT_RUN if title == RUNNING else title for title in self.titles],
+                "measure_tab": self._measured.finished(),
             }
+            return {**super()._traits_to_draw(), **at_rest}
 
     def _traits_to_save(self) -> dict[str, object]:
         picture = self._page.picture
