@@ -13,7 +13,7 @@ export function tune(model: Model, el: HTMLElement): () => void {
       shell.root.style.maxHeight = `${Number(height.value) || 720}px`;
     }),
   );
-  const Panel = () => <Blocks blocks={blocks.value} send={send} class="wb-told" />;
+  const Panel = () => <Blocks blocks={blocks.value} send={send} class="wb-listed" />;
   shell.render(<Panel />);
   return () => shell.dispose();
 }

@@ -29,7 +29,7 @@ const MEMORY_HEIGHT = 340;
 /** Python runs the passes of each step that is asked for: a drag asks for the last one. */
 const REST_MS = 90;
 /** The tabs whose blocks come from Python, with their traits. */
-const TOLD = [
+const PANELS = [
   ["measure", "Measure", "measure_tab"],
   ["kernels", "Kernels", "kernels_tab"],
   ["memory", "Memory", "memory_tab"],
@@ -87,15 +87,15 @@ function Page({ shell, stage, traits, compare, ...page }: PageProps) {
   const width = shell.width.value;
   const blocks = { traits, send: saved ? undefined : send, reveal };
   const beside: Record<string, ComponentChildren> = {
-    measure: <Told class="wb-plots" trait="plots" {...blocks} />,
+    measure: <PanelBlocks class="wb-plots" trait="plots" {...blocks} />,
     memory: board.shows.value && <Memory height={MEMORY_HEIGHT} {...{ board, shell, send }} />,
   };
-  const told = TOLD.map(([name, title, trait]) => ({
+  const panels = PANELS.map(([name, title, trait]) => ({
     name,
     title,
     content: (
       <div class={`wb-tab-${name}`}>
-        <Told class="wb-told" trait={trait} {...blocks} />
+        <PanelBlocks class="wb-listed" trait={trait} {...blocks} />
         {beside[name]}
       </div>
     ),
@@ -106,7 +106,7 @@ function Page({ shell, stage, traits, compare, ...page }: PageProps) {
     saved: saved ? (traits.get("texts").value ?? []) : undefined,
   };
   const tabs = [
-    ...told,
+    ...panels,
     { name: "text", title: "Text", content: <PrintedText {...printed} /> },
     { name: "code", title: "Code", content: <Code state={state} /> },
   ];
@@ -148,16 +148,16 @@ function Page({ shell, stage, traits, compare, ...page }: PageProps) {
   );
 }
 
-interface ToldProps {
+interface PanelBlocksProps {
   traits: Traits;
-  trait: "plots" | (typeof TOLD)[number][2];
+  trait: "plots" | (typeof PANELS)[number][2];
   class: string;
   send: Send | undefined;
   reveal: Reveal;
 }
 
 /** Blocks that Python makes. They are drawn again only when they change: a plot is long. */
-function Told({ traits, trait, ...props }: ToldProps) {
+function PanelBlocks({ traits, trait, ...props }: PanelBlocksProps) {
   return <Blocks blocks={traits.get(trait).value} {...props} />;
 }
 

@@ -120,12 +120,12 @@ class MeasurePanel(Panel):
             return [*buttons, words(NOTHING, "small", "measure-empty")]
         targets = list(dict.fromkeys(row.target for row in rows.values() if row.target))
         said = "Rows of different targets are not comparable." if len(targets) > 1 else "".join(targets)
-        told = headline([row.to_data() for row in rows.values()], races)
+        found = headline([row.to_data() for row in rows.values()], races)
         return [
             *buttons,
             action("Clear", "measure-clear", title="Forget all rows"),
             words(said, "note"),
-            *([words(told, "strong", "headline")] if told else []),
+            *([words(found, "strong", "headline")] if found else []),
             self._table(rows, current, several=len(targets) > 1),
         ]
 
