@@ -21,10 +21,14 @@ from workbench.dialects.compiler.planned import Program
 from workbench.dialects.compiler.running import KernelTime, Made, RanCall, Running, evaluated
 from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.relax import compat
+from workbench.dialects.relax.answers import Drawn
+from workbench.dialects.relax.compat import identity
 from workbench.dialects.relax.compiler.fallbacks import fallbacks
 from workbench.dialects.relax.compiler.kernels import CALLS, FUSED, Watch, pipeline, program_of_module
 from workbench.dialects.relax.compiler.planned import plan, plan_of_build
 from workbench.dialects.relax.entries import run_alone, with_values
+from workbench.dialects.relax.graph import build_graph
+from workbench.dialects.relax.passes.rewriting import bindings_of
 from workbench.dialects.scheduling import scheduled
 from workbench.dialects.trust import ask
 from workbench.errors import MeasureError
@@ -56,40 +60,27 @@ class RelaxBuilt(Built):
 def probed(workload: Workload) -> tuple[Workload, list[int]]:
     """Return the workload with a module whose outputs are the values of its nodes, and the id of the node of each output.
 
-    Nodes are the calls and fields of tuples that `main` binds to variables, outside of any `if`.
-
-    Raises
-    ------
-    MeasureError
-        Bindings and nodes do not agree, so they cannot be matched.
+    Nodes are the calls and fields of tuples that `main` binds to variables, outside of any `if`. Raises MeasureError: the module has none.
     """
+    # a value that leaves its dataflow block can be an output
     module = relax.transform.ToNonDataflow()(workload.module)
-    main = module["main"]
-    bound: dict[str, list[relax.Var]] = {}
-    nodes: dict[str, list[int]] = {}
-    for block in main.body.blocks:
-        for binding in block.bindings:
-            value = binding.value if isinstance(binding, relax.VarBinding) else None
-            if isinstance(value, (relax.Call, relax.TupleGetItem)):
-                bound.setdefault(compat.name_of(binding.var).replace(".", "_"), []).append(binding.var)
-    for node in workload.graph.nodes:
-        if node.kind in ("op", "get_item"):
-            nodes.setdefault(node.name, []).append(node.id)
-    found: list[tuple[relax.Var, int]] = []
-    for name, variables in bound.items():
-        # variables of one name are in the order of their nodes
-        if len(variables) == len(ids := nodes.get(name, [])):
-            found += zip(variables, ids, strict=True)
-    found = [(var, id) for var, id in found if compat.fixed_shape(compat.type_of(var)) is not None]
+    main, drawn = module["main"], dict[int, list[Drawn]]()
+    graph = build_graph(module, workload.name, drawn=drawn)
+    found: dict[int, relax.Var] = {}
+    for variable in (
+        each.var for each in bindings_of(main) if isinstance(each.value, (relax.Call, relax.TupleGetItem))
+    ):
+        node = drawn[identity(variable)][0].node
+        if graph.nodes[node].kind in ("op", "get_item") and compat.fixed_shape(compat.type_of(variable)) is not None:
+            found.setdefault(node, variable)
     if not found:
         raise MeasureError("no call of main has a value of its own")
-    results = relax.Tuple([var for var, _ in found])
+    results = relax.Tuple(list(found.values()))
     body = relax.SeqExpr(main.body.blocks, results)
     function = relax.Function(main.params, body, compat.type_of(results), main.is_pure, main.attrs)
     module = module.clone()
     module.update_func(module.get_global_var("main"), function)
-    probing = relax.transform.Normalize()(module)
-    return workload.of(probing), [id for _, id in found]
+    return workload.of(relax.transform.Normalize()(module)), list(found)
 
 
 class RelaxRunning(Running):

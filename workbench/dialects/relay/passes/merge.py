@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import tvm
 from tvm import relay
 
-from workbench.dialects.relay.passes.rewriting import Memo, in_module, operands, rewritten, with_parts
+from workbench.dialects.relay.passes.rewriting import Memo, dataflow, in_module, operands, rewritten, with_parts
 
 
 @tvm.transform.module_pass(opt_level=0, name="MergeIdenticalKernels")
@@ -74,20 +73,6 @@ def _merged(function: relay.Function) -> tuple[relay.Function, list[relay.Expr]]
                 new = original
         memo[expr] = new
     return (rewritten(function, memo), list(kept)) if kept else (function, [])
-
-
-def dataflow(body: relay.Expr) -> Iterator[relay.Expr]:
-    """Yield the calls, tuples and fields of a body in post-order, without those of other scopes."""
-    seen: set[relay.Expr] = set()
-    stack = [(body, False)]
-    while stack:
-        expr, finished = stack.pop()
-        if finished:
-            yield expr
-        elif expr not in seen and isinstance(expr, (relay.Call, relay.Tuple, relay.TupleGetItem)):
-            seen.add(expr)
-            stack.append((expr, True))
-            stack.extend((part, False) for part in reversed(operands(expr)))
 
 
 class _Numbers:

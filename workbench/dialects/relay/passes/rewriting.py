@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import tvm
@@ -57,6 +57,20 @@ def rewritten(root: relay.Expr, memo: Memo, change: Change | None = None, instea
 def operands(expr: relay.Expr) -> list[relay.Expr]:
     """Return the parts of an expression; none for a leaf. The parameters of a function are not parts of it."""
     return parts(expr) if isinstance(expr, _WITH_PARTS) else []
+
+
+def dataflow(body: relay.Expr) -> Iterator[relay.Expr]:
+    """Yield the calls, tuples and fields of a body in post-order, without those of other scopes."""
+    seen: set[relay.Expr] = set()
+    stack = [(body, False)]
+    while stack:
+        expr, finished = stack.pop()
+        if finished:
+            yield expr
+        elif expr not in seen and isinstance(expr, (relay.Call, relay.Tuple, relay.TupleGetItem)):
+            seen.add(expr)
+            stack.append((expr, True))
+            stack.extend((part, False) for part in reversed(operands(expr)))
 
 
 def with_parts(expr: relay.Expr, old: list[relay.Expr], new: list[relay.Expr]) -> relay.Expr:
