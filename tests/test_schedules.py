@@ -17,9 +17,8 @@ import pytest
 
 import workbench as wb
 from workbench.debugging.lints.schedules import UNUSED
-from workbench.dialects.kernel_search import best_cost_model
 from workbench.dialects.registry import dialect_of
-from workbench.dialects.scheduling import RECORDS
+from workbench.dialects.scheduling import RECORDS, best_cost_model
 from workbench.errors import MeasureError, StoreError, UnknownName, WorkbenchError
 from workbench.experiments.schedules.result import TunedSchedules
 from workbench.experiments.schedules.run import PAUSED, ROLE, ScheduleRun

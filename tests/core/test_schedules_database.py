@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from workbench.dialects.base import Workload
-from workbench.dialects.kernel_search import best_cost_model, reason
-from workbench.dialects.scheduling import RECORDS, WORKLOADS
+from workbench.dialects.scheduling import RECORDS, WORKLOADS, best_cost_model, reason
 from workbench.errors import StoreError, UnknownName, UnknownNode, WorkbenchError
 from workbench.experiments.schedules.database import begun, folder_for, locked, mend, note_done, trials_done
 from workbench.experiments.schedules.result import TunedSchedules, plain, selected, tasks_of

@@ -48,11 +48,6 @@ class Dialect(Protocol):
         """The dialect's dataflow patterns."""
         ...
 
-    @property
-    def tuning(self) -> Tuning:
-        """MetaSchedule."""
-        ...
-
     def editable(self, module: Any) -> Editable:
         """Return a module with the changes that the passes of `edits.py` are made of."""
         ...
@@ -110,31 +105,6 @@ class Matcher(Protocol):
 
     def match(self, pattern: object) -> PatternReport:
         """Find where a pattern matches, and where it nearly does."""
-        ...
-
-
-class Tuning(Protocol):
-    """The location of MetaSchedule's parts in this TVM, and the differences between the TVMs."""
-
-    INTRINSICS: str
-    "the module that registers the tensor intrinsics that schedules may name"
-    ms: Any
-    derived_object: Any
-    PopenPoolExecutor: Any
-    MapResult: Any
-    StatusKind: Any
-    tar: Any
-
-    def key_of(self, module: Any) -> str:
-        """Return a hash of a module that is the same in every process."""
-        ...
-
-    def unscheduled(self, module: Any) -> Any:
-        """Return the module with a schedule that changes nothing."""
-        ...
-
-    def library(self, module: Any, target: Any) -> Any:
-        """Compile a candidate."""
         ...
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shutil
@@ -13,9 +12,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workbench.dialects import registry
-from workbench.dialects.facets import Tuning
-from workbench.dialects.scheduling import load_intrinsics
+from workbench.dialects.compiler.tuning import (
+    key_of,
+    library,
+    load_intrinsics,
+    ms,
+    pool,
+    tar,
+    unscheduled,
+)
+from workbench.dialects.compiler.tvm_target import tuning_target
+from workbench.dialects.scheduling import RANDOM, RUN_SECONDS, reason
 from workbench.dialects.trust import ask
 from workbench.errors import reason_of
 from workbench.wording import counted
@@ -28,10 +35,8 @@ ENDLESS = 1 << 20
 "candidates that MetaSchedule may propose"
 FAILED_SECONDS = 1e10
 "the time that TVM writes for a candidate that failed"
-BUILD_SECONDS, RUN_SECONDS = 60.0, 30.0
-"time limits of one candidate"
-RANDOM = "random"
-"MetaSchedule's cost model that chooses at random"
+BUILD_SECONDS = 60.0
+"time limit of the compilation of one candidate"
 _pools: dict[str, Any] = {}
 
 
@@ -59,19 +64,8 @@ class Tried:
     "whether it is the kernel without any schedule"
 
 
-def best_cost_model(dialect: str) -> str:
-    """Return the name of the cost model: `xgb`, trained on earlier candidates, if an xgboost fits; else `random`.
-
-    Relay's TVM needs xgboost's module `rabit`, which newer versions lack.
-    """
-    found = importlib.util.find_spec("xgboost")
-    places = [] if found is None else found.submodule_search_locations or []
-    usable = any(dialect != "relay" or Path(place, "rabit.py").is_file() for place in places)
-    return "xgb" if usable else RANDOM
-
-
 def search(
-    dialect: str, module: Any, name: str, target: str, database: Any, effort: Effort, report_step: Callable[[str], None]
+    module: Any, name: str, target: str, database: Any, effort: Effort, report_step: Callable[[str], None]
 ) -> Iterator[Tried]:
     """Try schedules for a module of one kernel; each is in the database before it is yielded, and none is tried twice.
 
@@ -81,17 +75,13 @@ def search(
     Parameters
     ----------
     module
-        The module that a build looks up in a database (scheduling.build_and_record).
+        The module that a build looks up in a database (tuning.build_and_record).
     report_step
         Called with the current step if it takes seconds.
     """
-    from workbench.dialects.compiler.tvm_target import tuning_target  # it imports TVM
-
     ask()
-    here = registry.dialect(dialect).tuning
-    load_intrinsics(here.INTRINSICS)
-    ms = here.ms
-    bench = Bench(here, dialect, module, tuning_target(target, len(effort.cores)), database, effort.cores)
+    load_intrinsics()
+    bench = Bench(module, tuning_target(target, len(effort.cores)), database, effort.cores)
     plain, left = bench.plain(), effort.trials
     if plain is not None and bench.new([plain]):
         yield bench.run(plain, bench.build([plain])[0], plain=True)[0]
@@ -133,24 +123,21 @@ def search(
 class Bench:
     """Builds, runs and records candidates of one kernel."""
 
-    def __init__(
-        self, here: Tuning, dialect: str, module: Any, target: Any, database: Any, cores: tuple[int, ...]
-    ) -> None:
+    def __init__(self, module: Any, target: Any, database: Any, cores: tuple[int, ...]) -> None:
         self.target = target
-        self._here, self._dialect, self._module, self._database = here, dialect, module, database
+        self._module, self._database = module, database
         self._workload = database.commit_workload(module)
         self._cores = cores
-        key = here.key_of(module)
+        key = key_of(module)
         records = database.get_all_tuning_records()
-        self._seen = {_text(each.trace) for each in records if here.key_of(each.workload.mod) == key}
+        self._seen = {_text(each.trace) for each in records if key_of(each.workload.mod) == key}
 
     def plain(self) -> Any:
         """Return the kernel without a schedule; None if it cannot run so, as on a GPU."""
         if self.target.kind.name not in ("llvm", "c"):
             return None
-        ms = self._here.ms
         info = ms.arg_info.ArgInfo.from_entry_func(self._module, remove_preproc=True)
-        return ms.search_strategy.MeasureCandidate(self._here.unscheduled(self._module), info)
+        return ms.search_strategy.MeasureCandidate(unscheduled(self._module), info)
 
     def new(self, candidates: Iterable[Any]) -> list[Any]:
         """Return the candidates that were not tried before, each once."""
@@ -164,9 +151,8 @@ class Bench:
 
     def build(self, candidates: Sequence[Any]) -> list[Any]:
         """Compile candidates, one per core at a time, before any runs, so that none disturbs a measurement."""
-        pool = _builder(self._here, self._cores)
-        orders = [(self._dialect, each.sch.mod, self.target) for each in candidates]
-        return list(pool.map_with_error_catching(_built, orders))
+        orders = [(each.sch.mod, self.target) for each in candidates]
+        return list(_builder(self._cores).map_with_error_catching(_built, orders))
 
     def run(self, candidate: Any, built: Any, plain: bool = False) -> tuple[Tried, Any]:
         """Run a candidate, and record its result.
@@ -176,15 +162,14 @@ class Bench:
         RunnerResult
             Of MetaSchedule; the second.
         """
-        ms = self._here.ms
-        if built.status == self._here.StatusKind.COMPLETE:
+        if built.status == pool.StatusKind.COMPLETE:
             kind = self.target.kind.name
             device = "cpu" if kind in ("llvm", "c") else kind
             order = ms.runner.RunnerInput(built.value, device, candidate.args_info)
-            result = _runner(self._here, self._cores).run([order])[0].result()
+            result = _runner(self._cores).run([order])[0].result()
             shutil.rmtree(Path(built.value).parent, ignore_errors=True)
         else:
-            is_late = built.status == self._here.StatusKind.TIMEOUT
+            is_late = built.status == pool.StatusKind.TIMEOUT
             slow = f"it compiled for more than {BUILD_SECONDS:g} s"
             result = ms.runner.RunnerResult(None, slow if is_late else f"did not compile: {reason_of(built.value)}")
         seconds = None if result.run_secs is None else [float(value) for value in result.run_secs]
@@ -202,33 +187,20 @@ def _text(trace: Any) -> str:
     return json.dumps(trace.as_json(), default=str)
 
 
-def reason(error: str) -> str:
-    """Return the cause of a candidate's failure, short enough to count equal ones together.
-
-    >>> reason("LocalRunner: Timeout, killed after 30 seconds")
-    'it ran for more than 30 s'
-    >>> reason("did not compile: ValueError: no")
-    'did not compile: ValueError: no'
-    """
-    if "LocalRunner: Timeout" in error:
-        return f"it ran for more than {RUN_SECONDS:g} s"
-    return reason_of(RuntimeError(error))[:160]
-
-
-def _runner(here: Tuning, cores: Sequence[int]) -> Any:
+def _runner(cores: Sequence[int]) -> Any:
     """Return TVM's runner, with a process that it keeps: one candidate at a time, so that none disturbs another."""
     if "runner" not in _pools:
-        timing = here.ms.runner.EvaluatorConfig(number=1, repeat=3, min_repeat_ms=30, enable_cpu_cache_flush=False)
-        _pools["runner"] = here.ms.runner.LocalRunner(
+        timing = ms.runner.EvaluatorConfig(number=1, repeat=3, min_repeat_ms=30, enable_cpu_cache_flush=False)
+        _pools["runner"] = ms.runner.LocalRunner(
             timeout_sec=RUN_SECONDS, evaluator_config=timing, initializer=partial(_free, tuple(cores))
         )
     return _pools["runner"]
 
 
-def _builder(here: Tuning, cores: tuple[int, ...]) -> Any:
+def _builder(cores: tuple[int, ...]) -> Any:
     """Return a pool of processes that compile, and are kept: TVM's own builder starts new ones for each batch."""
     if "builder" not in _pools:
-        _pools["builder"] = here.PopenPoolExecutor(
+        _pools["builder"] = pool.PopenPoolExecutor(
             max_workers=len(cores),
             timeout=BUILD_SECONDS,
             initializer=partial(_free, cores),
@@ -238,13 +210,11 @@ def _builder(here: Tuning, cores: tuple[int, ...]) -> Any:
     return _pools["builder"]
 
 
-def _built(order: tuple[str, Any, Any]) -> str:
+def _built(order: tuple[Any, Any]) -> str:
     """Compile a candidate, in a process of the builder; return the path of its library."""
-    dialect, module, target = order
-    here = registry.dialect(dialect).tuning
-    load_intrinsics(here.INTRINSICS)
-    path = Path(tempfile.mkdtemp(prefix="tvm-workbench-candidate-")) / f"candidate.{here.tar.output_format}"
-    here.library(module, target).export_library(str(path), fcompile=here.tar)
+    load_intrinsics()
+    path = Path(tempfile.mkdtemp(prefix="tvm-workbench-candidate-")) / f"candidate.{tar.output_format}"
+    library(*order).export_library(str(path), fcompile=tar)
     return str(path)
 
 

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.facets import Tuning
+from workbench.dialects.compiler.tuning import build_and_record, key_of, opened
 from workbench.dialects.kernel_search import FAILED_SECONDS, Effort, Tried, search
-from workbench.dialects.registry import dialect
-from workbench.dialects.scheduling import build_and_record, opened, require_database
+from workbench.dialects.scheduling import require_database
 from workbench.experiments.schedules.database import locked, mend, note_done, trials_done
 from workbench.jobs.build import compiler_of, counted, program_of, resolved_target
 from workbench.pipeline.config import Config
@@ -40,14 +39,13 @@ def tasks(
     with locked(Path(folder)):
         mend(Path(folder))
         built, modules = build_and_record(program, target, chosen.context().to_data(), folder)
-        here = dialect(workload.dialect).tuning
-        records = _records(here, opened(here, folder), modules)
+        records = _records(opened(folder), modules)
     _modules.setdefault(workload, {})[target, repr(config)] = modules
     found = [
         {
             "function": name,
-            "key": here.key_of(module),
-            "trials": max(records[name][0], trials_done(Path(folder), here.key_of(module))),
+            "key": key_of(module),
+            "trials": max(records[name][0], trials_done(Path(folder), key_of(module))),
             "best_us": records[name][1],
         }
         for name, module in modules.items()
@@ -66,20 +64,20 @@ def lookups(workload: Workload, *, target: str, config: Mapping[str, object], pr
     program = program_of(workload, chosen, progress)
     progress("Compiling")
     built, modules = build_and_record(program, target, chosen.context().to_data(), chosen.schedules)
-    found, here = counted(built, program), dialect(workload.dialect).tuning
+    found = counted(built, program)
     called: dict[str, list[dict[str, Any]]] = {}
     for row in found["calls"]:
         called.setdefault(str(row["function"]), []).append(row)
     kernels = [
         {
             "function": name,
-            "key": here.key_of(module),
+            "key": key_of(module),
             "nodes": sorted({node for row in called[name] for node in row["nodes"]}),
             "calls": len(called[name]),
         }
         for name, module in modules.items()
     ]
-    return {"kernels": kernels, "graph": found["graph"], "records": _seconds(here, opened(here, chosen.schedules))}
+    return {"kernels": kernels, "graph": found["graph"], "records": _seconds(opened(chosen.schedules))}
 
 
 def fallbacks(
@@ -94,11 +92,11 @@ def fallbacks(
     return {"graph": found.graph.to_data(), **rows}
 
 
-def _seconds(here: Tuning, database: Any) -> dict[str, dict[str, float | None]]:
+def _seconds(database: Any) -> dict[str, dict[str, float | None]]:
     """Return for each kernel of a database the seconds of its best candidate, and without a schedule."""
     found: dict[str, dict[str, float | None]] = {}
     for record in database.get_all_tuning_records():
-        row = found.setdefault(here.key_of(record.workload.mod), {"best": None, "plain": None})
+        row = found.setdefault(key_of(record.workload.mod), {"best": None, "plain": None})
         ran = [float(value) for value in record.run_secs or ()]
         seconds = sum(ran) / len(ran) if ran else FAILED_SECONDS
         if seconds < FAILED_SECONDS:
@@ -108,15 +106,15 @@ def _seconds(here: Tuning, database: Any) -> dict[str, dict[str, float | None]]:
     return found
 
 
-def _records(here: Tuning, database: Any, modules: Mapping[str, object]) -> dict[str, tuple[int, float | None]]:
+def _records(database: Any, modules: Mapping[str, object]) -> dict[str, tuple[int, float | None]]:
     """Return for each function the number of tried candidates and the best one's microseconds."""
     tried: dict[str, int] = {}
     for record in database.get_all_tuning_records():
-        key = here.key_of(record.workload.mod)
+        key = key_of(record.workload.mod)
         tried[key] = tried.get(key, 0) + 1
     found: dict[str, tuple[int, float | None]] = {}
     for name, module in modules.items():
-        number = tried.get(here.key_of(module), 0)
+        number = tried.get(key_of(module), 0)
         best = database.get_top_k(database.commit_workload(module), 1) if number else []
         seconds = [float(value) for value in best[0].run_secs] if best else []
         found[name] = number, 1e6 * sum(seconds) / len(seconds) if seconds else None
@@ -152,12 +150,11 @@ def step(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, o
     if _open is None or _open.key != key:
         close()
         module = _module(workload, request, progress)
-        here = dialect(workload.dialect).tuning
         effort = Effort(request.trials, request.seed, tuple(request.cores), request.cost_model)
-        _open = _Open(key, here.key_of(module), progress)
+        _open = _Open(key, key_of(module), progress)
         _open.lock.enter_context(locked(Path(request.folder)))
-        database = opened(here, request.folder)
-        _open.search = search(workload.dialect, module, request.function, request.target, database, effort, _open.told)
+        database = opened(request.folder)
+        _open.search = search(module, request.function, request.target, database, effort, _open.told)
     _open.progress = progress
     try:
         tried = next(_open.search, None)

@@ -1,6 +1,6 @@
 """Relax (apache-tvm 0.26 and later).
 
-`frontend.py`, `passes/catalog.py`, `compiler/build.py`, `patterns/match.py` and `tuning.py` are the facets of the
+`frontend.py`, `passes/catalog.py`, `compiler/build.py` and `patterns/match.py` are the facets of the
 dialect (`dialects/facets.py`). `parser/` checks text before TVM's parser sees it; `from_relay/` implements `wb.to_relax`.
 """
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from workbench.dialects.catalog import Passes
     from workbench.dialects.compiler.built import Compiler
     from workbench.dialects.editable import Editable
-    from workbench.dialects.facets import CodeText, Dialect, Frontend, Importer, Patterns, Tuning
+    from workbench.dialects.facets import CodeText, Dialect, Frontend, Importer, Patterns
 
 
 class Relax:
@@ -43,12 +43,6 @@ class Relax:
         from workbench.dialects.relax.patterns import match
 
         return match
-
-    @property
-    def tuning(self) -> Tuning:
-        from workbench.dialects.relax import tuning
-
-        return tuning
 
     def editable(self, module: Any) -> Editable:
         from workbench.dialects.relax.passes import editing

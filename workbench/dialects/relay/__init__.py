@@ -1,7 +1,7 @@
 """Relay (TVM 0.8 to 0.19).
 
 `parser/` reads the text that TVM prints, `paste/` makes such text from anything that users paste; both run without TVM.
-`frontend.py`, `passes/catalog.py`, `compiler/build.py`, `patterns/match.py` and `tuning.py` are the facets of the
+`frontend.py`, `passes/catalog.py`, `compiler/build.py` and `patterns/match.py` are the facets of the
 dialect (`dialects/facets.py`); they need its TVM.
 """
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from workbench.dialects.catalog import Passes
     from workbench.dialects.compiler.built import Compiler
     from workbench.dialects.editable import Editable
-    from workbench.dialects.facets import CodeText, Dialect, Frontend, Importer, Patterns, Tuning
+    from workbench.dialects.facets import CodeText, Dialect, Frontend, Importer, Patterns
 
 
 class Relay:
@@ -44,12 +44,6 @@ class Relay:
         from workbench.dialects.relay.patterns import match
 
         return match
-
-    @property
-    def tuning(self) -> Tuning:
-        from workbench.dialects.relay import tuning
-
-        return tuning
 
     def editable(self, module: Any) -> Editable:
         from workbench.dialects.relay.passes import editing

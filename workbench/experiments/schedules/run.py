@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload, workload_of
-from workbench.dialects.kernel_search import best_cost_model
+from workbench.dialects.scheduling import best_cost_model
 from workbench.errors import MeasureError, NoDevice, StoreError, WorkbenchError, WorkerLost
 from workbench.experiments.engine import RECENT, BackgroundRun, Best, improvements
 from workbench.experiments.schedules.database import begun, folder_for

@@ -19,6 +19,7 @@ from workbench.dialects.compiler.cuda_code import compiled_where_it_runs
 from workbench.dialects.compiler.inputs import values_of
 from workbench.dialects.compiler.planned import Program
 from workbench.dialects.compiler.running import KernelTime, Made, RanCall, Running, evaluated
+from workbench.dialects.compiler.tuning import scheduled
 from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.answers import Drawn
@@ -29,7 +30,6 @@ from workbench.dialects.relax.compiler.planned import plan, plan_of_build
 from workbench.dialects.relax.entries import run_alone, with_values
 from workbench.dialects.relax.graph import build_graph
 from workbench.dialects.relax.passes.rewriting import bindings_of
-from workbench.dialects.scheduling import scheduled
 from workbench.dialects.trust import ask
 from workbench.errors import MeasureError
 
@@ -327,7 +327,7 @@ class RelaxCompiler(Compiler):
         ask()
         made = make_target(target)
         watch = Watch()
-        with compiled_where_it_runs(target), scheduled(config, "relax"), pass_context(config, [watch, *instruments]):
+        with compiled_where_it_runs(target), scheduled(config), pass_context(config, [watch, *instruments]):
             executable = tvm.compile(workload.module, made, relax_pipeline=pipeline(made, config))
         return RelaxBuilt(self, workload, target, executable, watch)
 

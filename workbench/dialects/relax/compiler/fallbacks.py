@@ -14,12 +14,12 @@ from workbench.analysis.units import linked
 from workbench.dialects.base import Workload, refuse_without_main
 from workbench.dialects.compiler.capture import pass_context
 from workbench.dialects.compiler.planned import Cause, FallbackKernel, Fallbacks
+from workbench.dialects.compiler.tuning import scheduled
 from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.relax.compiler.kernels import CALLS, FUSED, SCHEDULED, Watch, pipeline, program_of_module
 from workbench.dialects.relax.entries import run_alone
 from workbench.dialects.relax.graph import build_graph
 from workbench.dialects.relax.kinds import prim_funcs, reduces
-from workbench.dialects.scheduling import scheduled
 from workbench.errors import MeasureError
 
 
@@ -31,7 +31,7 @@ def fallbacks(workload: Workload, target: str, config: Mapping[str, Any], log: S
     refuse_without_main(workload, MeasureError)
     made = make_target(target)
     watch, before = Watch(stop=CALLS), _Unscheduled()
-    with scheduled(config, "relax"), made, pass_context(config, [watch, before]), _fallback_rule(made) as taken:
+    with scheduled(config), made, pass_context(config, [watch, before]), _fallback_rule(made) as taken:
         pipeline(made, config)(workload.module)
     causes: dict[str, Cause] = {}
     for name, function in prim_funcs(watch.first(CALLS)).items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -75,12 +76,27 @@ class Watch:
 
 
 def pipeline(target: tvm.target.Target, config: Mapping[str, Any]) -> Any:
-    """Return TVM's own pipeline for a target, with the schedules of a Config's data if it has some."""
+    """Return TVM's own pipeline for a target.
+
+    The schedules of a Config's data are applied as soon as there are kernels. One without a schedule is compiled as usual.
+    """
     if not config.get("schedules"):
         return relax.get_default_pipeline(target)
-    from workbench.dialects.relax.tuning import pipeline
+    # tvm.relax.pipeline selects these four lists by target, but two of a CPU's are only in the CPU's own module
+    cpu = target.kind.name in ("llvm", "c")
+    parts = importlib.import_module("tvm.relax.backend.cpu_generic.pipeline" if cpu else "tvm.relax.pipeline")
+    legalize = list(parts.legalize_passes(target))
+    place = next(i for i, step in enumerate(legalize) if step.info.name == "FuseTIR") + 1
+    with target:
+        legalize.insert(place, relax.transform.MetaScheduleApplyDatabase())
+    rest = [*parts.dataflow_lower_passes(target), *parts.finalize_passes(target)]
 
-    return pipeline(target)
+    @tvm.transform.module_pass(opt_level=0, name="tuned_pipeline")
+    def tuned(module: tvm.IRModule, _context: Any) -> tvm.IRModule:
+        with target:
+            return tvm.transform.Sequential([*parts.library_dispatch_passes(target), *legalize, *rest])(module)
+
+    return tuned
 
 
 def program_of_module(module: tvm.IRModule, name: str) -> Program:

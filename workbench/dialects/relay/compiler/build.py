@@ -20,6 +20,7 @@ from workbench.dialects.compiler.cuda_code import compiled_where_it_runs
 from workbench.dialects.compiler.inputs import values_of
 from workbench.dialects.compiler.planned import Program
 from workbench.dialects.compiler.running import KernelTime, Made, RanCall, Running, evaluated
+from workbench.dialects.compiler.tuning import scheduled
 from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.relay.compiler.fallbacks import fallbacks
 from workbench.dialects.relay.compiler.kernels import (
@@ -35,7 +36,6 @@ from workbench.dialects.relay.diagnostics import as_error
 from workbench.dialects.relay.entries import open_dimensions, unshared
 from workbench.dialects.relay.passes.editing import Located
 from workbench.dialects.relay.passes.rewriting import dataflow, in_module, with_body
-from workbench.dialects.scheduling import scheduled
 from workbench.dialects.trust import ask
 from workbench.errors import MeasureError, TVMFailed
 from workbench.quoting import shell
@@ -222,7 +222,7 @@ class RelayCompiler(Compiler):
         self, workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
     ) -> tvm.IRModule:
         """Return the module after the graph-level part of relay.build."""
-        with scheduled(config, "relay", empty=True), pass_context(config, instruments):
+        with scheduled(config, empty=True), pass_context(config, instruments):
             module = optimize(workload, make_target(target))
         return relay.transform.InferType()(module)
 
@@ -262,7 +262,7 @@ class RelayCompiler(Compiler):
         made = make_target(target)
         watch = Watch()
         context = pass_context(config, [watch, *instruments])
-        where, schedules = compiled_where_it_runs(target), scheduled(config, "relay")
+        where, schedules = compiled_where_it_runs(target), scheduled(config)
         with where, schedules, context, devices_in_words(), as_error(TVMFailed):
             library = relay.build(unshared(workload.module), target=made, params=workload.params)
         return RelayBuilt(self, workload, target, library, watch)

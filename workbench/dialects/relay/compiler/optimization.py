@@ -16,10 +16,10 @@ from tvm.relay.backend import te_compiler  # pyright: ignore[reportAttributeAcce
 
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.capture import pass_context
+from workbench.dialects.compiler.tuning import scheduled
 from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.relay.compiler.folding import Folder, NotPlain
 from workbench.dialects.relay.entries import copy, unshared
-from workbench.dialects.scheduling import scheduled
 from workbench.errors import TVMFailed
 
 
@@ -69,7 +69,7 @@ def quickly_optimized(workload: Workload, target: str, config: Mapping[str, Any]
 
 
 def _optimized(workload: Workload, target: str, config: Mapping[str, Any], shortcuts: Any) -> tvm.IRModule:
-    with scheduled(config, "relay", empty=True), pass_context(config, [shortcuts]), shortcuts.memory:
+    with scheduled(config, empty=True), pass_context(config, [shortcuts]), shortcuts.memory:
         return optimize(workload, make_target(target))
 
 
