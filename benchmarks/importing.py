@@ -25,7 +25,7 @@ def rows() -> Iterator[Bar]:
     from tvm.relay.frontend import from_onnx
 
     import workbench as wb
-    from workbench.dialects.relay.importers.onnx import _with_mapping
+    from workbench.dialects.relay.importers import _with_mapping
 
     _with_mapping(onnx)  # this TVM's importer needs the table too; ours runs in a child process
     wb.load(chain(2))

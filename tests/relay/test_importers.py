@@ -16,7 +16,7 @@ from tvm.relay.frontend.common import fold_constant
 
 import workbench as wb
 from workbench.dialects.importers.params import read_params
-from workbench.dialects.relay.importers import onnx as importer
+from workbench.dialects.relay import importers
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from onnx_models import FLOAT, Onnx, bert, convolutions, dense
@@ -60,7 +60,7 @@ def test_a_file_of_parameters_is_taken_with_a_module(tmp_path: Path) -> None:
 def test_folding_shapes_in_python_changes_nothing(model: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOPHUB_LOCATION", "NONE")
     ours = wb.load(model).module
-    monkeypatch.setattr(importer, "linear_folding", lambda frontend: nullcontext())
+    monkeypatch.setattr(importers, "linear_folding", lambda frontend: nullcontext())
     assert tvm.ir.structural_equal(ours, wb.load(model).module)
 
 
@@ -71,7 +71,7 @@ def test_what_is_no_small_integer_is_left_to_tvm() -> None:
         (relay.concatenate([small, small], 0), [2, 3, 4, 2, 3, 4]),
         (relay.maximum(small, relay.const(np.array([3]))), [3, 3, 4]),
     ):
-        np.testing.assert_array_equal(importer.small_integers(call), value)
+        np.testing.assert_array_equal(importers.small_integers(call), value)
     x = relay.var("x", shape=(3,), dtype="int64")
     for left in (
         relay.const(1.5),
@@ -81,7 +81,7 @@ def test_what_is_no_small_integer_is_left_to_tvm() -> None:
         relay.exp(small),
         relay.reverse(small, 0),
     ):
-        assert importer.small_integers(left) is None
+        assert importers.small_integers(left) is None
 
 
 def test_only_constants_are_given_to_tvms_folder() -> None:
@@ -91,7 +91,7 @@ def test_only_constants_are_given_to_tvms_folder() -> None:
         given.append(expr)
         return fold_constant(expr)
 
-    fold = importer.Folding(by_tvm).fold
+    fold = importers.Folding(by_tvm).fold
     x = made = relay.var("x", shape=(3,))
     for _ in range(2000):  # deeper than Python's stack
         made = relay.nn.relu(made)
@@ -108,7 +108,7 @@ def test_only_constants_are_given_to_tvms_folder() -> None:
 
 
 def test_visits_are_linear_in_the_depth() -> None:
-    folder = importer.Folding(fold_constant)
+    folder = importers.Folding(fold_constant)
     made = relay.var("x", shape=(3,))
     for _ in range(500):
         made = folder.fold(relay.nn.relu(made))
@@ -116,9 +116,9 @@ def test_visits_are_linear_in_the_depth() -> None:
 
 
 def test_the_importer_of_tvm_folds_by_itself_again_afterwards() -> None:
-    before = importer.onnx_frontend.fold_constant
+    before = importers.onnx_frontend.fold_constant
     wb.load(dense())
-    assert importer.onnx_frontend.fold_constant is before
+    assert importers.onnx_frontend.fold_constant is before
 
 
 def test_a_build_of_an_input_with_an_open_dimension_names_the_input() -> None:

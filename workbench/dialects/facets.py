@@ -52,8 +52,9 @@ class Dialect(Protocol):
         """Return a module with the changes that the passes of `edits.py` are made of."""
         ...
 
-    def importer(self, format: str) -> Importer:
-        """Return the converter of another framework's models: `onnx`, `tflite`, `torch`, and for Relax `nn`."""
+    @property
+    def importers(self) -> Mapping[str, Importer]:
+        """The converters of other frameworks' models: `onnx`, `tflite`, `torch`, and for Relax `nn`."""
         ...
 
     def code(self, tuned: bool) -> CodeText:

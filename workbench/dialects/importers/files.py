@@ -12,7 +12,7 @@ from workbench.dialects.facets import Importer, Reader, Source
 from workbench.dialects.importers import onnx_model, tflite_model, torch_model
 from workbench.dialects.importers.converting import Inputs
 from workbench.dialects.registry import known_dialect
-from workbench.errors import LoadError
+from workbench.errors import LoadError, UnknownName
 from workbench.graph.json import FORMAT
 from workbench.graph.model import Graph, GraphBuilder
 from workbench.graph.received import Damaged, contents, fields, parse
@@ -256,5 +256,8 @@ def converted(format: str, dialect: str, source: Any, name: str, inputs: Inputs)
 
 
 def importer(format: str, dialect: str) -> Importer:
-    """Return the converter of a format for a dialect, such as that of `dialects/relay/importers/onnx.py`."""
-    return known_dialect(dialect).importer(format)
+    """Return the converter of a format for a dialect, such as `onnx` of `dialects/relay/importers.py`."""
+    known = known_dialect(dialect).importers
+    if format not in known:
+        raise UnknownName(f"format of a model for {dialect.capitalize()}", format, known)
+    return known[format]

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.facets import Importer
 from workbench.dialects.importers.converting import Converting, Inputs, needed, shapes
 from workbench.errors import LoadError, reason
 from workbench.graph.received import contents
@@ -65,24 +64,19 @@ def input_names(model: Any) -> list[str]:
 
 
 def workload(
-    convert: Callable[[Any, Any], tuple[Any, Any]], load: Callable[[Any, Any, str], Workload | None]
-) -> Importer:
-    """Return the importer of a dialect.
+    convert: Callable[[Any, Any], tuple[Any, Any]],
+    load: Callable[[Any, Any, str], Workload | None],
+    model: Any,
+    name: str,
+    inputs: Inputs,
+) -> Workload:
+    """Return a Workload of a tflite.Model.
 
-    Parameters
-    ----------
-    convert
-        Returns a module and its parameters for a tflite.Model and shapes by input.
-    load
-        The frontend's.
+    `convert`: returns a module of the dialect and its parameters, for the model and shapes by input. `load`: the frontend's.
     """
-
-    def converted(model: Any, name: str, inputs: Inputs) -> Workload:
-        with Converting() as converting:
-            module, params = convert(model, dict(shapes(inputs, input_names(model))) or None)
-        made = load(module, params, name)
-        assert made is not None, "it is an IRModule"
-        made.notes += converting.warnings
-        return made
-
-    return converted
+    with Converting() as converting:
+        module, params = convert(model, dict(shapes(inputs, input_names(model))) or None)
+    made = load(module, params, name)
+    assert made is not None, "it is an IRModule"
+    made.notes += converting.warnings
+    return made

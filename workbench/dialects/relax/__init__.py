@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from workbench.dialects.catalog import Passes
     from workbench.dialects.compiler.built import Compiler
     from workbench.dialects.editable import Editable
@@ -49,10 +51,11 @@ class Relax:
 
         return editing.editable(module)
 
-    def importer(self, format: str) -> Importer:
-        from workbench.dialects.relax.importers import importer
+    @property
+    def importers(self) -> Mapping[str, Importer]:
+        from workbench.dialects.relax.importers import IMPORTERS
 
-        return importer(format)
+        return IMPORTERS
 
     def code(self, tuned: bool) -> CodeText:
         from workbench.dialects.relax import python_code

@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from workbench.dialects.catalog import Passes
     from workbench.dialects.compiler.built import Compiler
     from workbench.dialects.editable import Editable
@@ -50,10 +52,11 @@ class Relay:
 
         return editing.editable(module)
 
-    def importer(self, format: str) -> Importer:
-        from workbench.dialects.relay.importers import importer
+    @property
+    def importers(self) -> Mapping[str, Importer]:
+        from workbench.dialects.relay.importers import IMPORTERS
 
-        return importer(format)
+        return IMPORTERS
 
     def code(self, tuned: bool) -> CodeText:
         from workbench.dialects.relay import python_code

@@ -13,7 +13,7 @@ from workbench.analysis.tensors import tensor
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.from_relay import neural, operators
 from workbench.dialects.relax.from_relay.operators import Call
-from workbench.dialects.relax.importers.origins import Origins
+from workbench.dialects.relax.importers import Origins
 from workbench.errors import LoadError, reason_of
 from workbench.graph.model import Graph, Node
 

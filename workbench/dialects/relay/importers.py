@@ -1,21 +1,39 @@
-"""ONNX to Relay, by TVM's converters."""
+"""Models of other frameworks as Relay, by TVM's converters.
+
+TVM folds constants while it converts, which builds code; for that it looks for tuned schedules on the network, with
+retries, unless that is disabled.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tvm
 from tvm import relay
 from tvm.relay.expr import CallWithFields, TupleGetItemWithFields, TupleWithFields
 from tvm.relay.frontend import onnx as onnx_frontend
+from tvm.relay.frontend import pytorch
+from tvm.relay.prelude import Prelude
 
 from workbench.dialects.base import Workload
-from workbench.dialects.importers.converting import Converting, Inputs, shapes, unknown_shapes
+from workbench.dialects.importers import tflite_model
+from workbench.dialects.importers.converting import (
+    Converting,
+    Inputs,
+    drawn_once,
+    needed,
+    refuse,
+    shapes,
+    unknown_shapes,
+    wrong_outputs,
+)
 from workbench.dialects.importers.onnx_model import (
     contradicted,
     input_names,
@@ -28,8 +46,15 @@ from workbench.dialects.importers.onnx_model import (
     prepared,
     visible_names,
 )
+from workbench.dialects.importers.torch_model import evaluating, examples, kind_of
 from workbench.dialects.relay.compiler.folding import at
 from workbench.dialects.relay.frontend import load
+from workbench.errors import LoadError
+
+if TYPE_CHECKING:
+    from workbench.dialects.facets import Importer
+
+os.environ.setdefault("TOPHUB_LOCATION", "NONE")
 
 
 def supported(version: int) -> set[str]:
@@ -44,7 +69,7 @@ def _newest() -> int:
     return newest_version(getattr(converter, "__name__", "") for converter in table.values())
 
 
-def workload(model: Any, name: str, inputs: Inputs) -> Workload:
+def onnx(model: Any, name: str, inputs: Inputs) -> Workload:
     """Return a Workload of a ModelProto; weights are its parameters.
 
     Where a shape that the inputs fix is known only if weights are constants, they are: TVM's `from_onnx` has them so by default.
@@ -257,3 +282,128 @@ def small_integers(expr: Any) -> np.ndarray | None:
         step = int(attrs.strides[0]) if attrs.strides else 1
         return values[0][int(attrs.begin[0]) : int(attrs.end[0]) : step] if step > 0 else None
     return None
+
+
+def tflite(model: Any, name: str, inputs: Inputs) -> Workload:
+    """Return a Workload of a tflite.Model."""
+    from tvm.relay.frontend.tflite import from_tflite
+
+    return tflite_model.workload(from_tflite, load, model, name, inputs)
+
+
+_WITHOUT_CONVERTER = (
+    *("prim::Constant", "prim::GetAttr", "prim::ListConstruct", "prim::ListUnpack", "prim::TupleConstruct"),
+    *("prim::TupleUnpack", "prim::RaiseException", "prim::If", "prim::Loop"),
+)
+"converted without an entry in TVM's table"
+
+
+def torch(model: Any, name: str, inputs: Inputs) -> Workload:
+    """Return a Workload of a ScriptModule, or of a module that is traced for it; its weights are the parameters."""
+    package = needed("torch", "torch", "a PyTorch model")
+    kind = kind_of(model)
+    if kind == "exported":
+        raise LoadError(
+            "TVM with Relay reads TorchScript, not torch.export; give the model itself with example inputs, wb.load(model, inputs=[...])"
+        )
+    converting = Converting()
+    with converting:
+        if kind == "module":
+            model = package.jit.trace(evaluating(model), examples(inputs, "module"))
+        table = pytorch.PyTorchOpConverter(Prelude(tvm.IRModule()), "float32").convert_map
+        known = {*_WITHOUT_CONVERTER, *table, *pytorch.qnn_torch.convert_map}
+        # and their in-place variants
+        refuse(operators(model), known | {f"{name}_" for name in known}, "PyTorch operators")
+        described = _described(model, None if kind == "module" else inputs)
+        with full_paths(model):
+            module, params = relay.frontend.from_pytorch(model, described, preserve_pytorch_scopes=True)
+    made = load(_alone(module), params, name)
+    assert made is not None, "it is an IRModule"
+    # a script that was traced has the shapes of that run
+    if kind != "script" or not inputs:
+        values = [(value.debugName(), value.type()) for value in model.graph.outputs()]
+        declared = [(each, type.sizes() if type.kind() == "TensorType" else None) for each, type in values]
+        made.notes += wrong_outputs(declared, made.graph)
+    made.notes += drawn_once(operators(model)) + converting.warnings
+    return made
+
+
+def _described(script: Any, inputs: Inputs) -> list[tuple[str, tuple[tuple[int, ...], str]]]:
+    """Return name, shape and type of each input: as traced, or as given by the user."""
+    package = needed("torch", "torch", "a PyTorch model")
+    taken = list(script.graph.inputs())[1:]
+    # TorchScript numbers the values of a variable, `x.1`
+    names = [value.debugName().partition(".")[0] for value in taken]
+    given = shapes(inputs, names)
+    described = []
+    for name, value in zip(names, taken, strict=True):
+        tensor = value.type().kind() == "TensorType"
+        shape = given.get(name) or (value.type().sizes() if tensor else None)
+        if shape is None:
+            raise LoadError(
+                f"the shape of the input {name} is not in the script, which was not traced; give shapes, wb.load(model, inputs={{{name!r}: (1, ...)}})"
+            )
+        dtype = value.type().dtype() if tensor else None
+        described.append((name, (tuple(shape), str(dtype or package.float32).removeprefix("torch."))))
+    return described
+
+
+def _alone(module: tvm.IRModule) -> tvm.IRModule:
+    """Return the module without the importer's library of lists and tensor arrays, if `main` uses none of it."""
+    uses: list[Any] = []
+    relay.analysis.post_order_visit(
+        module["main"],
+        lambda e: uses.append(e) if isinstance(e, (relay.GlobalVar, relay.Match, tvm.ir.GlobalVar)) else None,
+    )
+    return module if uses else tvm.IRModule.from_expr(module["main"])
+
+
+@contextmanager
+def full_paths(script: Any) -> Iterator[None]:
+    """Make TVM's importer name the operators of this script by the paths of the modules that call them."""
+    paths: dict[str, deque[str]] = defaultdict(deque)
+    for kind, path in operators(script):
+        paths[kind].append(path)
+
+    theirs = pytorch.PytorchScopePreservingNamer
+
+    class ByModule(theirs):
+        def get_node_source_name(self, node: Any) -> str:
+            named = paths.get(node.kind()) if node.kind().startswith("aten::") else None
+            if named:
+                named.rotate(-1)  # the whole graph is visited more than once
+            # a script from a file has no paths
+            return (named[-1] if named else "") or super().get_node_source_name(node)
+
+    pytorch.PytorchScopePreservingNamer = ByModule
+    try:
+        yield
+    finally:
+        pytorch.PytorchScopePreservingNamer = theirs
+
+
+def operators(script: Any) -> Iterator[tuple[str, str]]:
+    """Yield every operator and the path of the module that calls it, in order, branches and loops included."""
+    graph = script.inlined_graph  # its nodes live as long as it does
+    waiting = [graph.nodes()]
+    while waiting:
+        node = next(waiting[-1], None)
+        if node is None:
+            waiting.pop()
+            continue
+        yield node.kind(), path_in(node.scopeName())
+        waiting.extend(block.nodes() for block in reversed(list(node.blocks())))
+
+
+def path_in(scope: str) -> str:
+    """Return the path of a module from either form of a scope's name that PyTorch writes.
+
+    >>> path_in("__module.layers.0/__module.layers.0.query"), path_in("Net::/Layer::layers.0/torch.nn.Linear::query")
+    ('layers.0.query', 'layers.0.query')
+    """
+    if "__module." in scope:
+        return scope.rpartition("__module.")[2]
+    return ".".join(name for part in scope.split("/") if (name := part.rpartition("::")[2]))
+
+
+IMPORTERS: dict[str, Importer] = {"onnx": onnx, "tflite": tflite, "torch": torch}
