@@ -24,8 +24,7 @@ from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.answers import Drawn
 from workbench.dialects.relax.compat import identity
-from workbench.dialects.relax.compiler.fallbacks import fallbacks
-from workbench.dialects.relax.compiler.kernels import CALLS, FUSED, Watch, pipeline, program_of_module
+from workbench.dialects.relax.compiler.kernels import CALLS, FUSED, Watch, fallbacks, pipeline, program_of_module
 from workbench.dialects.relax.compiler.planned import plan, plan_of_build
 from workbench.dialects.relax.entries import run_alone, with_values
 from workbench.dialects.relax.graph import build_graph

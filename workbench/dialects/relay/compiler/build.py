@@ -30,8 +30,7 @@ from workbench.dialects.relay.compiler.kernels import (
     program_of_json,
     read_by_hash,
 )
-from workbench.dialects.relay.compiler.optimization import devices_in_words, optimize
-from workbench.dialects.relay.compiler.planned import plan
+from workbench.dialects.relay.compiler.optimization import devices_in_words, optimize, plan
 from workbench.dialects.relay.diagnostics import as_error
 from workbench.dialects.relay.entries import open_dimensions, unshared
 from workbench.dialects.relay.passes.editing import Located

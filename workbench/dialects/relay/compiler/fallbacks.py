@@ -21,7 +21,7 @@ from workbench.dialects.base import Workload, refuse_without_main
 from workbench.dialects.compiler.capture import pass_context
 from workbench.dialects.compiler.planned import Cause, FallbackKernel, Fallbacks, Mismatch, UnusedRecords
 from workbench.dialects.compiler.tvm_target import make_target
-from workbench.dialects.relay.compiler.optimization import quickly_optimized
+from workbench.dialects.relay.compiler.optimization import quickly_optimized, silent_autotvm
 from workbench.dialects.relay.passes.editing import Located
 from workbench.errors import MeasureError, reason_of
 
@@ -66,16 +66,6 @@ def _fallback(call: relay.Call, target: tvm.target.Target) -> Iterator[tuple[Cau
     workload = autotvm.task.get_workload(lowered.outputs)
     if workload is not None and autotvm.task.DispatchContext.current.query(target, workload).is_fallback:
         yield "untuned", name, ""
-
-
-@contextmanager
-def silent_autotvm() -> Iterator[None]:
-    """Keep AutoTVM from logging each operator that was not tuned."""
-    before, autotvm.GLOBAL_SCOPE.silent = autotvm.GLOBAL_SCOPE.silent, True
-    try:
-        yield
-    finally:
-        autotvm.GLOBAL_SCOPE.silent = before
 
 
 @contextmanager
