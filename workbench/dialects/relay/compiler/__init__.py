@@ -1,1 +1,1 @@
-"""Relay in the child process: builds (`build`), the calls of a build (`kernels`), and runs (`running`)."""
+"""Relay in the child process: builds and runs (`build`), the calls of a build (`kernels`), and its memory without one (`optimization`)."""
