@@ -66,8 +66,6 @@ class Facts:
     "gives the text of a program whose type doubles with each line: two languages"
     steps: str
     "the text of a module without `main` that has two functions, of two operators and of one: two languages"
-    deep_constants: bool
-    "whether a constant of a very deep module goes as raw numbers: TVM rewrites Relay by recursion, Relax is a list of bindings"
     open_text: tuple[str, str]
     "the text of a program that leaves 3 rows of 8 open, and the `--input` that gives them: Relax's dimensions have names"
     suffix: str
@@ -95,7 +93,6 @@ FACTS = {
         steps=_RELAY_STEPS,
         open_text=("def @main(%x: Tensor[(?, 8), float32]) { exp(%x) }\n", "x=3,8"),
         suffix=".relay",
-        deep_constants=False,
         batch_norm_apart="SimplifyInference",
         folded="SimplifyInference,FoldScaleAxis",
         mixed=",ToMixedPrecision",
@@ -108,7 +105,6 @@ FACTS = {
         doubled=_relax_doubled,
         steps=_RELAX_STEPS,
         open_text=(_RELAX_OPEN, "n=3"),
-        deep_constants=True,
         suffix=".py",
         batch_norm_apart="DecomposeOpsForInference",
         folded="FoldBatchnormToConv2D,DecomposeOpsForInference",

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tvm
 from tvm import relay
-from tvm.relay.expr import CallWithFields, TupleGetItemWithFields, TupleWithFields
 from tvm.relay.frontend import onnx as onnx_frontend
 from tvm.relay.frontend import pytorch
 from tvm.relay.prelude import Prelude
@@ -49,6 +48,7 @@ from workbench.dialects.importers.onnx_model import (
 from workbench.dialects.importers.torch_model import evaluating, examples, kind_of
 from workbench.dialects.relay.compiler.folding import at
 from workbench.dialects.relay.frontend import load
+from workbench.dialects.relay.passes.rewriting import with_parts
 from workbench.errors import LoadError
 
 if TYPE_CHECKING:
@@ -223,9 +223,13 @@ class Folding:
     def _fold_one(self, expr: Any, parts: list[Any]) -> Any:
         """Return an expression whose operands are folded."""
         if isinstance(expr, relay.TupleGetItem):
-            return parts[0].fields[expr.index] if isinstance(parts[0], relay.Tuple) else _with_parts(expr, parts)
+            return (
+                parts[0].fields[expr.index]
+                if isinstance(parts[0], relay.Tuple)
+                else with_parts(expr, _parts(expr), parts)
+            )
         if isinstance(expr, relay.Call) and isinstance(expr.op, tvm.ir.Op):
-            call = _with_parts(expr, parts)
+            call = with_parts(expr, _parts(expr), parts)
             if expr.op.name in _OF_TYPES:
                 return self._by_tvm(call)
             fields = [each for part in parts for each in (part.fields if isinstance(part, relay.Tuple) else [part])]
@@ -234,7 +238,7 @@ class Folding:
             value = small_integers(call)
             return self._by_tvm(call) if value is None else relay.const(value, str(value.dtype))
         if isinstance(expr, (relay.Tuple, *_LEAVES)):
-            return _with_parts(expr, parts)
+            return with_parts(expr, _parts(expr), parts)
         return self._by_tvm(expr)
 
 
@@ -245,16 +249,6 @@ def _parts(expr: Any) -> list[Any]:
     if isinstance(expr, relay.Tuple):
         return list(expr.fields)
     return [expr.tuple_value] if isinstance(expr, relay.TupleGetItem) else []
-
-
-def _with_parts(expr: Any, parts: list[Any]) -> Any:
-    if all(new.same_as(old) for new, old in zip(parts, _parts(expr), strict=True)):
-        return expr
-    if isinstance(expr, relay.Call):
-        return CallWithFields(expr, expr.op, parts)
-    if isinstance(expr, relay.Tuple):
-        return TupleWithFields(expr, parts)
-    return TupleGetItemWithFields(expr, parts[0])
 
 
 def small_integers(expr: Any) -> np.ndarray | None:

@@ -2,32 +2,30 @@
 
 TVM's JSON can also name functions that type inference calls, and hold compiled modules. It holds a constant as base64,
 which TVM writes and reads at some 15 MB a second; so in a workload for another process large constants become parameters,
-which the reader binds. All other constants stay in the JSON: those of attributes, and of functions that TVM's pattern
-matcher does not rewrite because it made them.
+which the reader binds. Those of attributes stay in the JSON.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import tvm
 from tvm import relay
-from tvm.relay.dataflow_pattern import DFPatternCallback, is_constant, rewrite
 from tvm.relay.function import FunctionWithFields
 
 from workbench.dialects import arrays
-from workbench.dialects.base import SAFE_DEPTH, Workload
+from workbench.dialects.base import Workload
 from workbench.dialects.editable import new_name
 from workbench.dialects.python_text import literal
 from workbench.dialects.relay.diagnostics import as_error, infer_types
 from workbench.dialects.relay.entries import copy
-from workbench.dialects.relay.passes.rewriting import Memo, operands, rewritten
+from workbench.dialects.relay.passes.rewriting import Memo, in_module, rewritten
 from workbench.errors import LoadError, WorkbenchError, reason_of
 
 _DATA = re.compile(
@@ -117,19 +115,43 @@ class Lifted(NamedTuple):
 
 
 def lifted(module: tvm.IRModule) -> Lifted:
-    """Return the module with its large constants as parameters; the module itself if TVM cannot rewrite it safely."""
-    functions = {gv: function for gv, function in module.functions.items() if isinstance(function, relay.Function)}
-    if not _can_lift(functions.values()):
-        return Lifted(module, {}, {})
-    lift, thin, counts = _Lift(), copy(module), {}
-    for global_var, function in functions.items():
-        lift.used = {}
-        new = rewrite(lift, function, module)
-        if not lift.used:
-            continue
-        thin.update_func(global_var, FunctionWithFields(new, params=[*new.params, *lift.used]))
-        counts[global_var.name_hint] = len(lift.used)
-    return Lifted(thin, {name: numbers for numbers, name in lift.names.items()}, counts)
+    """Return the module with its large constants as parameters; one constant is the same parameter everywhere."""
+    names: dict[tvm.nd.NDArray, str] = {}
+    variables: dict[relay.Constant, relay.Var] = {}
+
+    def variable(constant: relay.Constant) -> relay.Var:
+        if constant not in variables:
+            data = constant.data
+            name = names.setdefault(data, str(len(names)))
+            variables[constant] = relay.var(name, shape=data.shape, dtype=data.dtype)
+        return variables[constant]
+
+    thin, counts = copy(module), dict[str, int]()
+    for global_var, function in module.functions.items():
+        if isinstance(function, relay.Function):
+            new, count = _with_parameters(function, lambda constant: arrays.is_raw(constant.data), variable)
+            if count:
+                thin.update_func(global_var, new)
+                counts[global_var.name_hint] = count
+    return Lifted(thin, {name: data for data, name in names.items()}, counts)
+
+
+def _with_parameters(
+    function: relay.Function, chosen: Callable[[relay.Constant], bool], variable: Callable[[relay.Constant], relay.Var]
+) -> tuple[relay.Function, int]:
+    """Return a function with variables in place of the chosen constants, its last parameters, and their number."""
+    memo: Memo = {}
+
+    def lift(expr: relay.Expr) -> None:
+        if isinstance(expr, relay.Constant) and chosen(expr):
+            memo[expr] = variable(expr)
+
+    relay.analysis.post_order_visit(function.body, lift)
+    added = list(memo.values())
+    if not added:
+        return function, 0
+    params = [*function.params, *added]
+    return FunctionWithFields(function, params=params, body=rewritten(function.body, memo)), len(added)
 
 
 def bound(module: tvm.IRModule, numbers: Mapping[str, tvm.nd.NDArray], counts: Mapping[str, int]) -> tvm.IRModule:
@@ -143,59 +165,21 @@ def bound(module: tvm.IRModule, numbers: Mapping[str, tvm.nd.NDArray], counts: M
     return module
 
 
-class _Lift(DFPatternCallback):
-    """Replaces each large constant by a variable, the same one for all its uses."""
-
-    def __init__(self) -> None:
-        super().__init__(require_type=False, rewrite_once=True)
-        self.pattern = is_constant()
-        self.names: dict[tvm.nd.NDArray, str] = {}
-        self.variables: dict[relay.Constant, relay.Var] = {}
-        self.used: dict[relay.Var, None] = {}
-
-    def callback(self, pre: relay.Expr, post: relay.Constant, node_map: Any) -> relay.Expr:  # noqa: ARG002
-        if not arrays.is_raw(post.data):
-            return post
-        if post not in self.variables:
-            name = self.names.setdefault(post.data, str(len(self.names)))
-            self.variables[post] = relay.var(name, shape=post.data.shape, dtype=post.data.dtype)
-        self.used[self.variables[post]] = None
-        return self.variables[post]
-
-
-def _can_lift(functions: Collection[relay.Function]) -> bool:
-    """Return whether there is a large constant, and no function so deep that rewriting it ends the process."""
-    seen: list[bool] = []
-    for function in functions:
-        relay.analysis.post_order_visit(
-            function, lambda expr: seen.append(isinstance(expr, relay.Constant) and arrays.is_raw(expr.data))
-        )
-    return any(seen) and (len(seen) <= SAFE_DEPTH or max(map(_depth, functions)) <= SAFE_DEPTH)
-
-
-def _depth(function: relay.Function) -> int:
-    """Return the depth of a function, without recursion."""
-    # by address: hashing and comparing expressions takes a call into TVM each
-    heights: dict[int, int] = {}
-    stack = [function]
-    while stack:
-        expr = stack[-1]
-        below = operands(expr)
-        waiting = [part for part in below if part.handle.value not in heights]
-        if waiting:
-            stack.extend(waiting)
-        else:
-            heights[stack.pop().handle.value] = 1 + max((heights[part.handle.value] for part in below), default=0)
-    return heights[function.handle.value]
-
-
 def source(module: tvm.IRModule) -> tuple[str, dict[str, np.ndarray]]:
     """Return Python that makes `mod`, and the values of the constants that are parameters of its `main`.
 
     The text is the one that TVM prints, if TVM's parser makes the same module of it; otherwise TVM's JSON, with all constants.
     """
-    apart, values = _with_parameters(module)
-    typed = str(apart.astext(show_meta_data=True))
+    taken = {each.name_hint for each in relay.analysis.all_vars(module["main"])}
+    values: dict[str, np.ndarray] = {}
+
+    def variable(constant: relay.Constant) -> relay.Var:
+        name = new_name("c", taken)
+        values[name] = constant.data.numpy()
+        return relay.Var(name, constant.checked_type)
+
+    main, _ = _with_parameters(module["main"], lambda constant: bool(constant.data.shape), variable)
+    typed = str(in_module(module, {"main": main}).astext(show_meta_data=True))
     for text in (_TYPE.sub("", typed), typed):
         with suppress(tvm.TVMError, LoadError), as_error(LoadError):
             read = relay.parse(text)
@@ -203,24 +187,3 @@ def source(module: tvm.IRModule) -> tuple[str, dict[str, np.ndarray]]:
             if tvm.ir.structural_equal(relay.transform.InferType()(read), relay.transform.InferType()(module)):
                 return f"mod = relay.parse({literal(text)})", values
     return f"mod = tvm.ir.load_json({literal(tvm.ir.save_json(module))})", {}
-
-
-def _with_parameters(module: tvm.IRModule) -> tuple[tvm.IRModule, dict[str, np.ndarray]]:
-    """Return the module with the tensors among its constants as parameters, and their values."""
-    main = module["main"]
-    taken = {each.name_hint for each in relay.analysis.all_vars(main)}
-    memo: Memo = {}
-    values: dict[str, np.ndarray] = {}
-
-    def lift(expr: relay.Expr) -> None:
-        if isinstance(expr, relay.Constant) and expr.data.shape:
-            name = new_name("c", taken)
-            memo[expr], values[name] = relay.Var(name, expr.checked_type), expr.data.numpy()
-
-    relay.analysis.post_order_visit(main.body, lift)
-    if not memo:
-        return module, {}
-    params = [*main.params, *memo.values()]
-    made = copy(module)
-    made["main"] = relay.Function(params, rewritten(main.body, memo), None, main.type_params, main.attrs)
-    return relay.transform.InferType()(made), values

@@ -7,6 +7,7 @@ from typing import Any
 
 import tvm
 from tvm import relay
+from tvm.relay.expr import CallWithFields, IfWithFields, LetWithFields, TupleGetItemWithFields, TupleWithFields
 
 from workbench.dialects.relay.entries import copy, with_entry
 from workbench.dialects.relay.printer import parts
@@ -80,21 +81,19 @@ def with_parts(expr: relay.Expr, old: list[relay.Expr], new: list[relay.Expr]) -
     if isinstance(expr, relay.Call):
         callee, arguments = (new[0], new[1:]) if len(new) > len(expr.args) else (expr.op, new)
         # type arguments are inferred again with the function's types
-        return relay.Call(callee, arguments, expr.attrs, [], expr.span)
+        return CallWithFields(expr, callee, arguments, None, [])
     if isinstance(expr, relay.Tuple):
-        return relay.Tuple(new, expr.span)
-    if isinstance(expr, relay.TupleGetItem):
-        return relay.TupleGetItem(new[0], expr.index, expr.span)
+        return TupleWithFields(expr, new)
     if isinstance(expr, relay.Function):
         return with_body(expr, new[0])
     if isinstance(expr, relay.Let):
-        return relay.Let(expr.var, new[1], new[2], expr.span)
-    if isinstance(expr, relay.If):
-        return relay.If(*new, expr.span)
+        return LetWithFields(expr, expr.var, *new[1:])
     if isinstance(expr, relay.Match):
         clauses = [relay.Clause(c.lhs, body) for c, body in zip(expr.clauses, new[1:], strict=True)]
         return relay.Match(new[0], clauses, expr.complete)
-    return type(expr)(*new)
+    if isinstance(expr, relay.TupleGetItem):
+        return TupleGetItemWithFields(expr, new[0])
+    return IfWithFields(expr, *new) if isinstance(expr, relay.If) else type(expr)(*new)
 
 
 def with_body(function: relay.Function, body: relay.Expr) -> relay.Function:
