@@ -16,6 +16,7 @@ from typing import Any
 import tvm
 from tvm import autotvm, relay  # pyright: ignore[reportAttributeAccessIssue]  this is Relay's TVM
 from tvm.relay.backend import te_compiler  # pyright: ignore[reportAttributeAccessIssue]  the same
+from tvm.relay.function import FunctionWithFields
 
 from workbench.dialects.base import Workload, refuse_without_main
 from workbench.dialects.compiler.capture import pass_context
@@ -26,7 +27,7 @@ from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.relay.compiler.folding import Folder, NotPlain, at
 from workbench.dialects.relay.compiler.kernels import Values, Walk, only_reshapes, tensors, typed
 from workbench.dialects.relay.entries import copy, unshared
-from workbench.dialects.relay.passes.rewriting import in_module, rewritten, with_body
+from workbench.dialects.relay.passes.rewriting import in_module, rewritten
 from workbench.errors import MeasureError, TVMFailed, reason_of
 
 
@@ -302,7 +303,7 @@ def with_marked_reshapes(module: tvm.IRModule) -> tvm.IRModule:
             memo[expr] = expr
 
     relay.analysis.post_order_visit(main.body, mark)
-    return in_module(module, {**functions, "main": with_body(main, rewritten(main.body, memo))})
+    return in_module(module, {**functions, "main": FunctionWithFields(main, body=rewritten(main.body, memo))})
 
 
 _GENERATED = {"float32"}

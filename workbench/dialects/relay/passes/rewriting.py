@@ -78,22 +78,23 @@ def with_parts(expr: relay.Expr, old: list[relay.Expr], new: list[relay.Expr]) -
     """Return the expression with other parts; itself if they are the same objects."""
     if all(a.same_as(b) for a, b in zip(old, new, strict=True)):
         return expr
+    # these functions of TVM's keep devices and spans; an argument that is not given to them is any value
     if isinstance(expr, relay.Call):
         callee, arguments = (new[0], new[1:]) if len(new) > len(expr.args) else (expr.op, new)
         # type arguments are inferred again with the function's types
-        return CallWithFields(expr, callee, arguments, None, [])
+        return CallWithFields(expr, callee, arguments, None, [], None, None)
     if isinstance(expr, relay.Tuple):
-        return TupleWithFields(expr, new)
+        return TupleWithFields(expr, new, None, None)
     if isinstance(expr, relay.Function):
         return with_body(expr, new[0])
     if isinstance(expr, relay.Let):
-        return LetWithFields(expr, expr.var, *new[1:])
+        return LetWithFields(expr, expr.var, *new[1:], None, None)
     if isinstance(expr, relay.Match):
         clauses = [relay.Clause(c.lhs, body) for c, body in zip(expr.clauses, new[1:], strict=True)]
         return relay.Match(new[0], clauses, expr.complete)
     if isinstance(expr, relay.TupleGetItem):
-        return TupleGetItemWithFields(expr, new[0])
-    return IfWithFields(expr, *new) if isinstance(expr, relay.If) else type(expr)(*new)
+        return TupleGetItemWithFields(expr, new[0], None, None, None)
+    return IfWithFields(expr, *new, None, None) if isinstance(expr, relay.If) else type(expr)(*new)
 
 
 def with_body(function: relay.Function, body: relay.Expr) -> relay.Function:
