@@ -5,8 +5,8 @@ from workbench import samples as samples
 from workbench.analysis.branches import parallel_branches as parallel_branches
 from workbench.analysis.chains import constant_chains as constant_chains
 from workbench.analysis.fusion import explain_fusion as explain_fusion
-from workbench.analysis.fusion.assertions import assert_fused as assert_fused
-from workbench.analysis.fusion.assertions import assert_kernels as assert_kernels
+from workbench.analysis.fusion.report import assert_fused as assert_fused
+from workbench.analysis.fusion.report import assert_kernels as assert_kernels
 from workbench.analysis.regions import regions as regions
 from workbench.debugging.compilers.run import compare_compilers as compare_compilers
 from workbench.debugging.compilers.side import Compiler as Compiler

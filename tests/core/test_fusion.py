@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 import workbench as wb
-from workbench.analysis.fusion.assertions import as_test
 from workbench.analysis.fusion.reasons import REASONS
+from workbench.analysis.fusion.report import as_test
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, GraphBuilder
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import workbench as wb
-from workbench.analysis.fusion.assertions import as_test
+from workbench.analysis.fusion.report import as_test
 from workbench.debugging.lints.result import config_text
 from workbench.debugging.remarks.remark import Remark, lines
 from workbench.graph.model import Graph, GraphBuilder

@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from workbench.analysis.branches.calls import Branches, Calls, attribute, circular
-from workbench.analysis.branches.rules import MOVES_AXES, type_of
-from workbench.analysis.branches.siblings import BROADCAST
+from workbench.analysis.branches.rules import BROADCAST, MOVES_AXES, type_of
 from workbench.analysis.outcome import Reason
 from workbench.graph.identity import frozen
 from workbench.graph.model import Graph, Node

@@ -17,6 +17,7 @@ from workbench.errors import WorkbenchError
 from workbench.graph.model import Node
 from workbench.wording import counted
 
+BROADCAST = 1
 MOVES_AXES = ("expand_dims", "repeat", "tile", "broadcast_to", "broadcast_to_like")
 "Operators that are element-wise by pattern kind but may move the axis along which branches are joined."
 PER_AXIS = ("nn.bias_add", "nn.prelu")

@@ -24,6 +24,20 @@ Bindings = dict[int, tuple[int, ...]]
 
 VISITS, VISITS_PER_ROW = 1_000_000, 500
 "most visits of a sub-pattern to an expression, in all attempts of one matcher, besides those of walks up a path"
+OTHER_KINDS = {
+    "var": ("no-variable", "is not a variable: it is computed here, or a constant"),
+    "constant": (
+        "no-constant",
+        "is not a constant; a parameter becomes one when it is bound (BindParams), an expression when it is folded (FoldConstant)",
+    ),
+    "call": ("no-call", "is not a call of an operator or function"),
+    "tuple": ("no-tuple", "is not a tuple"),
+    "get_item": ("no-field", "is not a field of a tuple"),
+    "function": ("no-function", "is not a function"),
+    "if": ("no-if", "is not an if"),
+    "let": ("no-let", "is not a let"),
+}
+"kind of pattern -> the reason and its words for an expression of another kind"
 BOTH_ORDERS = ("add", "multiply", "relax.add", "relax.multiply")
 
 
@@ -76,31 +90,24 @@ class Matcher:
         self._order: list[int] = []
         self._memoize = True
         self._visits: dict[str, Callable[[PatternNode, int], bool]] = {
-            "wildcard": self._wildcard,
+            "wildcard": lambda _pattern, _row: True,
             "op": self._op,
-            "expr": self._leaf,
             "var": self._var,
-            "constant": self._constant,
+            "constant": self._is,
             "call": self._call,
             "tuple": self._tuple,
             "get_item": self._get_item,
             "function": self._function,
-            "if": self._parts,
-            "let": self._parts,
-            "alt": self._alt,
-            "attr": self._attr,
-            "type": self._typed,
-            "shape": self._typed,
-            "dtype": self._typed,
-            "dominates": self._dominates,
+            "alt": lambda pattern, row: any(self._visit(child, row) for child in pattern.children),
             "and": lambda pattern, row: all(self._visit(child, row) for child in pattern.children),
             "not": self._not,
+            "attr": lambda pattern, row: self._visit(pattern.children[0], row) and self._leaf(pattern, row),
+            "dominates": self._dominates,
             "any_order": self._any_order,
-            "global": self._leaf,
-            "extern": self._leaf,
-            "shape_value": self._leaf,
-            "dataflow_var": self._leaf,
             "used_by": self._used_by,
+            **dict.fromkeys(("if", "let"), self._parts),
+            **dict.fromkeys(("type", "shape", "dtype"), self._typed),
+            **dict.fromkeys(("expr", "global", "extern", "shape_value", "dataflow_var"), self._leaf),
         }
 
     def match(self, row: int, pattern: int | None = None) -> Bindings | None:
@@ -155,8 +162,14 @@ class Matcher:
 
     # -- one method for each kind of pattern
 
-    def _wildcard(self, _: PatternNode, __: int) -> bool:
-        return True
+    def _is(self, pattern: PatternNode, row: int, kind: str = "") -> bool:
+        """Return whether an expression is of a kind, by default the pattern's."""
+        kind = kind or pattern.kind
+        return self.program.rows[row].kind == kind or self._fail(pattern, row, *OTHER_KINDS[kind])
+
+    def _has(self, pattern: PatternNode, row: int, given: int, wanted: int, what: str) -> bool:
+        words = f"has {counted(given, what)}, and the pattern {wanted}"
+        return given == wanted or self._fail(pattern, row, "other-count", words)
 
     def _op(self, pattern: PatternNode, row: int) -> bool:
         here, name = self.program.rows[row], pattern.fields["name"]
@@ -170,19 +183,9 @@ class Matcher:
         return fault is None or self._fail(pattern, row, *fault)
 
     def _var(self, pattern: PatternNode, row: int) -> bool:
-        here, name = self.program.rows[row], pattern.fields.get("name", "")
-        if here.kind != "var":
-            return self._fail(pattern, row, "no-variable", "is not a variable: it is computed here, or a constant")
-        return name in ("", here.name) or self._fail(pattern, row, "other-name", f"is not named {name}")
-
-    def _constant(self, pattern: PatternNode, row: int) -> bool:
-        if self.program.rows[row].kind == "constant":
-            return True
-        words = "is not a constant; a parameter becomes one when it is bound (BindParams), an expression when it is folded (FoldConstant)"
-        return self._fail(pattern, row, "no-constant", words)
-
-    def _alt(self, pattern: PatternNode, row: int) -> bool:
-        return any(self._visit(child, row) for child in pattern.children)
+        given, name = self.program.rows[row].name, pattern.fields.get("name", "")
+        same = name in ("", given)
+        return self._is(pattern, row) and (same or self._fail(pattern, row, "other-name", f"is not named {name}"))
 
     def _not(self, pattern: PatternNode, row: int) -> bool:
         before = self.failure
@@ -192,13 +195,13 @@ class Matcher:
         return not matched or self._fail(pattern, row, "rejected", words)
 
     def _any_order(self, pattern: PatternNode, row: int) -> bool:
-        here = self.program.rows[row]
-        if here.kind != "tuple":
-            return self._fail(pattern, row, "no-tuple", "is not a tuple")
-        if len(pattern.children) != len(here.parts):
-            words = f"has {counted(len(here.parts), 'field')}, and the pattern {len(pattern.children)}"
-            return self._fail(pattern, row, "other-count", words)
-        return self._placed(pattern.children, list(here.parts))
+        parts, children = self.program.rows[row].parts, pattern.children
+        counts = len(parts), len(children)
+        return (
+            self._is(pattern, row, "tuple")
+            and self._has(pattern, row, *counts, "field")
+            and self._placed(children, list(parts))
+        )
 
     def _placed(self, patterns: tuple[int, ...], rows: list[int]) -> bool:
         """Return whether each pattern matches a different one of the remaining fields."""
@@ -232,9 +235,6 @@ class Matcher:
             return tuple(dict.fromkeys(taken))
         return taken[index : index + 1]
 
-    def _attr(self, pattern: PatternNode, row: int) -> bool:
-        return self._visit(pattern.children[0], row) and self._leaf(pattern, row)
-
     def _typed(self, pattern: PatternNode, row: int) -> bool:
         return self._leaf(pattern, row) and self._visit(pattern.children[0], row)
 
@@ -242,49 +242,39 @@ class Matcher:
         """Match an `if` or a `let`."""
         here = self.program.rows[row]
         if here.kind != pattern.kind or len(here.parts) != len(pattern.children):
-            return self._fail(
-                pattern, row, f"no-{pattern.kind}", "is not an if" if pattern.kind == "if" else "is not a let"
-            )
+            return self._fail(pattern, row, *OTHER_KINDS[pattern.kind])
         return self._all(pattern.children, here.parts)
 
     def _get_item(self, pattern: PatternNode, row: int) -> bool:
         here, index = self.program.rows[row], pattern.fields["index"]
-        if here.kind != "get_item":
-            return self._fail(pattern, row, "no-field", "is not a field of a tuple")
+        if not self._is(pattern, row):
+            return False
         if index not in (-1, here.index):
             return self._fail(pattern, row, "other-field", f"is not field {index}")
         return self._visit(pattern.children[0], here.parts[0])
 
     def _tuple(self, pattern: PatternNode, row: int) -> bool:
-        here = self.program.rows[row]
-        if here.kind != "tuple":
-            return self._fail(pattern, row, "no-tuple", "is not a tuple")
+        parts, children = self.program.rows[row].parts, pattern.children
+        if not self._is(pattern, row):
+            return False
         if pattern.fields["any"]:
             return True
-        if len(pattern.children) != len(here.parts):
-            words = f"has {counted(len(here.parts), 'field')}, and the pattern {len(pattern.children)}"
-            return self._fail(pattern, row, "other-count", words)
-        return self._all(pattern.children, here.parts)
+        return self._has(pattern, row, len(parts), len(children), "field") and self._all(children, parts)
 
     def _function(self, pattern: PatternNode, row: int) -> bool:
-        here = self.program.rows[row]
-        if here.kind != "function":
-            return self._fail(pattern, row, "no-function", "is not a function")
-        *params, body = pattern.children
+        parts, children = self.program.rows[row].parts, pattern.children
+        if not self._is(pattern, row):
+            return False
         if pattern.fields["any"]:
-            return self._visit(body, here.parts[-1])
-        if len(pattern.children) != len(here.parts):
-            words = f"has {counted(len(here.parts) - 1, 'parameter')}, and the pattern {len(params)}"
-            return self._fail(pattern, row, "other-count", words)
-        return self._all(pattern.children, here.parts)
+            return self._visit(children[-1], parts[-1])
+        return self._has(pattern, row, len(parts) - 1, len(children) - 1, "parameter") and self._all(children, parts)
 
     # -- calls
 
     def _call(self, pattern: PatternNode, row: int) -> bool:
-        here = self.program.rows[row]
-        if here.kind != "call":
-            return self._fail(pattern, row, "no-call", "is not a call of an operator or function")
-        mark = len(self._order)
+        if not self._is(pattern, row):
+            return False
+        here, mark = self.program.rows[row], len(self._order)
         if self._visit(pattern.children[0], here.parts[0]):
             arguments = pattern.children[1:]
             if self._arguments(pattern, arguments, row):
@@ -304,9 +294,8 @@ class Matcher:
         mark = len(self._order)
         if pattern.fields.get("rest"):
             given = given[: len(arguments)]
-        if len(arguments) != len(given):
-            words = f"has {counted(len(given), 'argument')}, and the pattern {len(arguments)}"
-            return self._fail(pattern, row, "other-count", words)
+        if not self._has(pattern, row, len(given), len(arguments), "argument"):
+            return False
         if self._all(arguments, given):
             return True
         self._clear(mark)
@@ -320,7 +309,8 @@ class Matcher:
             return False
         reached = self._path(pattern, row)
         self._memoize = True
-        return reached and (self._is_dominated(parent, row) or self._fail_escaping(pattern, row))
+        words = "does not dominate the parent: the parent's value also leaves by another way than through here"
+        return reached and (self._is_dominated(parent, row) or self._fail(pattern, row, "leaves-the-region", words))
 
     def on_path(self, row: int) -> tuple[int, ...]:
         """Return the inputs of an expression that must be on the path, or be the parent."""
@@ -395,10 +385,6 @@ class Matcher:
     def _fail_entering(self, pattern: PatternNode, row: int) -> bool:
         words = "is computed without the parent, so a value from outside enters on the way to the child"
         return self._fail(pattern, row, "enters-from-outside", words)
-
-    def _fail_escaping(self, pattern: PatternNode, row: int) -> bool:
-        words = "does not dominate the parent: the parent's value also leaves by another way than through here"
-        return self._fail(pattern, row, "leaves-the-region", words)
 
     def _holds_dominates(self, id: int) -> bool:
         pattern = self.nodes[id]

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from workbench.analysis import legality
-from workbench.analysis.fusion.assertions import as_test
 from workbench.analysis.fusion.boundaries import boundaries
+from workbench.analysis.fusion.report import as_test
 from workbench.analysis.fusion.what_if import Change
 from workbench.analysis.regions import Region
 from workbench.dialects.kinds import explain_kind
