@@ -19,6 +19,6 @@ test("bytes have the unit that Python gives them", () => {
 });
 
 test("times have the unit that Python gives them", () => {
-  const times = [0, 5.125, 999.9, 1234, 36_500, 1_500_000];
-  assert.deepEqual(times.map(formatTime), ["0 µs", "5.13 µs", "1,000 µs", "1.23 ms", "36.5 ms", "1.5 s"]);
+  const times = [0, 0.219, 5.125, 999.9, 1234, 36_500, 1_500_000];
+  assert.deepEqual(times.map(formatTime), ["0 ns", "219 ns", "5.13 µs", "1,000 µs", "1.23 ms", "36.5 ms", "1.5 s"]);
 });

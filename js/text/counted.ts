@@ -9,7 +9,7 @@ function plural(noun: string): string {
   return noun.endsWith("ry") ? `${noun.slice(0, -1)}ies` : `${noun}s`;
 }
 
-/** A size in a readable unit, as workbench/measurement/columns.py writes it. */
+/** A size in a readable unit, as workbench/wording.py writes it. */
 export function formatBytes(count: number): string {
   if (count < 1e3) return `${figures(count)} bytes`;
   if (count < 999.5e3) return `${figures(count / 1e3)} kB`;
@@ -18,6 +18,7 @@ export function formatBytes(count: number): string {
 
 /** A time in a readable unit, likewise. */
 export function formatTime(microseconds: number): string {
+  if (microseconds < 1) return `${figures(microseconds * 1e3)} ns`;
   if (microseconds < 1e3) return `${figures(microseconds)} µs`;
   return microseconds < 1e6 ? `${figures(microseconds / 1e3)} ms` : `${figures(microseconds / 1e6)} s`;
 }
