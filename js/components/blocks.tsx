@@ -182,11 +182,14 @@ function ActionButton({ block, send, reveal }: Context & { block: Action }) {
       >
         {block.label}
       </Button>
-      {block.field && (
+      {block.field !== undefined && (
         <input
           class="wb-input"
+          placeholder="Name"
           aria-label="Name"
+          maxLength={80}
           defaultValue={block.field}
+          onKeyDown={(event) => event.key === "Enter" && press(event)}
           disabled={off}
           data-testid={`${block.act}-name`}
         />

@@ -10,7 +10,6 @@ export type ToPython =
   | { type: "build" }
   | { type: "cancel" }
   | { type: "check" }
-  | { type: "delete_preset"; name: string }
   | { type: "duplicate"; index: number }
   | { type: "entry"; name: string }
   | { type: "mode"; value: string }
@@ -21,7 +20,6 @@ export type ToPython =
   | { type: "redo" }
   | { type: "remove"; index: number }
   | { type: "reveal"; guess: string }
-  | { type: "save_preset"; name: string }
   | { type: "set"; name: string; value: string }
   | { type: "setting"; name: string; text: string }
   | { type: "step"; index: number }
@@ -119,6 +117,7 @@ export interface Traits {
   pinned?: number[];
   plans?: PlanPayload[];
   plots?: Block[];
+  preset_form?: Block[];
   question?: string;
   selection?: Sides | number[];
   seq?: number;
@@ -137,16 +136,16 @@ export interface Traits {
   waterfall_tab?: Block[];
 }
 
-/** A button. `off` is why it cannot be pressed; `field` is the first value of a text field that gives the argument. */
+/** A button. `off` is why it cannot be pressed. */
 export interface Action {
   links?: [string, number][];
+  field?: string;
   t: "act";
   label: string;
   act: string;
   title: string;
   off: string;
   arg: string;
-  field: string;
 }
 
 /** The state of a Predict, and the words of its answer. */
@@ -480,7 +479,6 @@ export interface State {
   passes?: PassState[];
   context?: ContextState;
   presets?: PresetState[];
-  presets_note?: string;
   refused?: Refused | null;
   /** the pass whose effect is shown although it is not chosen */
   preview?: string | null;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { all, click, draw, drawn, enter, part, send, sent } from "../dom_testing.ts";
-import { type PresetState, type State } from "../model/messages.ts";
+import { type Action, type Block, type PresetState, type State } from "../model/messages.ts";
 import { Header } from "./header.tsx";
 
 const preset = (name: string, more: Partial<PresetState> = {}): PresetState => ({
@@ -9,8 +9,8 @@ const preset = (name: string, more: Partial<PresetState> = {}): PresetState => (
   ...more,
 });
 
-async function show(state: State, saved = false): Promise<void> {
-  await draw(<Header state={state} saved={saved} send={send} />);
+async function show(state: State, saved = false, form = FORM): Promise<void> {
+  await draw(<Header state={state} form={form} saved={saved} send={send} />);
 }
 
 const choose = (value: string) => enter("presets", value, "change");
@@ -44,32 +44,45 @@ test("a preset is sent to Python, and the list stays as it is until Python has c
   assert.equal(part<HTMLSelectElement>("presets").value, "");
 });
 
+const button = (label: string, act: string, more: Partial<Action> = {}): Action => ({
+  ...{ t: "act", label, act, title: "", off: "", arg: "" },
+  ...more,
+});
+const FORM: Block[] = [button("Save", "preset-save", { field: "" }), button("× low", "preset-delete", { arg: "low" })];
+
 test("a preset of one's own is named, saved, refused and deleted", async () => {
   await show({ presets: PRESETS });
   await choose("\u0000save");
-  const name = part<HTMLInputElement>("preset-name");
+  const name = part<HTMLInputElement>("preset-save-name");
   assert.equal(document.activeElement, name);
   name.value = "apart <b>";
-  name.dispatchEvent(new Event("input", { bubbles: true }));
-  await drawn();
   name.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
-  await show({ presets: PRESETS, refused: { form: "preset", field: "", text: "give <i>yours</i> a name" } });
+  await show({ presets: PRESETS }, false, [
+    ...FORM,
+    { t: "p", text: "give <i>yours</i> a name", look: "bad", name: "preset-refused" },
+  ]);
   assert.equal(part("preset-refused").textContent, "give <i>yours</i> a name");
   assert.equal(name.value, "apart <b>");
-  await show({ presets: [...PRESETS, preset("apart <b>", { own: true })] });
-  assert.equal(name.value, "");
-  part("preset-delete-apart <b>").click();
+  await show({ presets: PRESETS }, false, [...FORM, button("× apart <b>", "preset-delete", { arg: "apart <b>" })]);
+  assert.equal(document.activeElement, part("preset-save-name"));
+  assert.equal(part<HTMLInputElement>("preset-save-name").value, "");
+  all("[data-testid=act-preset-delete]")[1]?.click();
   assert.deepEqual(sent, [
-    { type: "save_preset", name: "apart <b>" },
-    { type: "delete_preset", name: "apart <b>" },
+    { type: "act", what: "preset-save", arg: "apart <b>" },
+    { type: "act", what: "preset-delete", arg: "apart <b>" },
   ]);
   assert.equal(all("b, i").length, 0);
+});
+
+test("a file of presets that cannot be read opens the form", async () => {
+  await show({ presets: PRESETS }, false, [...FORM, { t: "p", text: "damaged", look: "bad", name: "preset-refused" }]);
+  assert.equal(part("preset-refused").closest("[hidden]"), null);
 });
 
 test("the form of presets gives the focus back to their list", async () => {
   await show({ presets: PRESETS });
   await choose("\u0000save");
-  part("preset-name").dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+  part("preset-save-name").dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
   await drawn();
   assert.ok(document.activeElement === part("presets"));
 });

@@ -2,8 +2,9 @@
 
 import { type RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Blocks } from "../components/blocks.tsx";
 import { Asking, Button, Choice, Segments, UndoRedo } from "../components/button.tsx";
-import { type PresetState, type State } from "../model/messages.ts";
+import { type Block, type PresetState, type State } from "../model/messages.ts";
 import { type Send } from "../model/model.ts";
 import { counted } from "../text/counted.ts";
 import { CheckButton } from "./pass_words.tsx";
@@ -16,20 +17,22 @@ const MODES = [
 
 interface HeaderProps {
   state: State;
+  /** The form that saves and deletes presets. */
+  form: readonly Block[];
   /** In a saved page nothing can be changed. */
   saved: boolean;
   send: Send;
 }
 
-export function Header({ state, saved, send }: HeaderProps) {
+export function Header({ state, form, saved, send }: HeaderProps) {
   const [saving, setSaving] = useState(false);
   const list = useRef<HTMLSelectElement>(null);
   const [noted, setNoted] = useState(saved);
   const notes = state.notes ?? [];
-  const { presets_note = "" } = state;
+  const trouble = form.some((block) => block.t === "p" && block.look === "bad");
   useLayoutEffect(() => {
-    if (presets_note) setSaving(true);
-  }, [presets_note]);
+    if (trouble) setSaving(true);
+  }, [trouble]);
   const level = state.context?.opt_level;
   const close = () => {
     setSaving(false);
@@ -74,7 +77,7 @@ export function Header({ state, saved, send }: HeaderProps) {
   return (
     <>
       <Asking saved={saved}>{line}</Asking>
-      <PresetForm state={state} open={saving && !saved} close={close} send={send} />
+      <PresetForm form={form} open={saving && !saved} close={close} send={send} />
       <ul class="wb-found wb-notes" data-testid="notes" hidden={!noted}>
         {notes.map((note) => (
           <li key={note}>{note}</li>
@@ -186,59 +189,31 @@ function presetWords(name: string, level: number, present: number | undefined): 
   return `${name} · sets opt level ${level}`;
 }
 
-function PresetForm({ state, open, close, send }: { state: State; open: boolean; close: () => void; send: Send }) {
-  const [name, setName] = useState("");
-  const input = useRef<HTMLInputElement>(null);
-  const presets = state.presets ?? [];
-  const own = presets.filter((preset) => preset.own).map((preset) => preset.name);
-  const refused = state.refused?.form === "preset" ? state.refused.text : "";
-  const listed = own.join("\n");
-  useLayoutEffect(() => setName(""), [listed]);
+interface PresetFormProps {
+  form: readonly Block[];
+  open: boolean;
+  close: () => void;
+  send: Send;
+}
+
+function PresetForm({ form, open, close, send }: PresetFormProps) {
+  const place = useRef<HTMLDivElement>(null);
+  // A preset that was saved or deleted leaves an empty field.
+  const own = form.flatMap((block) => (block.t === "act" ? [block.arg] : [])).join("\n");
   useLayoutEffect(() => {
-    if (open) input.current?.focus();
-  }, [open]);
-  const save = () => send({ type: "save_preset", name });
+    if (open) place.current?.querySelector("input")?.focus();
+  }, [open, own]);
   return (
-    <div class="wb-preset-form" hidden={!open}>
-      Keep these passes as
-      <input
-        ref={input}
-        class="wb-input"
-        placeholder="Name"
-        aria-label="Name of the preset"
-        data-testid="preset-name"
-        maxLength={80}
-        value={name}
-        onInput={(event) => setName(event.currentTarget.value)}
-        onKeyDown={({ key }) => {
-          if (key === "Enter") save();
-          else if (key === "Escape") close();
-        }}
-      />
-      <Button
-        class="wb-button wb-primary"
-        label="Save as a preset, for every later Workbench"
-        testid="preset-save"
-        onClick={save}
-      >
-        Save
-      </Button>
-      <span class="wb-refused" role="alert" data-testid="preset-refused">
-        {refused || state.presets_note}
-      </span>
-      {own.map((preset) => (
-        <span key={preset} class="wb-label">
-          {preset}
-          <Button
-            label={`Delete the preset ${preset}`}
-            testid={`preset-delete-${preset}`}
-            onClick={() => send({ type: "delete_preset", name: preset })}
-          >
-            ×
-          </Button>
-        </span>
-      ))}
-      <span class="wb-space" />
+    // biome-ignore lint/a11y/noStaticElementInteractions: the key is of the field within
+    <div
+      ref={place}
+      class="wb-preset-form"
+      hidden={!open}
+      onKeyDown={({ key }) => {
+        if (key === "Escape") close();
+      }}
+    >
+      <Blocks key={own} blocks={form} send={send} />
       <Button label="Close" onClick={close}>
         ×
       </Button>

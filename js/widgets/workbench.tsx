@@ -112,7 +112,7 @@ function Page({ shell, stage, traits, compare, ...page }: PageProps) {
   ];
   return (
     <>
-      <Header state={state} saved={saved} send={send} />
+      <Header state={state} form={traits.get("preset_form").value ?? []} saved={saved} send={send} />
       <Main height={Math.max(320, traits.get("height").value ?? HEIGHT)}>
         <Panel name="Passes" side="left" startsOpen={width >= 640}>
           <Asking saved={saved}>

@@ -89,19 +89,24 @@ def test_a_wrong_value_is_answered_beside_its_field_and_the_picture_stays(bench,
 
 def test_a_preset_of_ones_own_outlives_the_workbench_and_can_be_deleted(bench, cast, config_home, page):
     bench.toggle(MERGE)
-    page.send("save_preset", name="no merging")
+    page.click_action("preset-save", "no merging")
     own = {"name": "no merging", "doc": "yours", "own": True, "active": True, "opt_level": 3}
     assert bench.state["presets"][-1] == own
     wanted = bench.choice
     other = wb.Workbench(cast, "FoldConstant", auto_measure=False)
     Page(other).send("preset", name="no merging")
     assert other.choice == wanted
-    Page(other).send("delete_preset", name="no merging")
+    Page(other).click_action("preset-delete", "no merging")
     assert "no merging" not in other.presets
     with pytest.raises(UnknownName, match="preset"):
         other.use_preset("no merging")
     other.close()
     assert [path.name for path in config_home.iterdir()] == ["presets.json"]
+
+
+def refusal(bench):
+    """What the form of presets says went wrong; empty if nothing did."""
+    return "".join(block["text"] for block in bench.preset_form if block.get("look") == "bad")
 
 
 def active(bench):
@@ -132,8 +137,8 @@ def test_a_row_has_its_passes_in_full_beside_a_short_name(bench, page):
 
 @pytest.mark.parametrize("name", ["", "   ", "compiler, opt level 3"])
 def test_a_preset_without_a_name_of_its_own_is_refused_beside_the_field(bench, name, config_home, page):
-    page.send("save_preset", name=name)
-    assert bench.state["refused"]["form"] == "preset"
+    page.click_action("preset-save", name)
+    assert refusal(bench)
     assert not config_home.exists()
 
 
@@ -174,13 +179,13 @@ def test_a_damaged_file_of_presets_is_told_in_words_and_never_lost(bench, config
     config_home.mkdir()
     for number, text in enumerate(DAMAGED, 1):
         (config_home / "presets.json").write_text(text)
-        bench.session.presets.show(bench.choice)
-        assert "presets.json" in bench.state["presets_note"], text
+        bench.session.presets.show()
+        assert "presets.json" in refusal(bench), text
         assert not any(preset["own"] for preset in bench.state["presets"])
         bench.save_preset("new")
         assert (config_home / f"presets.damaged-{number}.json").read_text() == text
         assert bench.presets[-1] == "new"
-        assert bench.state["presets_note"] == ""
+        assert refusal(bench) == ""
 
 
 def test_the_compilers_own_pipeline_at_each_opt_level_is_a_preset(bench):

@@ -46,8 +46,8 @@ MALFORMED = [
     {"type": "setting", "name": "x", "text": None},
     {"type": "act", "what": "explore-preview", "arg": "<img src=x onerror=alert(1)>"},
     {"type": "act", "what": "explore-add", "arg": "NoSuchPass"},
-    {"type": "save_preset", "name": 3},
-    {"type": "delete_preset", "name": "none of yours"},
+    {"type": "act", "what": "preset-save", "arg": 3},
+    {"type": "act", "what": "preset-delete", "arg": "none of yours"},
     {"type": "painted"},
     {"type": "select", "side": "neither", "ids": "x"},
 ]

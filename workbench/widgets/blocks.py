@@ -76,8 +76,15 @@ class Lines(TypedDict):
     name: str
 
 
-class Action(Linked):
-    """A button. `off` is why it cannot be pressed; `field` is the first value of a text field that gives the argument."""
+class ActionParts(TypedDict, total=False):
+    """Parts that a button may have."""
+
+    field: str
+    "the first value of a text field that gives the argument"
+
+
+class Action(Linked, ActionParts):
+    """A button. `off` is why it cannot be pressed."""
 
     t: Literal["act"]
     label: str
@@ -85,7 +92,6 @@ class Action(Linked):
     title: str
     off: str
     arg: str
-    field: str
 
 
 Value = str | int | float | bool
@@ -218,9 +224,11 @@ def near_misses(lines: Iterable[tuple[str, Line]], shown: int = -1) -> list[Line
     return made
 
 
-def action(label: str, act: str, *, title: str = "", off: str = "", arg: str = "", field: str = "") -> Block:
+def action(
+    label: str, act: str, *, title: str = "", off: str = "", arg: str = "", **parts: Unpack[ActionParts]
+) -> Block:
     """Return a button."""
-    return {"t": "act", "label": label, "act": act, "title": title, "off": off, "arg": arg, "field": field}
+    return {"t": "act", "label": label, "act": act, "title": title, "off": off, "arg": arg, **parts}
 
 
 def entry(kind: EntryKind, name: str, label: str, value: Value, **options: Unpack[EntryOptions]) -> Block:

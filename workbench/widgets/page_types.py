@@ -451,7 +451,6 @@ class State(Status, total=False):
     passes: list[PassState]
     context: ContextState
     presets: list[PresetState]
-    presets_note: str
     refused: Refused | None
     preview: str | None
     "the pass whose effect is shown although it is not chosen"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,9 @@ from workbench.errors import LoadError, PipelineError, UnknownName, WorkbenchErr
 from workbench.graph.nodes import DIALECTS
 from workbench.graph.received import Damaged, contents, fields, parse, texts
 from workbench.pipeline.spec import Pipeline
+from workbench.widgets.blocks import action, sendable, words
+from workbench.widgets.history import History
+from workbench.widgets.messages import act
 from workbench.widgets.page_types import PresetState
 from workbench.widgets.pictures import write
 from workbench.widgets.workbench.page import Page
@@ -60,28 +63,28 @@ class Start:
 
 
 class Presets:
-    """All presets of a dialect, and the list of them on the page."""
+    """All presets of a dialect, and the list and the form of them on the page."""
 
-    def __init__(self, catalog: Catalog, page: Page) -> None:
-        self._catalog, self._page = catalog, page
+    def __init__(self, catalog: Catalog, history: History[Choice], page: Page) -> None:
+        self._catalog, self._history, self._page = catalog, history, page
         self._known: list[OwnPreset] = []
         "the user's presets when the file was last read"
 
-    def start(self, name: str, choice: Choice) -> Choice:
+    def start(self, name: str) -> Choice:
         """Return the choice of a preset; raises UnknownName."""
-        starts = self.starts(choice)
+        starts = self.starts()
         if name not in starts:
             raise UnknownName("preset", name, starts)
         return starts[name].choice
 
-    def starts(self, choice: Choice) -> dict[str, Start]:
+    def starts(self) -> dict[str, Start]:
         """Return all presets by name, the user's last; the compiler's keep the pass list of the choice."""
-        return self._all(choice, self._own())
+        return self._all(self._own()[0])
 
-    def save(self, name: str, choice: Choice) -> None:
-        """Save a choice under a name; a WorkbenchError gives the reason why it cannot be saved."""
-        name, dialect = name.strip(), self._catalog.dialect.name
-        if name in self._all(choice, ()):
+    def save(self, name: str) -> None:
+        """Save the choice under a name; a WorkbenchError gives the reason why it cannot be saved."""
+        name, dialect, choice = name.strip(), self._catalog.dialect.name, self._history.current
+        if name in self._all(()):
             raise WorkbenchError(f"{name!r} is a preset of the workbench; give yours another name")
         if not name:
             raise WorkbenchError("a preset needs a name; type one, then save it")
@@ -90,37 +93,61 @@ class Presets:
             raise WorkbenchError(f"{functions[0]} is a Python object, which a file cannot keep; name passes only")
         there = _load_or_move_aside()
         _write([*(other for other in there if not other.is_named(name, dialect)), OwnPreset(name, dialect, choice)])
-        self.show(choice)
+        self.show()
 
-    def delete(self, name: str, choice: Choice) -> None:
+    def delete(self, name: str) -> None:
         """Delete a preset of the user; raises UnknownName."""
         dialect, there = self._catalog.dialect.name, load()
         kept = [other for other in there if not other.is_named(name, dialect)]
         if len(kept) == len(there):
             raise UnknownName("preset of yours", name, [other.name for other in there if other.dialect == dialect])
         _write(kept)
-        self.show(choice)
+        self.show()
 
-    def show(self, choice: Choice) -> None:
-        """Read the user's presets again, and list all on the page."""
-        self._page.push(presets_note="")
-        self._known = self._own()
-        self._page.push(presets=self.states(choice), refused=None)
+    @act("save")
+    def _save(self, name: str) -> None:
+        self._try(self.save, name)
 
-    def states(self, choice: Choice) -> list[PresetState]:
+    @act("delete")
+    def _delete(self, name: str) -> None:
+        self._try(self.delete, name)
+
+    def _try(self, work: Callable[[str], None], name: str) -> None:
+        """Save or delete; the form shows why that is refused."""
+        try:
+            work(name)
+        except WorkbenchError as error:
+            self.show(str(error))
+
+    def show(self, trouble: str = "") -> None:
+        """Read the user's presets again, and list all on the page; the form has them too, below what went wrong."""
+        self._known, damage = self._own()
+        form = [
+            words("Keep these passes as", "note"),
+            action("Save", "preset-save", title="Save as a preset, for every later Workbench", field=""),
+            *(words(each, "bad", "preset-refused") for each in [trouble or damage] if each),
+            *(
+                action(f"\u00d7 {own.name}", "preset-delete", arg=own.name, title=f"Delete the preset {own.name}")
+                for own in self._known
+            ),
+        ]
+        self._page.push(presets=self.states())
+        self._page.show(preset_form=sendable(form))
+
+    def states(self) -> list[PresetState]:
         """Return the presets as the page lists them, with the one that the choice is marked as active."""
         return [
             {
                 "name": name,
                 "doc": start.doc,
                 "own": start.own,
-                "active": start.choice.runs_as(choice),
+                "active": start.choice.runs_as(self._history.current),
                 "opt_level": start.choice.opt_level,
             }
-            for name, start in self._all(choice, self._known).items()
+            for name, start in self._all(self._known).items()
         ]
 
-    def _all(self, choice: Choice, own: Sequence[OwnPreset]) -> dict[str, Start]:
+    def _all(self, own: Sequence[OwnPreset]) -> dict[str, Start]:
         starts = {preset.name: Start("yours", preset.choice, own=True) for preset in own}
         given = {
             preset.name: Start(preset.doc, Choice("pipeline", Pipeline.parse(preset.pipeline), preset.opt_level))
@@ -128,15 +155,15 @@ class Presets:
         }
         for level in COMPILER_LEVELS:
             doc = f"the compiler's own pipeline at opt level {level}, nothing disabled"
-            given[f"compiler, opt level {level}"] = Start(doc, Choice("context", choice.pipeline, level))
+            given[f"compiler, opt level {level}"] = Start(doc, Choice("context", self._history.current.pipeline, level))
         return {**given, **{name: start for name, start in starts.items() if name not in given}}
 
-    def _own(self) -> list[OwnPreset]:
+    def _own(self) -> tuple[list[OwnPreset], str]:
+        """Return the user's presets of the dialect, and why the file cannot be read."""
         try:
-            return [preset for preset in load() if preset.dialect == self._catalog.dialect.name]
+            return [preset for preset in load() if preset.dialect == self._catalog.dialect.name], ""
         except LoadError as error:
-            self._page.push(presets_note=str(error))
-            return []
+            return [], str(error)
 
 
 def place() -> Path:

@@ -38,7 +38,7 @@ class Session:
         entry = f", entry={setup.workload.entry!r}" if setup.workload.entry else ""
         self._source = f"wb.load({setup.source}{entry})" if entry else setup.source
         lane = page.work.lane
-        self.presets = Presets(setup.catalog, page)
+        self.presets = Presets(setup.catalog, setup.history, page)
         self.drawing = Drawing(setup, page)
         self.measurements = Measurements(setup.workload, setup.target, setup.budget, page.work)
         self.build = CompilerBuild(setup.workload, setup.target, lambda known: page.push(build=known), lane("build"))
@@ -58,7 +58,7 @@ class Session:
             build={},
             counts={},
         )
-        self.presets.show(self.choice)
+        self.presets.show()
         self._change()
 
     def cancel(self) -> None:
@@ -158,18 +158,6 @@ class Session:
     def _refuse(self, form: str, field: str, text: str) -> None:
         self.page.push(refused={"form": form, "field": field, "text": text})
 
-    @verb("save_preset")
-    def save_preset(self, name: str) -> None:
-        """Save the choice as a preset; the form shows why it is refused."""
-        with self._form("preset", ""):
-            self.presets.save(name, self.choice)
-
-    @verb("delete_preset")
-    def delete_preset(self, name: str) -> None:
-        """Delete a preset; the form shows why it is refused."""
-        with self._form("preset", ""):
-            self.presets.delete(name, self.choice)
-
     # -- the trace
 
     @property
@@ -198,7 +186,7 @@ class Session:
         state: State = {
             "mode": choice.mode,
             "context": context_state(choice, catalog.infos, catalog.dialect.passes.toggles(), catalog.settings),
-            "presets": self.presets.states(choice),
+            "presets": self.presets.states(),
             "pipeline_text": str(choice.pipeline),
             "code": code(choice, catalog.presets, self.target, self._source),
             "error": None,

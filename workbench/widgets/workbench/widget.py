@@ -102,6 +102,7 @@ class Workbench(View):
     catalog = json_trait(Catalog, "the passes and config keys that there are", saved=False)
     checks = json_trait(dict[str, CheckState], "place of a step, as text -> its status in trace.check")
     plots = json_trait(list[Block], "pictures of the measured rows")
+    preset_form = json_trait(list[Block], "the form that saves and deletes presets", saved=False)
     measure_tab = json_trait(list[Block], "the measured rows")
     explore_tab = json_trait(list[Block], "the passes that were tried here")
     kernels_tab = json_trait(list[Block], "calls of the present configuration")
@@ -151,6 +152,7 @@ class Workbench(View):
         self.panels: dict[str, Panel] = {panel.name: panel for panel in (self._measured, *others, self._explored)}
         self._host.verbs.add(self.session)
         self._host.verbs.add(self.session.drawing)
+        self._host.verbs.add(self.session.presets, "preset-")
         for panel in self.panels.values():
             self._host.verbs.add(panel, f"{panel.name}-")
 
@@ -206,7 +208,7 @@ class Workbench(View):
     @property
     def presets(self) -> list[str]:
         """Names of the presets for `use_preset`; your own last."""
-        return list(self.session.presets.starts(self.choice))
+        return list(self.session.presets.starts())
 
     @property
     def rows(self) -> pd.DataFrame:
@@ -235,7 +237,7 @@ class Workbench(View):
         UnknownName
             There is no such preset.
         """
-        self.session.choose(self.session.presets.start(name, self.choice))
+        self.session.choose(self.session.presets.start(name))
 
     def save_preset(self, name: str) -> None:
         """Save the choice under a name, in a file of your configuration folder, for every later Workbench.
@@ -245,7 +247,7 @@ class Workbench(View):
         WorkbenchError
             The name is empty or that of a preset which is not yours, a pass is a Python object, or the file cannot be written.
         """
-        self.session.presets.save(name, self.choice)
+        self.session.presets.save(name)
 
     def delete_preset(self, name: str) -> None:
         """Delete a preset of yours.
@@ -255,7 +257,7 @@ class Workbench(View):
         UnknownName
             You have no such preset.
         """
-        self.session.presets.delete(name, self.choice)
+        self.session.presets.delete(name)
 
     @verb("entry")
     def use_entry(self, name: str) -> None:
