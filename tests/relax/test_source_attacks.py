@@ -232,6 +232,8 @@ EXPRESSIONS = (
     "R.layout_transform(x, index_map=T.index_map(lambda i, a=CANARY(): (i,)))",
     "R.layout_transform(x, index_map=T.index_map(lambda i: (CANARY(i),)))",
     "R.const('CANARY()')",
+    "R.const(1).value.numpy().tofile('CANARY')",
+    "R.shape([CANARY()])",
     "R.shape(['CANARY()'])",
     "R.str('CANARY()')",
     "R.to_vdevice(x, 'CANARY()')",
@@ -271,9 +273,10 @@ EXPRESSIONS = (
     "Module.main.__globals__",
 )
 TEXTS = (
+    HEAD + "    with R.dataflow() as CANARY:\n        a = CANARY(x)\n        R.output(a)\n    return a\n",
+    HEAD + "    CANARY = x\n    a = CANARY(x)\n    return a\n",
     "@R.function(pure=False)\ndef main(x: R.Tensor((4,), 'float32'), f: R.Callable(derive_func='workbench.CANARY')):\n    y = f(x)\n    return y\n",
     "@R.function(pure=False)\ndef main(x: R.Tensor((4,), 'float32'), f: R.Callable(None, None, True, 'workbench.CANARY')):\n    y = f(x)\n    return y\n",
-    HEAD.replace("(4,)", "('breakpoint', 4)") + "    y = R.match_cast(x, R.Tuple(breakpoint))\n    return y\n",
     HEAD.replace("'float32'", "'CANARY'") + "    y = R.match_cast(x, R.Tuple(CANARY))\n    return y\n",
     HEAD + "    \uff59ield = x\n    return x\n",
     HEAD.replace("(4,)", "('\uff4eot - n', '\uff4cambda')") + "    return x\n",
@@ -298,7 +301,6 @@ TEXTS = (
     HEAD + "    x.data = x\n    return x\n",
     HEAD + "    x[0] = CANARY()\n    return x\n",
     HEAD + "    (a := CANARY())\n    return x\n",
-    HEAD + "    CANARY = x\n    a = CANARY(x)\n    return a\n",
     HEAD + "    eval = 'CANARY()'\n    a = R.Tensor((eval,), 'float32')\n    return a\n",
     HEAD + "    a = 'CANARY()'\n    b = R.match_cast(x, R.Tensor((a,), 'float32'))\n    return x\n",
     HEAD + "    a, b = 'CANARY()', x\n    b = R.match_cast(x, R.Tensor((a,), 'float32'))\n    return x\n",
@@ -311,7 +313,6 @@ TEXTS = (
     HEAD + "    raise CANARY()\n",
     HEAD + "    try:\n        CANARY()\n    finally:\n        pass\n    return x\n",
     HEAD + "    with CANARY():\n        return x\n",
-    HEAD + "    with R.dataflow() as CANARY:\n        a = CANARY(x)\n        R.output(a)\n    return a\n",
     HEAD + "    for i in CANARY():\n        pass\n    return x\n",
     HEAD + "    while CANARY():\n        pass\n    return x\n",
     HEAD + "    if CANARY():\n        y = x\n    else:\n        y = x\n    return y\n",
@@ -322,21 +323,11 @@ TEXTS = (
     HEAD + "    @CANARY\n    @R.function\n    def f(y: R.Any):\n        return y\n    return f(x)\n",
     HEAD + "    def f(y: R.Any):\n        return CANARY()\n    return f(x)\n",
     HEAD + "    T = x\n    return T.meta_var(CANARY())\n",
-    HEAD + "    return x # type: CANARY()\n",
-    HEAD + "    y = x # type: (lambda: CANARY())()\n    return y\n",
-    HEAD + "    '''CANARY()'''\n    return x\n",
     "# -*- coding: utf-7 -*-\n" + HEAD + "    return +AEMAQQBOAEEAUgBZ()\n",
     "# -*- coding: rot13 -*-\n" + HEAD + "    return PNANEL()\n",
-    "# vim: set fileencoding=unicode_escape :\n# \\u000aCANARY()\n" + HEAD + "    return x\n",
     "CANARY = TypeVar('CANARY')\n" + HEAD + "    return CANARY(x)\n",
     "n = TypeVar('n', bound=CANARY())\n" + HEAD + "    return n\n",
     "n = TypeVar(CANARY())\n" + HEAD + "    return n\n",
-    "metadata = tvm.ir.load_json(CANARY())\n" + HEAD + "    return metadata['a'][0]\n",
-    "metadata = tvm.ir.load_json('{}' + CANARY())\n" + HEAD + "    return metadata['a'][0]\n",
-    "metadata = tvm.ir.load_json(f'{CANARY()}')\n" + HEAD + "    return metadata['a'][0]\n",
-    "metadata = CANARY\n" + HEAD + "    return metadata['a'][0]\n",
-    "metadata = tvm.ir.load_json('{}', CANARY())\n" + HEAD + "    return metadata['a'][0]\n",
-    "metadata = [tvm.ir.load_json][CANARY()]('{}')\n" + HEAD + "    return metadata['a'][0]\n",
     "@I.ir_module\nclass Module(CANARY()):\n" + MAIN,
     "@I.ir_module\nclass Module(metaclass=CANARY):\n" + MAIN,
     "@I.ir_module\nclass Module(BasePyModule):\n    @I.pyfunc\n    def f(x):\n        CANARY()\n" + MAIN,
@@ -377,7 +368,26 @@ TEXTS = (
     TIR.replace("T.Buffer((T.int64(4),), 'float32')", "T.Optional(CANARY)") + "        T.evaluate(0)\n" + MAIN,
     TIR.replace("s_tir=True", "s_tir=CANARY()") + "        T.evaluate(0)\n" + MAIN,
     TIR.replace("@T.prim_func(s_tir=True)", "@T.jit") + "        CANARY()\n" + MAIN,
+    HEAD + "    a = '__import__'\n    return x\n",
+    HEAD + "    R = x\n    return x\n",
+    HEAD + "    tvm = os = R.nn\n    y = tvm.tvm\n    return x\n",
+    HEAD + "    cls = R\n    y = cls.nn\n    return x\n",
+    "@I.ir_module\nclass Module:\n" + MAIN.replace("@R.function", "@CANARY()\n    @R.function"),
 )  # fmt: skip
+HARMLESS = (
+    HEAD.replace("(4,)", "('breakpoint', 4)") + "    y = R.match_cast(x, R.Tuple(breakpoint))\n    return y\n",
+    HEAD + "    return x # type: CANARY()\n",
+    HEAD + "    y = x # type: (lambda: CANARY())()\n    return y\n",
+    HEAD + "    '''CANARY()'''\n    return x\n",
+    "# vim: set fileencoding=unicode_escape :\n# \\u000aCANARY()\n" + HEAD + "    return x\n",
+    "metadata = tvm.ir.load_json(CANARY())\n" + HEAD + "    return metadata['a'][0]\n",
+    "metadata = tvm.ir.load_json('{}' + CANARY())\n" + HEAD + "    return metadata['a'][0]\n",
+    "metadata = tvm.ir.load_json(f'{CANARY()}')\n" + HEAD + "    return metadata['a'][0]\n",
+    "metadata = CANARY\n" + HEAD + "    return metadata['a'][0]\n",
+    "metadata = tvm.ir.load_json('{}', CANARY())\n" + HEAD + "    return metadata['a'][0]\n",
+    "metadata = [tvm.ir.load_json][CANARY()]('{}')\n" + HEAD + "    return metadata['a'][0]\n",
+)  # fmt: skip
+"texts that are read: the code in them is a comment, is left out, or is a name of the program"
 
 
 def test_canary_sees_what_the_parser_of_tvm_runs() -> None:
@@ -406,8 +416,13 @@ def test_expression_does_not_run(payload: str) -> None:
 
 
 @pytest.mark.parametrize("text", TEXTS)
+def test_text_is_refused(text: str) -> None:
+    assert not read(text)
+
+
+@pytest.mark.parametrize("text", HARMLESS)
 def test_text_does_not_run(text: str) -> None:
-    read(text)
+    assert read(text)
 
 
 COMPUTED_BY_PYTHON = (
@@ -551,7 +566,13 @@ def _carriers() -> tuple[str, ...]:
         wb.samples.load("parallel_cast"),
     ]
     texts = [(m.module if hasattr(m, "module") else m).script(show_meta=True) for m in modules]
-    return (*texts, HEAD + "    y = R.add(x, x)\n    return y\n", TIR + "        A[0] = T.float32(1)\n" + MAIN, *TEXTS)
+    return (
+        *texts,
+        HEAD + "    y = R.add(x, x)\n    return y\n",
+        TIR + "        A[0] = T.float32(1)\n" + MAIN,
+        *TEXTS,
+        *HARMLESS,
+    )
 
 
 def _with_expression(text: str, dice: random.Random) -> str:

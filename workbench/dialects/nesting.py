@@ -1,4 +1,4 @@
-"""Programs that nest deeply: recursion without the interpreter's stack, and bounds on what a few lines can repeat.
+"""The walk that draws a program as a graph: recursion without the interpreter's stack, bounds on what a few lines can repeat.
 
 A few lines of nested tuples make types that TVM prints with millions of fields, and 24 functions that each call the one before
 twice make 2^24 bodies where each body is drawn at its call.
@@ -6,12 +6,12 @@ twice make 2^24 bodies where each body is drawn at its call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from types import GeneratorType
 from typing import Any
 
 from workbench.errors import LoadError
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, GraphBuilder
 from workbench.terminal import visible
 from workbench.wording import counted
 
@@ -110,6 +110,102 @@ class Env:
                 return found
             env = env.outer
         return None
+
+
+class Walk:
+    """Draws the functions of a program: a kernel where it is called, any other function beside its callers.
+
+    A dialect says what a body is; everything that nests is a generator for `drive`.
+    """
+
+    env_type: type[Any]
+    in_place_marks: tuple[str, ...]
+    "attributes of functions that are drawn where they are called; the last names another compiler"
+
+    def __init__(self, name: str, dialect: str, functions: Mapping[str, Any], once: Collection[Any]) -> None:
+        self.builder = GraphBuilder(name, dialect)
+        self.functions = functions
+        self.once = once
+        "functions that are drawn by themselves, and not where they are called"
+        self.copies = Copies()
+        self.in_place_drawn: set[Hashable] = set()
+        self.open: list[Hashable] = []
+        "functions whose body is being drawn"
+        self.attrs: dict[Hashable, dict[str, Any]] = {}
+        "attributes of a function or call, which may be long and drawn many times"
+
+    def key(self, expr: Any) -> Hashable:
+        """Return the same key for the same expression."""
+        raise NotImplementedError
+
+    def given(self, expr: Any) -> dict[str, Any]:
+        """Return the attributes that the program gives a function or a call, as values of Python's own types."""
+        raise NotImplementedError
+
+    def enter(self, function: Any, env: Any, arguments: list[int] | None = None) -> None:
+        """Give the parameters of a function their nodes: those of its arguments, or new ones."""
+        raise NotImplementedError
+
+    def body(self, function: Any, env: Any) -> Iterator[Any]:
+        """Draw the body of a function, and return the node of its result."""
+        raise NotImplementedError
+
+    def value(self, expr: Any, env: Any) -> Iterator[Any]:
+        """Draw a value where there is no node of it yet, and return its node."""
+        raise NotImplementedError
+
+    def run(self) -> Graph:
+        """Draw the functions of a module, the entry first."""
+        entry = "main" if "main" in self.functions else next(iter(self.functions), "")
+        for name in sorted(self.functions, key=lambda name: name != entry):
+            function = self.functions[name]
+            if name != entry and self.is_in_place(function):
+                continue
+            output = drive(self.function(function, name, None))
+            if name == entry and output is not None:
+                self.builder.outputs.append(output)
+        return self.builder.build()
+
+    def attributes(self, expr: Any) -> dict[str, Any]:
+        key = self.key(expr)
+        if key not in self.attrs:
+            self.attrs[key] = self.given(expr)
+        return self.attrs[key]
+
+    def is_in_place(self, function: Any) -> bool:
+        """Return whether a function is a kernel or an offloaded region, which is drawn where it is called."""
+        return self.key(function) not in self.once and any(map(self.attributes(function).get, self.in_place_marks))
+
+    def function(self, function: Any, name: str, outer: Any) -> Iterator[Any]:
+        """Draw a function that is not drawn in place: its parameters are nodes."""
+        attrs, key = self.attributes(function), self.key(function)
+        shown = {**attrs, **DRAWN_ONCE} if key in self.once else attrs
+        parent = None if outer is None else outer.group
+        group = self.builder.group(group_kind(attrs, self.in_place_marks[-1]), name, parent, shown)
+        env = self.env_type(group, outer)
+        self.enter(function, env)
+        return (yield self.inside(function, group, env))
+
+    def in_place(self, function: Any, name: str, arguments: Iterable[Any], env: Any) -> Iterator[Any]:
+        """Draw the body of a function where it is called: its parameters are its arguments."""
+        nodes: list[int] = []
+        for argument in arguments:
+            node = yield self.value(argument, env)
+            nodes.append(node)
+        attrs, key = self.attributes(function), self.key(function)
+        group = self.builder.group(group_kind(attrs, self.in_place_marks[-1]), name, env.group, attrs)
+        self.builder.takes(group, nodes)
+        inner = self.env_type(group, env, key in self.in_place_drawn)
+        self.in_place_drawn.add(key)
+        self.enter(function, inner, nodes)
+        return (yield self.inside(function, group, inner))
+
+    def inside(self, function: Any, group: int, env: Any) -> Iterator[Any]:
+        self.open.append(self.key(function))
+        output = yield self.body(function, env)
+        self.open.pop()
+        self.builder.returns(group, output)
+        return output
 
 
 def group_kind(attrs: Mapping[str, Any], offloaded: str) -> str:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import tvm
 from tvm import relax
 
 from workbench.dialects.importers.names import node_of, scope_of
-from workbench.dialects.nesting import DRAWN_ONCE, Copies, Env, TooManyCopies, drive, group_kind
+from workbench.dialects.nesting import Env, TooManyCopies, Walk
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.answers import Drawn
 from workbench.dialects.relax.compat import identity, type_of
@@ -32,7 +32,7 @@ from workbench.dialects.relax.expressions import (
     sort_of,
     type_text,
 )
-from workbench.graph.model import Graph, GraphBuilder
+from workbench.graph.model import Graph
 
 IN_PLACE = ("Primitive", "Composite", "Codegen")
 "A function with one of these attributes is a kernel or an offloaded region, and is drawn where it is called."
@@ -70,25 +70,30 @@ def build_graph(
 
 
 def _called_often(module: tvm.IRModule) -> set[int]:
-    """Return the identities of the functions that more than one call mentions."""
-    named = {str(var.name_hint): function for var, function in module.functions_items()}
-    local: dict[int, int] = {}
+    """Return the identities of the kernels that more than one call mentions."""
+    functions = {str(var.name_hint): function for var, function in module.functions_items()}
+    local: dict[int, Any] = {}
     calls: Counter[int] = Counter()
 
     def count(expr: Any) -> None:
         sort = sort_of(expr)
         if sort == "sequence":
             bindings = [binding for block in expr.blocks for binding in block.bindings]
-            local.update((identity(each.var), identity(each.value)) for each in bindings)
+            local.update((identity(each.var), each.value) for each in bindings if sort_of(each.value) == "function")
         elif sort == "call":
-            callee = named.get(expr.op.name_hint) if sort_of(expr.op) == "global" else expr.op
+            callee = functions.get(expr.op.name_hint) if sort_of(expr.op) == "global" else expr.op
             calls[identity(callee)] += 1
 
-    for function in named.values():
+    for function in functions.values():
         if isinstance(function, relax.Function):
             relax.analysis.post_order_visit(function, count)
-    often = {key for key, uses in calls.items() if uses > 1}
-    return often | {local[key] for key in often if key in local}
+    known = local | {identity(function): function for function in (*functions.values(), *local.values())}
+    often = [known[key] for key, uses in calls.items() if uses > 1 and key in known]
+    return {identity(function) for function in often if sort_of(function) == "function" and _is_in_place(function)}
+
+
+def _is_in_place(function: relax.Function) -> bool:
+    return any(map(function_attributes(function).get, IN_PLACE))
 
 
 class _Env(Env):
@@ -109,7 +114,9 @@ class _Env(Env):
         return None if env is None else env.functions[key]
 
 
-class _Walk:
+class _Walk(Walk):
+    env_type, in_place_marks = _Env, IN_PLACE
+
     def __init__(
         self,
         module: tvm.IRModule,
@@ -123,109 +130,52 @@ class _Walk:
         named = sorted(
             ((str(var.name_hint), function) for var, function in module.functions_items()), key=lambda pair: pair[0]
         )
-        self.functions = {name: function for name, function in named if isinstance(function, relax.Function)}
+        functions = {name: function for name, function in named if isinstance(function, relax.Function)}
+        super().__init__(name, "relax", functions, once)
         self.patterns = {
             name: None if function.attrs is None else plain(function.attrs.get("op_pattern"))
             for name, function in named
             if not isinstance(function, relax.Function)
         }
-        self.builder = GraphBuilder(name, "relax")
         self.bindings = bindings
         self.shown = shown
         self.drawn = drawn
-        self.once = once
-        "identities of functions that are drawn by themselves, and not where they are called"
-        self.attrs: dict[int, dict[str, Any]] = {}
-        "attributes of a function or call, by its identity; they may be long, and are drawn many times"
-        self.in_place_drawn: set[int] = set()
-        self.copies = Copies()
-        self.open: list[relax.Function] = []
         self.blocks = 0
-
-    def run(self) -> Graph:
-        entry = "main" if "main" in self.functions else next(iter(self.functions), "")
-        for name in sorted(self.functions, key=lambda name: name != entry):
-            function = self.functions[name]
-            if name != entry and self.is_in_place(function):
-                continue
-            output = drive(self.global_function(name, function))
-            if name == entry and output is not None:
-                self.builder.outputs.append(output)
-        return self.builder.build()
 
     # -- functions
 
-    def is_in_place(self, function: Any) -> bool:
-        if sort_of(function) != "function" or function.attrs is None or identity(function) in self.once:
-            return False
-        # an attribute may be one of TVM's expressions, which have no truth value
-        return any(plain(function.attrs.get(key)) for key in IN_PLACE)
-
-    def attributes(self, function: relax.Function) -> Mapping[str, Any]:
-        """Return the attributes of the box of a function that is not drawn in place."""
-        attrs = self.given(function)
-        is_alone = identity(function) in self.once and group_kind(attrs, "Codegen") != "function"
-        return {**attrs, **DRAWN_ONCE} if is_alone else attrs
+    def key(self, expr: Any) -> int:
+        return identity(expr)
 
     def given(self, expr: relax.Function | relax.Call) -> dict[str, Any]:
-        """Return the attributes that the program gives a function or a call."""
-        key = identity(expr)
-        if key not in self.attrs:
-            is_call = isinstance(expr, relax.Call)
-            self.attrs[key] = (
-                call_attributes(callee_name(expr.op), expr.attrs) if is_call else function_attributes(expr)
-            )
-        return self.attrs[key]
+        if isinstance(expr, relax.Call):
+            return call_attributes(callee_name(expr.op), expr.attrs)
+        return function_attributes(expr)
 
-    def global_function(self, name: str, function: relax.Function) -> Iterator[Any]:
-        attrs = self.attributes(function)
-        group = self.builder.group(group_kind(attrs, "Codegen"), name, None, attrs)
-        return (yield self.with_parameters(function, _Env(group)))
-
-    def with_parameters(self, function: relax.Function, env: _Env) -> Iterator[Any]:
-        """Draw a body whose parameters are nodes."""
-        for param in function.params:
-            env.values[identity(param)] = self.add(env, "param", compat.name_of(param), (), type_of(param))
-            self.show(param, env.values[identity(param)])
-            self.draw(param, env.values[identity(param)])
-        output = yield self.body(function.body, env)
-        assert env.group is not None
-        self.builder.returns(env.group, output)
-        return output
+    def enter(self, function: relax.Function, env: _Env, arguments: list[int] | None = None) -> None:
+        env.shared = env.shared or arguments is not None
+        new = (self.add(env, "param", compat.name_of(param), (), type_of(param)) for param in function.params)
+        for param, node in zip(function.params, new if arguments is None else arguments, strict=False):
+            env.values[identity(param)] = node
+            self.show(param, node)
+            self.draw(param, node)
 
     def draw(self, variable: Any, node: int, start: int | None = None) -> None:
         """Record the nodes of a variable: those from `start` on, or the one node of a parameter."""
         drawn = Drawn(node, node + 1, node) if start is None else Drawn(start, len(self.builder.nodes), node)
         self.drawn.setdefault(identity(variable), []).append(drawn)
 
-    def in_place(self, function: relax.Function, name: str, arguments: list[int], env: _Env) -> Iterator[Any]:
-        """Draw the body of a called function where it is called: its parameters are its arguments."""
-        attrs = self.given(function)
-        group = self.builder.group(group_kind(attrs, "Codegen"), name, env.group, attrs)
-        self.builder.takes(group, arguments)
-        inner = _Env(group, env, identity(function) in self.in_place_drawn)
-        self.in_place_drawn.add(identity(function))
-        inner.shared = True
-        inner.values.update(zip(map(identity, function.params), arguments, strict=False))
-        for param, argument in zip(function.params, arguments, strict=False):
-            self.show(param, argument)
-            self.draw(param, argument)
-        self.open.append(function)
-        output = yield self.body(function.body, inner)
-        self.open.pop()
-        self.builder.returns(group, output)
-        return output
+    def body(self, function: relax.Function, env: _Env) -> Iterator[Any]:
+        return self.sequence(function.body, env)
 
     def closure(self, function: relax.Function, env: _Env, name: str) -> Iterator[Any]:
         """Draw a function that is a value: a node for the value, and a box for its body."""
-        attrs = self.attributes(function)
-        group = self.builder.group(group_kind(attrs, "Codegen"), name or "fn", env.group, attrs)
-        output = yield self.with_parameters(function, _Env(group, env))
+        output = yield self.function(function, name or "fn", env)
         return self.add(env, "function", "fn", (output,), type_of(function), name=name)
 
     # -- bindings
 
-    def body(self, body: Any, env: _Env) -> Iterator[Any]:
+    def sequence(self, body: Any, env: _Env) -> Iterator[Any]:
         if sort_of(body) != "sequence":
             return (yield self.value(body, env))
         for block in body.blocks:
@@ -234,7 +184,7 @@ class _Walk:
             for binding in block.bindings:
                 variable, value = binding.var, binding.value
                 self.copies.add(env.repeated)
-                if self.is_in_place(value):
+                if sort_of(value) == "function" and self.is_in_place(value):
                     env.functions[identity(variable)] = value
                     continue
                 env.block = number
@@ -289,7 +239,7 @@ class _Walk:
         sort = sort_of(expr)
         if sort == "call":
             found = self.callee_in_place(expr.op, env)
-            return None if found is None else self.visit_in_place(expr, *found, env)
+            return None if found is None else self.in_place(*found, expr.args, env)
         if sort == "variable":
             function = env.local_function(identity(expr))
             return None if function is None else self.closure(function, env, compat.name_of(expr))
@@ -297,7 +247,7 @@ class _Walk:
             return self.closure(expr, env, name)
         if sort == "if":
             return self.visit_if(expr, env, name)
-        return self.body(expr, env) if sort == "sequence" else None
+        return self.sequence(expr, env) if sort == "sequence" else None
 
     def callee_in_place(self, callee: Any, env: _Env) -> tuple[relax.Function, str] | None:
         sort = sort_of(callee)
@@ -308,22 +258,15 @@ class _Walk:
         else:
             function = callee if sort == "function" else env.local_function(identity(callee))
             name = "" if function is None or function.attrs is None else str(function.attrs.get("Composite") or "")
-        if function is None or not self.is_in_place(function) or function in self.open:
+        if function is None or not self.is_in_place(function) or identity(function) in self.open:
             return None
         return function, name
-
-    def visit_in_place(self, call: relax.Call, function: relax.Function, name: str, env: _Env) -> Iterator[Any]:
-        arguments: list[int] = []
-        for argument in call.args:
-            node = yield self.value(argument, env)
-            arguments.append(node)
-        return (yield self.in_place(function, name, arguments, env))
 
     def visit_if(self, expr: relax.If, env: _Env, name: str) -> Iterator[Any]:
         inputs = [(yield self.value(expr.cond, env))]
         for arm, label in ((expr.true_branch, "then"), (expr.false_branch, "else")):
             group = self.builder.group("branch", label, env.group)
-            inputs.append((yield self.body(arm, _Env(group, env))))
+            inputs.append((yield self.sequence(arm, _Env(group, env))))
             self.builder.returns(group, inputs[-1])
         return self.add(env, "if", "if", inputs, type_of(expr), name=name)
 
@@ -354,7 +297,7 @@ class _Walk:
         callee, type = call.op, type_of(call)
         sort, named = sort_of(callee), callee_name(callee)
         if sort == "op":
-            attrs = self.given(call)
+            attrs = self.attributes(call)
             if named not in CALLERS:
                 return self.add(env, "op", named, inputs, type, attrs=attrs, name=name)
             inner = call.args[0]

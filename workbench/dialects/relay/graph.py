@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.dialects.importers.names import node_of_span
-from workbench.dialects.nesting import DRAWN_ONCE, Copies, Env, TooManyCopies, drive, group_kind
+from workbench.dialects.nesting import Env, TooManyCopies, Walk
 from workbench.dialects.relay.parser.ast import Expr, Module, field_type, operands_first, result_type
 from workbench.errors import LoadError
-from workbench.graph.model import Graph, GraphBuilder
+from workbench.graph.model import Graph
 
 IN_PLACE = ("Primitive", "Composite", "Compiler")
 "A global function with one of these attributes is a kernel or an offloaded region, and is drawn where it is called."
@@ -90,7 +90,7 @@ def callee_in_place(module: Module, call: Expr) -> tuple[Expr, str] | None:
         return callee, str(callee.attrs.get("Composite") or callee.attrs.get("global_symbol") or "")
     if callee.kind == "global":
         function = module.functions.get(callee.text)
-        if function is not None and any(function.attrs.get(key) for key in IN_PLACE):
+        if function is not None and any(map(function.attrs.get, IN_PLACE)):
             return function, callee.text
     return None
 
@@ -144,23 +144,14 @@ def _around(a: _Block, b: _Block) -> _Block:
 
 
 class _Env(Env):
-    """An Env with its block: the expression that opens it, and the place of its part."""
-
     __slots__ = ("block",)
 
-    def __init__(self, group: int | None, block: Key, outer: _Env | None = None, repeated: bool = False) -> None:
-        super().__init__(group, outer, repeated)
-        self.block = block
-
-    def is_inside(self, function: Expr) -> bool:
-        """Return whether this is inside a body of that function."""
-        env: _Env | None = self
-        while env is not None and env.block != (function, 0):
-            env = env.outer
-        return env is not None
+    block: Key
 
 
-class _Walk:
+class _Walk(Walk):
+    env_type, in_place_marks = _Env, IN_PLACE
+
     def __init__(
         self,
         module: Module,
@@ -170,83 +161,38 @@ class _Walk:
         names: Mapping[str, str],
         once: Collection[Expr] = (),
     ) -> None:
+        super().__init__(name, "relay", module.functions, once)
         self.module = module
-        self.builder = GraphBuilder(name, "relay")
         self.pattern_of = pattern_of
         self.digests = digests
         self.names = names
-        self.once = once
-        "functions that are drawn by themselves, and not where they are called"
-        self.in_place_drawn: set[Expr] = set()
-        self.copies = Copies()
         self.derived = 0
         self.origins: list[Expr] = []
-        self.plain: dict[Expr, dict[str, Any]] = {}
-        "attributes of a function or call, which may be long and drawn many times"
         self.homes = {expr: block for function in module.crossed for expr, block in homes(function).items()}
-
-    def run(self) -> Graph:
-        entry = "main" if "main" in self.module.functions else next(iter(self.module.functions), "")
-        ordered = sorted(self.module.functions, key=lambda name: name != entry)
-        for name in ordered:
-            function = self.module.functions[name]
-            in_place = name != entry and any(function.attrs.get(key) for key in IN_PLACE)
-            if function in self.in_place_drawn or (in_place and function not in self.once):
-                continue
-            output = drive(self.global_function(name, function))
-            if name == entry and output is not None:
-                self.builder.outputs.append(output)
-        return self.builder.build()
 
     # -- functions
 
-    def global_function(self, name: str, function: Expr) -> Iterator[Any]:
-        group = self.builder.group(group_kind(function.attrs, "Compiler"), name, None, self.attributes(function))
-        env = _Env(group, (function, 0))
-        for param in function.params:
-            env.values[param] = self.add(env, "param", self.shown(param), (), param, attrs=plain(param.attrs))
-        output = yield self.value(function.args[0], env)
-        self.builder.returns(group, output)
-        return output
+    def key(self, expr: Expr) -> Expr:
+        return expr
 
-    def in_place(self, function: Expr, name: str, arguments: list[int], env: _Env) -> Iterator[Any]:
-        """Draw the body of a called function where it is called: its parameters are its arguments."""
-        group = self.builder.group(group_kind(function.attrs, "Compiler"), name, env.group, self.attrs(function))
+    def given(self, expr: Expr) -> dict[str, Any]:
+        return plain(expr.attrs)
+
+    def enter(self, function: Expr, env: _Env, arguments: list[int] | None = None) -> None:
+        env.block = function, 0
+        new = (self.add(env, "param", self.shown(p), (), p, attrs=plain(p.attrs)) for p in function.params)
+        env.values.update(zip(function.params, new if arguments is None else arguments, strict=False))
+
+    def body(self, function: Expr, env: _Env) -> Iterator[Any]:
         first = len(self.builder.nodes)
-        self.builder.takes(group, arguments)
-        inner = _Env(group, (function, 0), env, function in self.in_place_drawn)
-        self.in_place_drawn.add(function)
-        inner.values.update(zip(function.params, arguments, strict=False))
-        output = yield self.value(function.args[0], inner)
-        self.builder.returns(group, output)
-        if not name and self.builder.groups[group].kind == "primitive":
-            self.builder.rename(group, self.kernel_name(group, first))
+        output = yield self.value(function.args[0], env)
+        group = self.builder.groups[env.group or 0]
+        if not group.name and group.kind == "primitive":
+            # TVM's name for the kernel, without the number that it appends
+            nodes = (node for node in self.builder.nodes[first:] if node.group == group.id and node.kind == "op")
+            ops = [node.op.replace(".", "_") for node in nodes]
+            self.builder.rename(group.id, "_".join(["fused", *ops])[:80])
         return output
-
-    def kernel_name(self, group: int, first: int) -> str:
-        """Return TVM's name for the kernel, without the number that it appends; no node before `first` is in the group."""
-        nodes = self.builder.nodes[first:]
-        ops = [node.op.replace(".", "_") for node in nodes if node.group == group and node.kind == "op"]
-        return "_".join(["fused", *ops])[:80]
-
-    def closure(self, function: Expr, env: _Env) -> Iterator[Any]:
-        """Draw a function that is a value: a node for the value, and a box for its body."""
-        group = self.builder.group(group_kind(function.attrs, "Compiler"), "fn", env.group, self.attributes(function))
-        inner = _Env(group, (function, 0), env)
-        for param in function.params:
-            inner.values[param] = self.add(inner, "param", self.shown(param), (), param)
-        output = yield self.value(function.args[0], inner)
-        self.builder.returns(group, output)
-        return self.add(env, "function", "fn", (output,), function)
-
-    def attributes(self, function: Expr) -> dict[str, Any]:
-        """Return the attributes of the box of a function that is not drawn in place."""
-        return {**self.attrs(function), **(DRAWN_ONCE if function in self.once else {})}
-
-    def attrs(self, expr: Expr) -> dict[str, Any]:
-        if expr not in self.plain:
-            self.plain[expr] = plain(expr.attrs)
-        return self.plain[expr]
 
     # -- values
 
@@ -263,7 +209,7 @@ class _Walk:
             if here.find(current) is not None:
                 stack.pop()
                 continue
-            if current.kind in ("let", "function", "if", "match") or self.is_in_place_call(current, here):
+            if current.kind in ("let", "function", "if", "match") or self.is_in_place_call(current):
                 node = yield _SCOPES[current.kind](self, current, here)
             else:
                 waiting = [arg for arg in self.operands(current) if here.find(arg) is None]
@@ -292,25 +238,24 @@ class _Walk:
             return expr.args[1:]
         return expr.args
 
-    def is_in_place_call(self, expr: Expr, env: _Env) -> bool:
+    def is_in_place_call(self, expr: Expr) -> bool:
         if expr.kind != "call":
             return False
         found = callee_in_place(self.module, expr)
         # drawing a function inside itself would never end
-        return found is not None and found[0] not in self.once and not env.is_inside(found[0])
+        return found is not None and found[0] not in self.once and found[0] not in self.open
 
     def visit_call(self, expr: Expr, env: _Env) -> Iterator[Any]:
         found = callee_in_place(self.module, expr)
         assert found is not None
         function, name = found
-        arguments: list[int] = []
-        for argument in expr.args[1:]:
-            node = yield self.value(argument, env)
-            arguments.append(node)
-        return (yield self.in_place(function, name, arguments, env))
+        output = yield self.in_place(function, name, expr.args[1:], env)
+        return output
 
     def visit_function(self, expr: Expr, env: _Env) -> Iterator[Any]:
-        return (yield self.closure(expr, env))
+        """Draw a function that is a value: a node for the value, and a box for its body."""
+        output = yield self.function(expr, "fn", env)
+        return self.add(env, "function", "fn", (output,), expr)
 
     def visit_let(self, expr: Expr, env: _Env) -> Iterator[Any]:
         while expr.kind == "let":
@@ -329,7 +274,9 @@ class _Walk:
         inputs = [(yield self.value(condition, env))]
         for place, arm, name in ((1, then, "then"), (2, other, "else")):
             group = self.builder.group("branch", name, env.group)
-            inputs.append((yield self.value(arm, _Env(group, (expr, place), env))))
+            inner = _Env(group, env)
+            inner.block = expr, place
+            inputs.append((yield self.value(arm, inner)))
             self.builder.returns(group, inputs[-1])
         return self.add(env, "if", "if", inputs, expr)
 
@@ -338,7 +285,8 @@ class _Walk:
         inputs = [(yield self.value(data, env))]
         for place, (body, pattern) in enumerate(zip(bodies, expr.patterns, strict=True), 1):
             group = self.builder.group("branch", pattern.text, env.group)
-            inner = _Env(group, (expr, place), env)
+            inner = _Env(group, env)
+            inner.block = expr, place
             for variable in pattern.variables:
                 inner.values[variable] = self.add(inner, "param", self.shown(variable), inputs[:1], variable)
             inputs.append((yield self.value(body, inner)))
@@ -363,10 +311,10 @@ class _Walk:
         callee = expr.args[0]
         if callee.kind == "op":
             pattern = self.pattern_of(callee.text, "?" in expr.type)
-            return self.add(env, "op", callee.text, inputs, expr, attrs=self.attrs(expr), pattern=pattern)
+            return self.add(env, "op", callee.text, inputs, expr, attrs=self.attributes(expr), pattern=pattern)
         if callee.kind == "global":
-            return self.add(env, "call", f"@{callee.text}", inputs, expr, attrs=self.attrs(expr))
-        return self.add(env, "call", callee.text or "call", inputs, expr, attrs=self.attrs(expr))
+            return self.add(env, "call", f"@{callee.text}", inputs, expr, attrs=self.attributes(expr))
+        return self.add(env, "call", callee.text or "call", inputs, expr, attrs=self.attributes(expr))
 
     def add(self, env: _Env, kind: str, op: str, inputs: Any, expr: Expr, **fields: Any) -> int:
         if kind == "constant" and op in self.digests:

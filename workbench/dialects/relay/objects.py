@@ -19,7 +19,7 @@ from tvm import relay
 from workbench.analysis.tensors import tensor
 from workbench.dialects.relay.diagnostics import as_error
 from workbench.dialects.relay.parser.ast import Expr, Module, operands_first
-from workbench.dialects.relay.parser.tokens import ANY, ObjectText, Token, TypedFloat, literal
+from workbench.dialects.relay.parser.tokens import ANY, ObjectText, Token, TypedFloat, literal, literal_type
 from workbench.dialects.relay.paste.free import assumed_types
 from workbench.errors import LoadError, reason_of
 
@@ -29,12 +29,10 @@ _UNKNOWN_FIELD = re.compile(
 MOST_BRACKETS = 64
 "TVM's parser reads types recursively"
 SEED = 0
-_SUFFIX = re.compile(r"(?:bf16|[fiu]\d*)$")
 MOST_SEEDED = 1 << 28
 "elements of random constants: a gigabyte of float32"
 _ARGUMENTS = {"arange": ("start", "stop", "step")}
 "attributes that repeat a call's arguments as objects"
-_DTYPES = {"f": "float32", "bf16": "bfloat16", "": "int32"}
 
 
 def module_of(parsed: Module, metadata: Mapping[str, Any], params: Mapping[str, Any]) -> tuple[tvm.IRModule, list[str]]:
@@ -107,20 +105,13 @@ class _Maker:
             return relay.Constant(kept.data)
         if expr.text.startswith("meta["):
             return self.seeded_constant(expr)
-        plain, suffix = expr.text, ""
-        if expr.text not in ("True", "False"):
-            found = _SUFFIX.search(expr.text) if not re.search(r"(?:inf|nan)$", expr.text) else None
-            suffix = found.group() if found else ""
-            dtype = _DTYPES.get(suffix) or {"f": "float", "i": "int", "u": "uint"}[suffix[0]] + suffix[1:]
-            plain = literal(Token("number", expr.text, 0))
-        else:
-            dtype, plain = "bool", expr.text == "True"
-        stated = tensor(expr.type)
-        dtype = stated.dtype if stated else dtype
+        stated, text = tensor(expr.type), expr.text
+        dtype = stated.dtype if stated else literal_type(text)
+        value = text == "True" if text in ("True", "False") else literal(Token("number", text, 0))
         try:
-            return relay.const(plain, dtype)
+            return relay.const(value, dtype)
         except (OverflowError, ValueError, TypeError, tvm.TVMError):
-            raise LoadError(f"line {expr.line}: {expr.text[:40]} is not a number of the type {dtype}") from None
+            raise LoadError(f"line {expr.line}: {text[:40]} is not a number of the type {dtype}") from None
 
     def seeded_constant(self, expr: Expr) -> relay.Constant:
         stated = tensor(expr.type)

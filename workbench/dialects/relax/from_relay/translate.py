@@ -11,14 +11,10 @@ from tvm import relax
 
 from workbench.analysis.tensors import tensor
 from workbench.dialects.relax import compat
-from workbench.dialects.relax.from_relay import neural, operators
-from workbench.dialects.relax.from_relay.operators import Call
+from workbench.dialects.relax.from_relay.operators import TABLE, Call
 from workbench.dialects.relax.importers import Origins
 from workbench.errors import LoadError, reason_of
 from workbench.graph.model import Graph, Node
-
-TABLE = {**operators.TABLE, **neural.TABLE}
-"Every Relay operator that has a translation."
 
 _KINDS = ("param", "constant", "op", "tuple", "get_item")
 _NUMBER = re.compile(r"(-?(?:\d[\d.]*(?:e[+-]?\d+)?|inf|nan))[a-z]?(?:64|32|16|8)?", re.IGNORECASE)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
 
 from workbench.dialects.relax.parser.nodes import (
     PYTHON,
@@ -53,8 +52,8 @@ class Vocabulary:
     "names and arguments of other TVM versions, each with that of this one, and which TVM has it"
 
 
-class Values:
-    """Checks the expressions in a statement, given the names that have a value there."""
+class Values(ast.NodeVisitor):
+    """Checks the expressions in a statement, given the names that have a value there; a kind without a method is refused."""
 
     def __init__(self, words: Vocabulary, modules: frozenset[str], members: frozenset[str], metadata: bool) -> None:
         self.words, self.modules, self.members, self.metadata = words, modules, members, metadata
@@ -102,20 +101,20 @@ class Values:
 
     def value(self, node: ast.expr) -> None:
         """Check an expression that may be given a name, returned or computed with."""
-        check = _VALUES.get(type(node))
-        if check is None:
-            raise Refused(node, kind(node))
-        check(self, node)
+        self.visit(node)
 
-    def value_constant(self, node: ast.Constant) -> None:
+    def generic_visit(self, node: ast.AST) -> None:
+        raise Refused(node, kind(node))
+
+    def visit_Constant(self, node: ast.Constant) -> None:
         if not is_literal(node, bool, int, float):
             raise Refused(node, f"{first_line(node)} as a value")
 
-    def value_name(self, node: ast.Name) -> None:
+    def visit_Name(self, node: ast.Name) -> None:
         if node.id not in self.bound:
             raise Refused(node, f"the name {node.id}")
 
-    def value_attribute(self, node: ast.Attribute) -> None:
+    def visit_Attribute(self, node: ast.Attribute) -> None:
         of = node.value.id if isinstance(node.value, ast.Name) else None
         if of in self.modules:
             if node.attr not in self.members:
@@ -127,7 +126,7 @@ class Values:
         near = get_close_matches(dotted(node) or "", self.words.calls, n=2, cutoff=0.7)
         return f" (did you mean {' or '.join(near)}?)" if near else ""
 
-    def value_subscript(self, node: ast.Subscript) -> None:
+    def visit_Subscript(self, node: ast.Subscript) -> None:
         if self.is_constant(node):
             return
         if isinstance(node.value, ast.Tuple):
@@ -157,24 +156,24 @@ class Values:
                 if part is not None:
                     self.value(part)
 
-    def value_tuple(self, node: ast.Tuple) -> None:
+    def visit_Tuple(self, node: ast.Tuple) -> None:
         for element in node.elts:
             self.value(element)
 
-    def value_binop(self, node: ast.BinOp) -> None:
+    def visit_BinOp(self, node: ast.BinOp) -> None:
         if not isinstance(node.op, _OPERATORS):
             raise Refused(node, f"the operator of {first_line(node)}")
         self.operands(node.left, node.right)
         if is_plain(node.left) and is_plain(node.right):
             raise Refused(node, f"arithmetic on literals, {first_line(node)}")
 
-    def value_unaryop(self, node: ast.UnaryOp) -> None:
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
         self.operands(node.operand)
 
-    def value_boolop(self, node: ast.BoolOp) -> None:
+    def visit_BoolOp(self, node: ast.BoolOp) -> None:
         self.operands(*node.values)
 
-    def value_compare(self, node: ast.Compare) -> None:
+    def visit_Compare(self, node: ast.Compare) -> None:
         for operator in node.ops:
             if not isinstance(operator, _COMPARISONS):
                 raise Refused(node, f"the comparison {first_line(node)}")
@@ -186,7 +185,7 @@ class Values:
                 raise Refused(node, f"{kind(node)} to compute with")
             self.value(node)
 
-    def value_call(self, node: ast.Call) -> None:
+    def visit_Call(self, node: ast.Call) -> None:
         name = dotted(node.func)
         if name in self.words.calls:
             self.arguments(node)
@@ -276,18 +275,3 @@ class Values:
         except Refused as refused:
             raise Refused(node, f"{refused.reason} in the shape {first_line(node)}") from None
         return ast.copy_location(ast.Constant(ast.unparse(inside)), node)
-
-
-_VALUES: dict[type[ast.expr], Callable[[Values, Any], None]] = {
-    ast.Constant: Values.value_constant,
-    ast.Name: Values.value_name,
-    ast.Attribute: Values.value_attribute,
-    ast.Subscript: Values.value_subscript,
-    ast.Tuple: Values.value_tuple,
-    ast.BinOp: Values.value_binop,
-    ast.UnaryOp: Values.value_unaryop,
-    ast.BoolOp: Values.value_boolop,
-    ast.Compare: Values.value_compare,
-    ast.Call: Values.value_call,
-}
-"kinds of expressions that may be a value -> the method that checks them"

@@ -9,8 +9,7 @@ of the resulting tree was checked.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 from workbench.dialects.relax.parser.expressions import Values, Vocabulary
 from workbench.dialects.relax.parser.nodes import (
@@ -154,13 +153,13 @@ class Grammar(Values):
         for statement in statements:
             if not isinstance(statement, self.statements):
                 raise Refused(statement, f"{kind(statement)} here")
-            _CHECKS[type(statement)](self, statement)
+            self.visit(statement)
 
-    def statement_functiondef(self, node: ast.FunctionDef) -> None:
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         self.bind(node.name)
         self.function(node)
 
-    def statement_assign(self, node: ast.Assign) -> None:
+    def visit_Assign(self, node: ast.Assign) -> None:
         if self.is_alias(node):
             return
         if (dimension := declared_dimension(node)) is not None and self.statements is _RELAX_STATEMENTS:
@@ -190,23 +189,23 @@ class Grammar(Values):
             and dotted(node.value) == self.program.name
         )
 
-    def statement_annassign(self, node: ast.AnnAssign) -> None:
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         self.annotation(node.annotation, node)
         if node.value is not None:
             self.value(node.value)
             self.one_value(node.target, node.value)
         self.target(node.target)
 
-    def statement_expr(self, node: ast.Expr) -> None:
+    def visit_Expr(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Call):
             raise Refused(node, f"{kind(node.value)} as a statement")
         self.value(node.value)
 
-    def statement_return(self, node: ast.Return) -> None:
+    def visit_Return(self, node: ast.Return) -> None:
         if node.value is not None:
             self.value(node.value)
 
-    def statement_with(self, node: ast.With) -> None:
+    def visit_With(self, node: ast.With) -> None:
         scopes = frozenset({"R.dataflow"}) if self.statements is _RELAX_STATEMENTS else _SCOPES
         for item in node.items:
             if called(item.context_expr) not in scopes:
@@ -216,7 +215,7 @@ class Grammar(Values):
                 self.new_name(item.optional_vars)
         self.body(node.body)
 
-    def statement_for(self, node: ast.For) -> None:
+    def visit_For(self, node: ast.For) -> None:
         if node.orelse or called(node.iter) not in _LOOPS:
             raise Refused(node.iter, f"for ... in {first_line(node.iter)}")
         assert isinstance(node.iter, ast.Call)
@@ -226,25 +225,27 @@ class Grammar(Values):
         self.new_name(node.target)
         self.body(node.body)
 
-    def statement_while(self, node: ast.While) -> None:
+    def visit_While(self, node: ast.While) -> None:
         if node.orelse:
             raise Refused(node, "while ... else")
         self.value(node.test)
         self.body(node.body)
 
-    def statement_if(self, node: ast.If) -> None:
+    def visit_If(self, node: ast.If) -> None:
         self.value(node.test)
         self.body(node.body)
         self.body(node.orelse)
 
-    def statement_assert(self, node: ast.Assert) -> None:
+    def visit_Assert(self, node: ast.Assert) -> None:
         self.value(node.test)
         for message in leaves(node.msg):
             if not is_literal(message, str):
                 raise Refused(message, f"the message {first_line(message)}")
 
-    def statement_pass(self, node: ast.Pass) -> None:
+    def visit_Pass(self, node: ast.stmt) -> None:
         pass
+
+    visit_Break = visit_Continue = visit_Pass
 
     def target(self, node: ast.expr) -> None:
         if isinstance(node, ast.Subscript):
@@ -262,21 +263,3 @@ class Grammar(Values):
             raise Refused(node, f"a value named {node.id}")
         else:
             self.bind(node.id)
-
-
-_CHECKS: dict[type[ast.stmt], Callable[[Grammar, Any], None]] = {
-    ast.FunctionDef: Grammar.statement_functiondef,
-    ast.Assign: Grammar.statement_assign,
-    ast.AnnAssign: Grammar.statement_annassign,
-    ast.Expr: Grammar.statement_expr,
-    ast.Return: Grammar.statement_return,
-    ast.With: Grammar.statement_with,
-    ast.For: Grammar.statement_for,
-    ast.While: Grammar.statement_while,
-    ast.If: Grammar.statement_if,
-    ast.Assert: Grammar.statement_assert,
-    ast.Pass: Grammar.statement_pass,
-    ast.Break: Grammar.statement_pass,
-    ast.Continue: Grammar.statement_pass,
-}
-"kinds of statements -> the method that checks them"

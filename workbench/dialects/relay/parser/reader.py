@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.dialects.nesting import drive
 from workbench.dialects.relay.parser.ast import Expr, Module, Pattern
-from workbench.dialects.relay.parser.tokens import COMMENT, END, Attributes, ObjectText, literal_type
+from workbench.dialects.relay.parser.tokens import COMMENT, END, Cursor, ObjectText, literal_type
 from workbench.errors import ParseError
 
 DEEPEST = 2000
@@ -74,7 +74,7 @@ class OpenCall:
     attrs: dict[str, Any] = field(default_factory=dict)
 
 
-class Reader(Attributes):
+class Reader(Cursor):
     """Reads modules, functions, blocks and expressions."""
 
     def __init__(self, text: str) -> None:

@@ -87,8 +87,13 @@ def _type_and_span(comment: str) -> tuple[str, str]:
     return " ".join(type.removeprefix("ty=").split()), "".join(spans)
 
 
+DEEPEST = 32
+"nested lists: TVM prints two levels; TVM and Python recurse over them"
+_ADDRESS = re.compile(r"\bTarget\(id=[0-9a-f]+, ?")
+
+
 class Cursor:
-    """Base of the reader: the tokens, and the current position."""
+    """Base of the reader: the tokens, the current position, and attributes, which need no names in scope."""
 
     in_prose = False
     "whether the text holds other things than Relay"
@@ -169,15 +174,6 @@ class Cursor:
             depth += (token.text in "([{") - (token.text in ")]}") if len(token.text) == 1 else 0
             self.at += 1
         return "" if start is None else " ".join(self.text[start : self.tokens[self.at].offset].split())
-
-
-DEEPEST = 32
-"nested lists: TVM prints two levels; TVM and Python recurse over them"
-_ADDRESS = re.compile(r"\bTarget\(id=[0-9a-f]+, ?")
-
-
-class Attributes(Cursor):
-    """Reads attributes."""
 
     def attribute(self, into: dict[str, Any]) -> None:
         name = self.token.text
@@ -260,13 +256,13 @@ ANY = ObjectText("?")
 class TypedInt(int):
     """An integer with its own type after it: `2i64`."""
 
-    dtype = ""
+    dtype: str
 
 
 class TypedFloat(float):
     """A float with its own type after it: `2f64`."""
 
-    dtype = ""
+    dtype: str
 
 
 def literal(token: Token) -> Any:
@@ -296,17 +292,13 @@ def literal_type(text: str) -> str:
 
 
 def _number(text: str) -> int | float:
-    plain = _SUFFIX.sub("", text)
-    kind, width = _SPLIT.fullmatch(text[len(plain) :]).groups()  # pyright: ignore[reportOptionalMemberAccess]  any suffix matches
-    if kind in ("", "i", "u") and len(plain) <= DIGITS and plain.lstrip("-").isdecimal():
-        return _typed(TypedInt(plain), f"{_INTS[kind]}{width or 32}") if kind else int(plain)
-    value = float(plain)
-    return _typed(TypedFloat(value), _FLOATS[kind + width]) if kind + width in _FLOATS else value
-
-
-def _typed(value: Any, dtype: str) -> Any:
+    plain, dtype = _SUFFIX.sub("", text), literal_type(text)
+    if "int" in dtype and len(plain) <= DIGITS and plain.lstrip("-").isdecimal():
+        value, is_typed = TypedInt(plain), plain != text
+    else:
+        value, is_typed = TypedFloat(plain), dtype in _FLOATS.values()
     value.dtype = dtype
-    return value
+    return value if is_typed else +value  # a number of Python's own type
 
 
 def _string(text: str) -> str:
