@@ -1,4 +1,4 @@
-"""The tvm-workbench command. Each subcommand is one function, which imports its dependencies."""
+"""The tvm-workbench command: its options. A subcommand is the function of its name in commands.py, or one here for environments."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from workbench.errors import WorkbenchError
 from workbench.terminal import print_line, visible
@@ -50,51 +50,8 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    _add_trace(commands)
-    _add_show(commands)
-    _add_kernels(commands)
-    _add_measure(commands)
-    _add_remarks(commands)
-    _add_migrate(commands)
-    _add_export(commands)
-
-    install = commands.add_parser("install-relay", help="make the environment of the Relay kernel")
-    install.add_argument("--prefix", type=Path, metavar="DIR", help="where to make it (default: in your data folder)")
-    install.add_argument("--no-cuda", action="store_true", help="leave NVIDIA's run-time compiler out (76 MB less)")
-    install.add_argument("--extras", default="", metavar="NAMES", help="extras of tvm-workbench to add: onnx,test")
-    install.add_argument(
-        "--jupyter",
-        type=Path,
-        default=Path(sys.prefix),
-        metavar="DIR",
-        help="the environment whose JupyterLab lists the kernel (default: the one this command runs in)",
-    )
-    install.add_argument(
-        "--if-supported",
-        action="store_true",
-        help="on a machine that cannot run it, print a line and exit without an error",
-    )
-    install.add_argument(
-        "--wheelhouse", type=Path, metavar="DIR", help="install from this folder of wheels, with no network"
-    )
-    install.set_defaults(run=_install_relay)
-
-    wheelhouse = commands.add_parser("wheelhouse", help="make a folder that installs workbench without a network")
-    wheelhouse.add_argument("folder", type=Path, metavar="DIR", help="where to write the wheels and INSTALL.txt")
-    wheelhouse.add_argument(
-        "--dialect", choices=("relay", "relax"), default="relay", help="the dialect of its TVM (default: relay)"
-    )
-    wheelhouse.add_argument(
-        "--python-version", metavar="3.N", help="of the Python that will install it (default: this Python's)"
-    )
-    wheelhouse.add_argument("--extras", default="", metavar="NAMES", help="extras of tvm-workbench to add: onnx,tune")
-    wheelhouse.add_argument(
-        "--small", action="store_true", help="leave out scipy, matplotlib and the packages that only JupyterLab needs"
-    )
-    wheelhouse.set_defaults(run=_wheelhouse)
-
-    doctor = commands.add_parser("doctor", help="print the TVM, the devices and the tools of this machine")
-    doctor.set_defaults(run=_doctor)
+    for add in (_add_trace, _add_show, _add_kernels, _add_measure, _add_remarks, _add_migrate, _add_export, _add_setup):
+        add(commands)
     return parser
 
 
@@ -117,83 +74,71 @@ exit status: 0 done, 1 an error (one sentence on stderr), 2 bad usage or a damag
 or a fusion, a merge or a fold is lost"""
 
 
-def _command(commands: Commands, name: str, help: str, more: str = "") -> argparse.ArgumentParser:
-    """Add a subcommand; its function is in the table of commands.py, which is imported when it runs."""
+_MODEL = "a .relay, .txt, .json, .py, .onnx or .tflite file, or sample:NAME"
+_SHOWN = "a .wbtrace, a graph's .json, or a model"
+_TARGET = "as TVM writes it (default: llvm, for this CPU)"
+_TARGETS = "as TVM writes it; can be repeated (default: llvm)"
+_INPUT = "the shape of an input that a model leaves open, ids=1,128, or a dimension of a Relax program, n=128; can be repeated"
+_PARAMS = "parameters by name, as numpy.savez or TVM's save_param_dict writes them"
+_TRUST = "compile and run the kernels that the file brings: you trust its author"
+_OPTIONS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
+    "model": (("model",), {"help": _MODEL}),
+    "inputs": (("--input",), {"action": "append", "dest": "inputs", "metavar": "NAME=SHAPE", "help": _INPUT}),
+    "params": (("--params",), {"type": Path, "metavar": "FILE", "help": _PARAMS}),
+    "trust": (("--trust",), {"action": "store_true", "help": _TRUST}),
+    "timeout": (
+        ("--timeout",),
+        {"type": float, "default": TIMEOUT, "metavar": "SECONDS", "help": f"for each build (default: {TIMEOUT:g})"},
+    ),
+    "target": (("--target",), {"default": "llvm", "help": _TARGET}),
+    "targets": (("--target",), {"action": "append", "help": _TARGETS}),
+    "opt_level": (
+        ("-O", "--opt-level"),
+        {"type": int, "default": 3, "metavar": "N", "help": "of the PassContext (default: 3)"},
+    ),
+    "disable": (
+        ("--disable",),
+        {"action": "append", "metavar": "PASS", "help": "leave a pass out; can be repeated"},
+    ),
+    "require": (("--require",), {"action": "append", "metavar": "PASS", "help": "run a pass at every level"}),
+    "config": (
+        ("--config",),
+        {"action": "append", "metavar": "KEY=VALUE", "help": "PassContext config: relay.FuseOps.max_depth=4"},
+    ),
+}
+"options that several commands have"
+_IMPORT = ("inputs", "params", "trust", "timeout")
+_CONTEXT = ("opt_level", "disable", "require", "config")
+
+
+def _add(parser: argparse.ArgumentParser, *names: str) -> None:
+    for name in names:
+        flags, settings = _OPTIONS[name]
+        # a list of its own for each parser
+        parser.add_argument(*flags, **({"default": []} if settings.get("action") == "append" else {}), **settings)
+
+
+def _command(commands: Commands, name: str, help: str, more: str = "", *options: str) -> argparse.ArgumentParser:
+    """Add a subcommand with some of the shared options; its function has its name in commands.py, which is imported when it runs."""
 
     def run(options: argparse.Namespace) -> int:
-        from workbench.commands import RUN
+        from workbench import commands
 
-        return RUN[name](options)
+        return getattr(commands, name)(options)
 
     parser = commands.add_parser(
         name, help=help, description=f"{help}. {more}", formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.set_defaults(run=run)
+    _add(parser, *options)
     return parser
 
 
-def _add_model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help=_MODEL)
-    _add_model_options(parser)
-
-
-_MODEL = "a .relay, .txt, .json, .py, .onnx or .tflite file, or sample:NAME"
-
-
-def _add_model_options(parser: argparse.ArgumentParser) -> None:
-    _add_inputs(parser)
-    _add_params(parser)
-    parser.add_argument(
-        "--trust", action="store_true", help="compile and run the kernels that the file brings: you trust its author"
-    )
-    parser.add_argument(
-        "--timeout", type=float, default=TIMEOUT, metavar="SECONDS", help=f"for each build (default: {TIMEOUT:g})"
-    )
-
-
-def _add_params(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--params",
-        type=Path,
-        metavar="FILE",
-        help="parameters by name, as numpy.savez or TVM's save_param_dict writes them",
-    )
-
-
-def _add_inputs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--input",
-        action="append",
-        dest="inputs",
-        default=[],
-        metavar="NAME=SHAPE",
-        help="the shape of an input that a model leaves open, ids=1,128, or a dimension of a Relax program, n=128; can be repeated",
-    )
-
-
-def _add_context(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-O", "--opt-level", type=int, default=3, metavar="N", help="of the PassContext (default: 3)")
-    parser.add_argument(
-        "--disable", action="append", default=[], metavar="PASS", help="leave a pass out; can be repeated"
-    )
-    parser.add_argument("--require", action="append", default=[], metavar="PASS", help="run a pass at every level")
-    parser.add_argument(
-        "--config",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="PassContext config: relay.FuseOps.max_depth=4",
-    )
-
-
 def _add_trace(commands: Commands) -> None:
+    more = "A line a pass: * it changed the module, ! it failed, - it was skipped or is off."
     parser = _command(
-        commands,
-        "trace",
-        "run passes over a model and print the effect of each",
-        "A line a pass: * it changed the module, ! it failed, - it was skipped or is off.",
+        commands, "trace", "run passes over a model and print the effect of each", more, "model", *_IMPORT
     )
-    _add_model(parser)
     passes = parser.add_mutually_exclusive_group()
     passes.add_argument(
         "-p",
@@ -202,7 +147,7 @@ def _add_trace(commands: Commands) -> None:
         help="a pipeline: names separated by commas, options in braces, a minus before a pass that is off (default: what a Workbench opens with)",
     )
     passes.add_argument("--build", metavar="TARGET", help="the compiler's own passes for a target, `llvm`")
-    _add_context(parser)
+    _add(parser, *_CONTEXT)
     parser.add_argument("--changed", action="store_true", help="leave out the passes that changed nothing")
     parser.add_argument("--check", action="store_true", help="run the module before and after each pass and compare")
     parser.add_argument(
@@ -211,14 +156,12 @@ def _add_trace(commands: Commands) -> None:
 
 
 def _add_show(commands: Commands) -> None:
+    more = "A model is shown before and after the passes that a Workbench opens with. The file needs no network, no TVM and no Jupyter."
     parser = _command(
-        commands,
-        "show",
-        "turn a trace, or a model before and after its passes, into one HTML file",
-        "A model is shown before and after the passes that a Workbench opens with. The file needs no network, no TVM and no Jupyter.",
+        commands, "show", "turn a trace, or a model before and after its passes, into one HTML file", more
     )
-    parser.add_argument("file", help="a .wbtrace, a graph's .json, or a model")
-    _add_inputs(parser)
+    parser.add_argument("file", help=_SHOWN)
+    _add(parser, "inputs")
     parser.add_argument(
         "-o", "--output", metavar="FILE", help=".html, .svg, .pdf or .png (default: FILE's name, .html)"
     )
@@ -228,45 +171,34 @@ def _add_show(commands: Commands) -> None:
 
 
 def _add_kernels(commands: Commands) -> None:
-    parser = _command(commands, "kernels", "build a model and count the kernels that it calls")
-    _add_model(parser)
-    parser.add_argument("--target", default="llvm", help="as TVM writes it (default: llvm, for this CPU)")
-    _add_context(parser)
+    options = "model", *_IMPORT, "target", *_CONTEXT
+    parser = _command(commands, "kernels", "build a model and count the kernels that it calls", "", *options)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.csv", help="write the calls as a table")
 
 
 def _add_measure(commands: Commands) -> None:
-    parser = _command(commands, "measure", "build configurations of a model and time each on this machine")
-    _add_model(parser)
-    parser.add_argument(
-        "-c",
-        "--config",
-        action="append",
-        dest="configs",
-        metavar="CONFIG",
-        help="an opt level or a pipeline (default: 0 to 3)",
+    options = "model", *_IMPORT
+    parser = _command(
+        commands, "measure", "build configurations of a model and time each on this machine", "", *options
     )
-    parser.add_argument(
-        "--target", action="append", default=None, help="as TVM writes it; can be repeated (default: llvm)"
-    )
+    configs = "an opt level or a pipeline (default: 0 to 3)"
+    parser.add_argument("-c", "--config", action="append", dest="configs", metavar="CONFIG", help=configs)
+    _add(parser, "targets")
     parser.add_argument("--budget", type=float, default=1.0, metavar="SECONDS", help="of timing a row (default: 1)")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.csv", help="write the rows, samples too")
 
 
 def _add_remarks(commands: Commands) -> None:
+    more = "Without -o it prints the missed ones. --diff ends with status 3 if AFTER lacks a fusion, a merge or a fold of BEFORE."
     parser = _command(
-        commands,
-        "remarks",
-        "write each decision of the passes as a record, or compare two such files",
-        "Without -o it prints the missed ones. --diff ends with status 3 if AFTER lacks a fusion, a merge or a fold of BEFORE.",
+        commands, "remarks", "write each decision of the passes as a record, or compare two such files", more
     )
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("model", nargs="?", help=f"{_MODEL}, or a .wbtrace")
     source.add_argument("--diff", nargs=2, type=Path, metavar=("BEFORE", "AFTER"), help="two files that -o wrote")
-    _add_model_options(parser)
+    _add(parser, *_IMPORT)
     parser.add_argument("-p", "--passes", metavar="TEXT", help="a pipeline (default: the compiler's own passes)")
-    parser.add_argument("--target", default="llvm", help="as TVM writes it (default: llvm, for this CPU)")
-    _add_context(parser)
+    _add(parser, "target", *_CONTEXT)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write them, main.opt.yaml")
     parser.add_argument(
         "--format",
@@ -276,37 +208,54 @@ def _add_remarks(commands: Commands) -> None:
 
 
 def _add_migrate(commands: Commands) -> None:
-    parser = _command(
-        commands,
-        "migrate",
-        "compare Relay and Relax on one model, and write an HTML file",
-        "Tables as CSV and all figures as JSON are next to it. Each compiler runs in its own environment, which is found as `doctor` finds it.",
-    )
+    more = "Tables as CSV and all figures as JSON are next to it. Each compiler runs in its own environment, which is found as `doctor` finds it."
+    parser = _command(commands, "migrate", "compare Relay and Relax on one model, and write an HTML file", more)
     parser.add_argument("model", help="an .onnx file, Relay or TVMScript in a .relay, .txt or .py file, or sample:NAME")
-    _add_inputs(parser)
-    _add_params(parser)
-    parser.add_argument("--target", action="append", help="as TVM writes it; can be repeated (default: llvm)")
+    _add(parser, "inputs", "params", "targets")
     parser.add_argument("--relay", metavar="PYTHON", help="the Python of Relay's environment (default: it is found)")
     parser.add_argument("--relax", metavar="PYTHON", help="the Python of Relax's environment (default: it is found)")
     parser.add_argument("--budget", type=float, default=4.0, metavar="SECONDS", help="of a race (default: 4)")
-    parser.add_argument(
-        "--timeout", type=float, default=TIMEOUT, metavar="SECONDS", help=f"for each build (default: {TIMEOUT:g})"
-    )
+    _add(parser, "timeout")
     parser.add_argument("-o", "--output", metavar="FILE.html", help="where to write it (default: the model's name)")
 
 
 def _add_export(commands: Commands) -> None:
-    parser = _command(
-        commands,
-        "export",
-        "write a trace or a graph in another form, by the suffix",
-        ".json the graph, .dot Graphviz, .py the code that makes the trace with TVM alone, .txt TVM's text, .html .svg .pdf .png.",
-    )
-    parser.add_argument("file", help="a .wbtrace, a graph's .json, or a model")
+    more = ".json the graph, .dot Graphviz, .py the code that makes the trace with TVM alone, .txt TVM's text, .html .svg .pdf .png."
+    parser = _command(commands, "export", "write a trace or a graph in another form, by the suffix", more)
+    parser.add_argument("file", help=_SHOWN)
     parser.add_argument("output", nargs="?", help="where to write it")
     parser.add_argument("-o", "--output", dest="output_too", metavar="FILE", help="the same as the second argument")
-    _add_inputs(parser)
+    _add(parser, "inputs")
     parser.add_argument("--step", type=int, metavar="N", help="the graph after this step (default: the last)")
+
+
+def _add_setup(commands: Commands) -> None:
+    """Add the commands about environments, which run before any dependency is installed."""
+    install = commands.add_parser("install-relay", help="make the environment of the Relay kernel")
+    install.add_argument("--prefix", type=Path, metavar="DIR", help="where to make it (default: in your data folder)")
+    install.add_argument("--no-cuda", action="store_true", help="leave NVIDIA's run-time compiler out (76 MB less)")
+    install.add_argument("--extras", default="", metavar="NAMES", help="extras of tvm-workbench to add: onnx,test")
+    jupyter = "the environment whose JupyterLab lists the kernel (default: the one this command runs in)"
+    install.add_argument("--jupyter", type=Path, default=Path(sys.prefix), metavar="DIR", help=jupyter)
+    supported = "on a machine that cannot run it, print a line and exit without an error"
+    install.add_argument("--if-supported", action="store_true", help=supported)
+    wheels = "install from this folder of wheels, with no network"
+    install.add_argument("--wheelhouse", type=Path, metavar="DIR", help=wheels)
+    install.set_defaults(run=_install_relay)
+
+    wheelhouse = commands.add_parser("wheelhouse", help="make a folder that installs workbench without a network")
+    wheelhouse.add_argument("folder", type=Path, metavar="DIR", help="where to write the wheels and INSTALL.txt")
+    dialect = "the dialect of its TVM (default: relay)"
+    wheelhouse.add_argument("--dialect", choices=("relay", "relax"), default="relay", help=dialect)
+    version = "of the Python that will install it (default: this Python's)"
+    wheelhouse.add_argument("--python-version", metavar="3.N", help=version)
+    wheelhouse.add_argument("--extras", default="", metavar="NAMES", help="extras of tvm-workbench to add: onnx,tune")
+    small = "leave out scipy, matplotlib and the packages that only JupyterLab needs"
+    wheelhouse.add_argument("--small", action="store_true", help=small)
+    wheelhouse.set_defaults(run=_wheelhouse)
+
+    doctor = commands.add_parser("doctor", help="print the TVM, the devices and the tools of this machine")
+    doctor.set_defaults(run=_doctor)
 
 
 def _install_relay(options: argparse.Namespace) -> int:

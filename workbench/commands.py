@@ -382,15 +382,3 @@ def _print_table(table: pd.DataFrame, output: Path | None) -> None:
 def _write(text: str, path: str | Path) -> None:
     with writing(path):
         Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
-
-
-RUN = {
-    "trace": trace,
-    "show": show,
-    "kernels": kernels,
-    "measure": measure,
-    "remarks": remarks,
-    "migrate": migrate,
-    "export": export,
-}
-"the subcommands that cli.py adds"

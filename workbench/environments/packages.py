@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from workbench.environments import SetupError
@@ -19,6 +20,14 @@ def checkout() -> Path | None:
     """Return the folder of the source checkout that this file is in, if it is in one."""
     folder = Path(__file__).parents[2]
     return folder if (folder / "hatch_build.py").exists() else None
+
+
+def run_quietly(command: Sequence[str | Path], failed: str, remedy: str, cwd: Path | None = None) -> None:
+    """Run a command. Raises SetupError: it failed; with the last line that it printed, and the remedy."""
+    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+    if result.returncode != 0:
+        printed = (result.stdout + result.stderr).strip().splitlines() or [f"exit status {result.returncode}"]
+        raise SetupError(f"{failed} ({printed[-1].rstrip('.')}): {remedy}.")
 
 
 def run_pip(python: Path, arguments: list[str], *, purpose: str) -> None:

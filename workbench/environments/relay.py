@@ -11,14 +11,13 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.environments import SetupError, Unsupported
-from workbench.environments.packages import checkout, file_sha256, pack_installed, run_pip
+from workbench.environments.packages import checkout, file_sha256, pack_installed, run_pip, run_quietly
 from workbench.environments.repack import DISK_NEEDED as CACHE_NEEDED
 from workbench.environments.repack import cache_folder, cached_wheel, is_whole, make_wheel
 from workbench.environments.wheelhouse import find_archive, install_wheels
@@ -104,32 +103,22 @@ def register_kernel(python: Path, jupyter: Path) -> None:
     where = ["--prefix", str(jupyter.absolute())] if os.access(jupyter, os.W_OK) else ["--user"]
     # Otherwise TVM's first build in each process tries to download tuning logs, with retries.
     settings = ["--env", "TOPHUB_LOCATION", "NONE"]
-    result = subprocess.run([*command, *where, *settings], capture_output=True, text=True, check=False)
-    if result.returncode != 0:
-        raise SetupError(f"The Jupyter kernel could not be registered ({_last_line(result.stderr)}): check {jupyter}.")
+    run_quietly([*command, *where, *settings], "The Jupyter kernel could not be registered", f"check {jupyter}")
 
 
 def _make_venv(prefix: Path) -> None:
     for path in prefix.iterdir():  # not venv --clear: the marker has to stay, or an interruption leaves no owner
         if path.name != MARKER:
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-    command = [sys.executable, "-I", "-m", "venv", str(prefix)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode != 0:
-        raise SetupError(
-            f"Python could not make a virtual environment in {prefix} ({_last_line(result.stdout + result.stderr)}): "
-            "install Python's venv module (apt-get install python3-venv), or name another folder with --prefix."
-        )
+    remedy = "install Python's venv module (apt-get install python3-venv), or name another folder with --prefix"
+    command = [sys.executable, "-I", "-m", "venv", prefix]
+    run_quietly(command, f"Python could not make a virtual environment in {prefix}", remedy)
 
 
 def _check(python: Path) -> None:
     code = "import tvm; from tvm import relay; tvm.get_global_func('target.build.llvm')"
-    result = subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=False, cwd=new_folder())
-    if result.returncode != 0:
-        raise SetupError(
-            f"TVM was installed but can not be imported ({_last_line(result.stderr)}): run `tvm-workbench doctor`, "
-            "and delete the environment before you run this again."
-        )
+    remedy = "run `tvm-workbench doctor`, and delete the environment before you run this again"
+    run_quietly([python, "-c", code], "TVM was installed but can not be imported", remedy, new_folder())
 
 
 def _workbench_requirement(extras: tuple[str, ...], scratch: Path) -> list[str]:
@@ -166,10 +155,6 @@ def _mark(prefix: Path, state: str) -> None:
     new = prefix / f"{MARKER}.new"
     new.write_text(json.dumps({"made_by": "tvm-workbench", "state": state}) + "\n")
     new.replace(prefix / MARKER)
-
-
-def _last_line(text: str) -> str:
-    return (text.strip().splitlines() or ["no message"])[-1].rstrip(".")
 
 
 OLDEST_GLIBC = (2, 34)  # of the newest symbol that libtvm.so needs

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from workbench.environments import SetupError
-from workbench.environments.packages import file_sha256, pack, run_pip
+from workbench.environments.packages import file_sha256, pack, run_pip, run_quietly
 
 SOURCE = "bitblas==0.1.0.post1"
 SOURCE_SHA256 = "5beaf38899671dc35da63ff31b8d7bea4d98a2c929a102fe40d2f3004cec391b"
@@ -195,7 +195,5 @@ def compile_shared(compiler: list[str], source: Path, target: Path, *options: st
         *options,
         *("-o", str(target), str(source)),
     ]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=target.parent)
-    if result.returncode != 0:
-        last = (result.stderr.strip().splitlines() or [f"exit status {result.returncode}"])[-1]
-        raise SetupError(f"{compiler[0]} could not compile {source.name} ({last}): put a working gcc first on PATH.")
+    failed = f"{compiler[0]} could not compile {source.name}"
+    run_quietly(command, failed, "put a working gcc first on PATH", target.parent)

@@ -7,7 +7,7 @@ composes those of a trace, so the whole pipeline and its steps are one story.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
@@ -100,6 +100,25 @@ class GraphDiff:
 Pairs = set[tuple[int, int]]
 
 
+def diff_of_pairs(pairs: Pairs, before: Graph, after: Graph, same: Callable[[int, int], bool]) -> GraphDiff:
+    """Return the diff of a mapping in which no node is in both a merge and a split; `same` decides whether a pair is kept."""
+    ours: dict[int, list[int]] = {}
+    theirs: dict[int, list[int]] = {}
+    for b, a in sorted(pairs):
+        ours.setdefault(b, []).append(a)
+        theirs.setdefault(a, []).append(b)
+    single = [(b, many[0]) for b, many in ours.items() if len(many) == len(theirs[many[0]]) == 1]
+    kept = {pair for pair in single if same(*pair)}
+    return GraphDiff(
+        kept=tuple(pair for pair in single if pair in kept),
+        changed=tuple(pair for pair in single if pair not in kept),
+        removed=tuple(b for b in range(len(before.nodes)) if b not in ours),
+        added=tuple(a for a in range(len(after.nodes)) if a not in theirs),
+        merged=tuple((tuple(many), a) for a, many in sorted(theirs.items()) if len(many) > 1),
+        split=tuple((b, tuple(many)) for b, many in ours.items() if len(many) > 1),
+    )
+
+
 def compose(diffs: Sequence[GraphDiff], before: Graph, after: Graph) -> GraphDiff:
     """Return the diff from `before` to `after`, made of the diffs of the steps between, in order.
 
@@ -129,7 +148,8 @@ def compose(diffs: Sequence[GraphDiff], before: Graph, after: Graph) -> GraphDif
     for step in diffs:
         onwards = step.mapping
         pairs = {(b, a) for b, middle in pairs for a in onwards.get(middle, ())}
-    return _Composition(before, after, pairs).result()
+    found = _Composition(before, after, pairs)
+    return diff_of_pairs(found.pairs, before, after, found.same)
 
 
 class _Composition:
@@ -169,27 +189,6 @@ class _Composition:
                 self.pairs.discard((b, a))
                 ours[b] -= 1
                 theirs[a] -= 1
-
-    def partners(self) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-        ours: dict[int, list[int]] = {}
-        theirs: dict[int, list[int]] = {}
-        for b, a in sorted(self.pairs):
-            ours.setdefault(b, []).append(a)
-            theirs.setdefault(a, []).append(b)
-        return ours, theirs
-
-    def result(self) -> GraphDiff:
-        ours, theirs = self.partners()
-        single = [(b, many[0]) for b, many in ours.items() if len(many) == len(theirs[many[0]]) == 1]
-        same = {pair for pair in single if self.same(*pair)}
-        return GraphDiff(
-            kept=tuple(pair for pair in single if pair in same),
-            changed=tuple(pair for pair in single if pair not in same),
-            removed=tuple(b for b in range(len(self.before.nodes)) if b not in ours),
-            added=tuple(a for a in range(len(self.after.nodes)) if a not in theirs),
-            merged=tuple((tuple(many), a) for a, many in sorted(theirs.items()) if len(many) > 1),
-            split=tuple((b, tuple(many)) for b, many in ours.items() if len(many) > 1),
-        )
 
     def same(self, b: int, a: int) -> bool:
         """Return whether two nodes have the same label, and inputs that are paired or are equal values."""

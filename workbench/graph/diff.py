@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import pairwise
 
-from workbench.graph.changes import GraphDiff, compose
+from workbench.graph.changes import GraphDiff, compose, diff_of_pairs
 from workbench.graph.identity import ValueNumbers, label, labels
 from workbench.graph.model import Graph, HasGraph, graph_of
-from workbench.graph.refine import Side, comparable, fewest, refine, same_inputs
+from workbench.graph.refine import Exchanges, Side, Sides, fewest
 
 LOOK_THROUGH = 4
 "A pass may put a few operators (casts, layout transforms) on an edge; pairing looks past at most this many of them."
@@ -50,6 +50,18 @@ def diff(before: Graph | HasGraph, after: Graph | HasGraph) -> GraphDiff:
     if followed is None and (back := _followed(after, before)) is not None:
         return back.inverse()
     return matched(before, after) if followed is None else followed
+
+
+def nearest(graphs: Iterable[Graph], to: Graph) -> int:
+    """Return the place of the graph with the fewest edits to another; the first of several."""
+    found, fewest_edits = 0, None
+    for place, graph in enumerate(graphs):
+        edits = diff(graph, to).edits
+        if fewest_edits is None or edits < fewest_edits:
+            found, fewest_edits = place, edits
+        if not fewest_edits:
+            break
+    return found
 
 
 def _followed(before: Graph, after: Graph) -> GraphDiff | None:
@@ -101,19 +113,18 @@ _Offer = tuple[int, bool, int, int]
 "The cost of a pair, whether their inputs differ, and the nodes of the pair."
 
 
-class _Matching:
+class _Matching(Sides):
     def __init__(self, before: Graph, after: Graph) -> None:
         numbering = ValueNumbers()
         ours, theirs = labels(before, after)
-        self.before = Side(before, ours, numbering)
-        self.after = Side(after, theirs, numbering)
-        self.joined: dict[int, list[int]] = defaultdict(list)
-        "after node -> additional before nodes that became it"
-        self.forked: dict[int, list[int]] = defaultdict(list)
-        "before node -> additional after nodes that it became"
+        super().__init__(Side(before, ours, numbering), Side(after, theirs, numbering))
+        self.joined: set[int] = set()
+        "the after nodes that several before nodes became"
+        self.forked: set[int] = set()
+        "the before nodes that became several after nodes"
         rest = self.match_equal_values()
         self.match_neighbours()
-        refine(self.before, self.after)
+        Exchanges(self.before, self.after).run()
         self.match_many(rest)
         edits = self.result().edits
         if edits > 1:
@@ -140,7 +151,7 @@ class _Matching:
     def put(self, image: list[int | None], uneven: list[int]) -> None:
         """Restart from this one-to-one mapping."""
         self.before.partner, self.after.partner = list(image), [None] * len(self.after.partner)
-        self.joined, self.forked = defaultdict(list), defaultdict(list)
+        self.joined, self.forked = set(), set()
         for b, a in enumerate(image):
             if a is not None:
                 self.after.partner[a] = b
@@ -193,12 +204,12 @@ class _Matching:
     def join(self, extra: list[int], a: int) -> None:
         for b in extra:
             self.before.partner[b] = a
-            self.joined[a].append(b)
+            self.joined.add(a)
 
     def fork(self, extra: list[int], b: int) -> None:
         for a in extra:
             self.after.partner[a] = b
-            self.forked[b].append(a)
+            self.forked.add(b)
 
     # -- nodes with changed inputs
 
@@ -220,14 +231,14 @@ class _Matching:
         """Push a pair if its nodes are free and have the same operator: the nearest first, equal labels, equal inputs."""
         if self.before.partner[b] is not None or self.after.partner[a] is not None:
             return
-        if not comparable(self.before, self.after, b, a):
+        if not self.comparable(b, a):
             return
         ours, theirs = self.before.graph.nodes[b], self.after.graph.nodes[a]
         label, attrs = self.before.labels[b] != self.after.labels[a], ours.attrs != theirs.attrs
         # a variant of the operator comes after the operator itself at the same distance
         cost = 6 * distance + label + attrs + 3 * (ours.kind == "op" and ours.op != theirs.op)
         # of siblings that a pass renamed, those with the same weight belong together
-        heapq.heappush(heap, (cost, not same_inputs(self.before, self.after, b, a), b, a))
+        heapq.heappush(heap, (cost, not self.same_inputs(b, a), b, a))
 
     def offer_around(self, heap: list[_Offer], b: int, a: int) -> None:
         before, after = self.before.graph, self.after.graph
@@ -307,27 +318,7 @@ class _Matching:
         elif self.after.partner[first] == b and first not in self.joined and self.same(b, first):
             self.fork([a], b)
 
-    # -- the result
-
-    def same(self, b: int, a: int) -> bool:
-        return self.before.labels[b] == self.after.labels[a] and same_inputs(self.before, self.after, b, a)
-
     def result(self) -> GraphDiff:
-        kept: list[tuple[int, int]] = []
-        changed: list[tuple[int, int]] = []
-        for b, a in enumerate(self.before.partner):
-            if a is None or a in self.joined or b in self.forked:
-                continue
-            (kept if self.same(b, a) else changed).append((b, a))
-        return GraphDiff(
-            kept=tuple(kept),
-            changed=tuple(changed),
-            removed=tuple(b for b, a in enumerate(self.before.partner) if a is None),
-            added=tuple(a for a, b in enumerate(self.after.partner) if b is None),
-            merged=tuple((_with(self.after.partner[a], extra), a) for a, extra in sorted(self.joined.items())),
-            split=tuple((b, _with(self.before.partner[b], extra)) for b, extra in sorted(self.forked.items())),
-        )
-
-
-def _with(first: int | None, extra: list[int]) -> tuple[int, ...]:
-    return tuple(sorted(extra if first is None else [first, *extra]))
+        pairs = {(b, a) for b, a in enumerate(self.before.partner) if a is not None}
+        pairs |= {(b, a) for a, b in enumerate(self.after.partner) if b is not None}
+        return diff_of_pairs(pairs, self.before.graph, self.after.graph, self.same)

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
 VIRTUAL = -1
 "The virtual root or exit, as a parent."
@@ -178,18 +179,16 @@ def _uses(
 
 def _path(inputs: Sequence[Sequence[int]], uses: list[list[int]], root: int) -> tuple[int, ...]:
     """Return the path in the post-dominator tree to the root from the source that reaches most of the graph."""
-    depth, parent = _tree(uses, root)
+    tree = tree_of(range(root, -1, -1), uses, {root})
+    depth = {node: tree.depth[node] - 1 for node in tree.order if tree.depth[node]}
 
     def way(node: int) -> tuple[int, ...]:
-        path = [node]
-        while path[-1] != root:
-            path.append(parent[path[-1]])
-        return tuple(path)
+        return node, *tree.above(node)
 
     longest = way(max(depth, key=lambda id: (depth[id], -id)))
     # a weight of the first layer may be deeper in the tree than the data, but the data reaches every node that the weight does
     sources = [node for node in depth if not any(i in depth for i in inputs[node])]
-    meets = _meeting(longest, parent, sources)
+    meets = _meeting(longest, tree, sources)
     near = sorted(
         (node for node in sources if LATEST * depth[meets[node]] >= len(longest)), key=lambda id: (-depth[id], id)
     )
@@ -198,13 +197,15 @@ def _path(inputs: Sequence[Sequence[int]], uses: list[list[int]], root: int) -> 
     return way(max(tried, key=lambda id: (reach[id], depth[id], -id))) if tried else longest
 
 
-def _meeting(path: tuple[int, ...], parent: dict[int, int], nodes: Iterable[int]) -> dict[int, int]:
+def _meeting(path: tuple[int, ...], tree: DominatorTree, nodes: Iterable[int]) -> dict[int, int]:
     """Return, for each node, the node of `path` where its own path to the root meets it."""
     meets = {node: node for node in path}
     for node in nodes:
-        way = [node]
-        while way[-1] not in meets:
-            way.append(parent[way[-1]])
+        way: list[int] = []
+        for at in chain((node,), tree.above(node)):
+            way.append(at)
+            if at in meets:
+                break
         meets.update(dict.fromkeys(way, meets[way[-1]]))
     return meets
 
@@ -219,18 +220,6 @@ def _reach(uses: list[list[int]], nodes: Iterable[int], sources: list[int]) -> d
         for user in uses[node]:
             reached_by[user] |= reached_by[node]
     return {node: sum(count for mask, count in counts.items() if mask >> bit & 1) for bit, node in enumerate(sources)}
-
-
-def _tree(uses: list[list[int]], root: int) -> tuple[dict[int, int], dict[int, int]]:
-    """Return depth and parent in the post-dominator tree, for every node that leads to the root."""
-    tree = Ancestors(root + 1)
-    tree.add(root, tree.root)
-    nodes = [root]
-    for node in range(root - 1, -1, -1):
-        if uses[node]:
-            tree.add(node, tree.common(uses[node]))
-            nodes.append(node)
-    return {node: tree.depth[node] - 1 for node in nodes}, {node: tree.parent[node] for node in nodes}
 
 
 def _hang_side_results(

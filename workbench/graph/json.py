@@ -20,6 +20,7 @@ from workbench.graph.nodes import (
     Node,
     Parts,
     Products,
+    nesting,
 )
 from workbench.graph.received import Damaged, parse
 
@@ -181,17 +182,7 @@ def _nest(groups: tuple[Group, ...]) -> bool:
 
     Raises LoadError: groups are nested deeper than DEEPEST.
     """
-    depth: dict[int | None, int] = {None: 0}
-    for group in groups:
-        above: dict[int, None] = {}
-        at: int | None = group.id
-        while at not in depth:
-            if at is None or at in above:
-                return False
-            above[at] = None
-            at = groups[at].parent
-        for inner in reversed(above):
-            depth[inner] = depth[groups[inner].parent] + 1
-    if max(depth.values()) > DEEPEST:
+    depth = nesting(groups)
+    if max(depth.values(), default=0) > DEEPEST:
         raise LoadError(f"this saved graph has a group in more than {DEEPEST:,} others; save it with fewer")
-    return True
+    return len(depth) == len(groups)

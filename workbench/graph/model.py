@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex
 from workbench.errors import UnknownNode, WorkbenchError, instead
 from workbench.graph import export, json
 from workbench.graph.dominance import DominatorTree, tree_of
-from workbench.graph.nodes import Answers, Edge, Group, Node, Parts, Products
+from workbench.graph.nodes import Answers, Edge, Group, Node, Parts, Products, nesting
 from workbench.terminal import visible
 from workbench.wording import counted
 
@@ -146,14 +146,7 @@ class Graph(Parts):
     @cached_property
     def outside_in(self) -> tuple[Group, ...]:
         """The groups, each after the group around it."""
-        inner: list[list[Group]] = [[] for _ in self.groups]
-        found = [group for group in self.groups if group.parent is None]
-        for group in self.groups:
-            if group.parent is not None:
-                inner[group.parent].append(group)
-        for group in found:
-            found.extend(inner[group.id])
-        return tuple(found)
+        return tuple(self.groups[id] for id in nesting(self.groups))
 
     @cached_property
     def _kernels(self) -> tuple[int | None, ...]:
@@ -387,19 +380,4 @@ def depth(graph: Graph) -> int:
     for id, inputs in enumerate(graph.inputs):
         if inputs:
             deepest[id] = 1 + max(deepest[source] for source in inputs)
-    return max(deepest, default=0) + _nesting(graph)
-
-
-def _nesting(graph: Graph) -> int:
-    """Return the nesting depth of functions."""
-    levels: dict[int | None, int] = {None: 0}
-    for group in graph.groups:
-        above: list[int] = []
-        at: int | None = group.id
-        while at not in levels:
-            assert at is not None, "None has a level"
-            above.append(at)
-            at = graph.groups[at].parent
-        for inner in reversed(above):
-            levels[inner] = levels[graph.groups[inner].parent] + 1
-    return max(levels.values())
+    return max(deepest, default=0) + max(nesting(graph.groups).values(), default=0)

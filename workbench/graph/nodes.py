@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,6 +92,20 @@ class Parts:
     outputs: tuple[int, ...] = ()
     name: str = ""
     dialect: str = ""
+
+
+def nesting(groups: Sequence[Group]) -> dict[int, int]:
+    """Return the depth of each group, from 1, the outer ones first; a group inside itself has none."""
+    inner: list[list[int]] = [[] for _ in groups]
+    for group in groups:
+        if group.parent is not None:
+            inner[group.parent].append(group.id)
+    found = {group.id: 1 for group in groups if group.parent is None}
+    waiting = list(found)
+    for id in waiting:
+        found.update(dict.fromkeys(inner[id], found[id] + 1))
+        waiting += inner[id]
+    return found
 
 
 def reached(starts: Iterable[int], onward: Callable[[int], Iterable[int]]) -> set[int]:

@@ -1,6 +1,6 @@
 """Reduction of a matching's edits: exchange of pairs, and full search of small graphs.
 
-Matching grows from certain pairs without backtracking, so an early pair may prevent a better one. `refine` is a local
+Matching grows from certain pairs without backtracking, so an early pair may prevent a better one. `Exchanges` is a local
 search over such pairs (Lin, Kernighan: An effective heuristic for the traveling-salesman problem, 1973, with exchanges of
 depth one): only nodes that are not kept are considered, and the gain of an exchange is counted on the nodes whose inputs it
 touches, so the work is in proportion to what the pass changed.
@@ -43,27 +43,37 @@ class Side:
         return found
 
 
-def refine(before: Side, after: Side) -> None:
-    """Exchange pairs of a one-to-one matching in place while that lowers the number of edits."""
-    search = _Exchanges(before, after)
-    for _ in range(ROUNDS):
-        # a list, because an exchange changes the candidates
-        if not sum(search.exchange(b, a) for b, a in list(search.candidates())):
-            return
+class Sides:
+    """Both graphs, and what makes two of their nodes a pair."""
 
+    def __init__(self, before: Side, after: Side) -> None:
+        self.before, self.after = before, after
 
-def comparable(before: Side, after: Side, b: int, a: int) -> bool:
-    """Return whether two nodes may be one node with other attributes, type or inputs.
+    def comparable(self, b: int, a: int) -> bool:
+        """Return whether two nodes may be one node with other attributes, type or inputs.
 
-    They are the same operator or variants of it, two constants, or two values with the same name and
-    type: Relax's LegalizeOps renames every operator and keeps the variables.
-    """
-    ours, theirs = before.graph.nodes[b], after.graph.nodes[a]
-    if ours.kind != theirs.kind:
-        return False
-    if ours.op == theirs.op or ours.kind == "constant":
-        return True
-    return ours.kind == "op" and (namesakes(ours, theirs) or variants(ours.op, theirs.op))
+        They are the same operator or variants of it, two constants, or two values with the same name and
+        type: Relax's LegalizeOps renames every operator and keeps the variables.
+        """
+        ours, theirs = self.before.graph.nodes[b], self.after.graph.nodes[a]
+        if ours.kind != theirs.kind:
+            return False
+        if ours.op == theirs.op or ours.kind == "constant":
+            return True
+        return ours.kind == "op" and (namesakes(ours, theirs) or variants(ours.op, theirs.op))
+
+    def matches(self, i: int, j: int) -> bool:
+        """Return whether two inputs are the same up to the mapping: partners of each other, or equal values."""
+        before, after = self.before, self.after
+        return before.partner[i] == j or after.partner[j] == i or before.numbers[i] == after.numbers[j]
+
+    def same_inputs(self, b: int, a: int) -> bool:
+        ours, theirs = self.before.graph.inputs[b], self.after.graph.inputs[a]
+        return len(ours) == len(theirs) and all(self.matches(i, j) for i, j in zip(ours, theirs, strict=True))
+
+    def same(self, b: int, a: int) -> bool:
+        """Return whether a pair is kept."""
+        return self.before.labels[b] == self.after.labels[a] and self.same_inputs(b, a)
 
 
 def namesakes(ours: Node, theirs: Node) -> bool:
@@ -86,27 +96,18 @@ def _words(op: str) -> set[str]:
     return set(op.rpartition(".")[2].split("_"))
 
 
-def same_inputs(before: Side, after: Side, b: int, a: int) -> bool:
-    """Return whether the inputs are the same up to the mapping: partners of each other, or equal values."""
-    ours, theirs = before.graph.inputs[b], after.graph.inputs[a]
-    return len(ours) == len(theirs) and all(
-        before.partner[i] == j or after.partner[j] == i or before.numbers[i] == after.numbers[j]
-        for i, j in zip(ours, theirs, strict=True)
-    )
+class Exchanges(Sides):
+    """Exchanges of pairs of a one-to-one matching, in place, while they lower the number of edits."""
 
-
-class _Exchanges:
-    def __init__(self, before: Side, after: Side) -> None:
-        self.before = before
-        self.after = after
+    def run(self) -> None:
+        for _ in range(ROUNDS):
+            # a list, because an exchange changes the candidates
+            if not sum(self.exchange(b, a) for b, a in list(self.candidates())):
+                return
 
     def kept(self, b: int) -> bool:
         a = self.before.partner[b]
-        return (
-            a is not None
-            and self.before.labels[b] == self.after.labels[a]
-            and same_inputs(self.before, self.after, b, a)
-        )
+        return a is not None and self.same(b, a)
 
     def candidates(self) -> Iterator[tuple[int, int]]:
         """Yield pairs that may be better than the current pairs of their nodes."""
@@ -137,7 +138,7 @@ class _Exchanges:
     def exchange(self, b: int, a: int) -> bool:
         """Pair these two, and their former partners, if that lowers the number of edits; return whether it did."""
         before, after = self.before, self.after
-        if before.partner[b] == a or not comparable(before, after, b, a):
+        if before.partner[b] == a or not self.comparable(b, a):
             return False
         old_a, old_b = before.partner[b], after.partner[a]
         touched = {b, *self.users(b)} if old_b is None else {b, old_b, *self.users(b), *self.users(old_b)}
@@ -165,7 +166,7 @@ class _Exchanges:
 
     def left_over(self, b: int | None, a: int | None) -> None:
         """Pair the nodes that an exchange left unpaired, if they are comparable."""
-        if b is not None and a is not None and comparable(self.before, self.after, b, a):
+        if b is not None and a is not None and self.comparable(b, a):
             self.set(b, a)
             return
         self.set(b, None)
@@ -196,10 +197,9 @@ def fewest(before: Side, after: Side, edits: Callable[[Mapping], int], known: in
     return search.found
 
 
-class _BranchAndBound:
+class _BranchAndBound(Sides):
     def __init__(self, before: Side, after: Side, edits: Callable[[Mapping], int], known: int) -> None:
-        self.before = before
-        self.after = after
+        super().__init__(before, after)
         self.edits = edits
         self.best = known
         self.found: Mapping | None = None
@@ -218,24 +218,16 @@ class _BranchAndBound:
             if found < self.best:
                 self.best, self.found = found, list(self.image)
             return
-        choices = [a for a, taken in enumerate(self.taken) if not taken and comparable(self.before, self.after, b, a)]
-        costs = {a: int(not self.may_keep(b, a)) for a in choices}
+        choices = [a for a, taken in enumerate(self.taken) if not taken and self.comparable(b, a)]
+        costs = {a: int(not self.same(b, a)) for a in choices}
         for a in sorted(choices, key=lambda a: (costs[a], a)):
             self.image[b], self.taken[a] = a, True
             self.place(b + 1, cost + costs[a])
             self.image[b], self.taken[a] = None, False
         self.place(b + 1, cost + 1)
 
-    def may_keep(self, b: int, a: int) -> bool:
-        """Return whether the pair is kept, or would be with merges and splits that are not known yet."""
-        ours, theirs = self.before.graph.inputs[b], self.after.graph.inputs[a]
-        return (
-            self.before.labels[b] == self.after.labels[a]
-            and len(ours) == len(theirs)
-            and all(self.may_match(i, j) for i, j in zip(ours, theirs, strict=True))
-        )
-
-    def may_match(self, i: int, j: int) -> bool:
+    def matches(self, i: int, j: int) -> bool:
+        """Return whether two inputs are the same, or may still become so."""
         if self.image[i] == j or self.before.numbers[i] == self.after.numbers[j]:
             return True
         return self.before.labels[i] == self.after.labels[j] and (self.image[i] is None or not self.taken[j])

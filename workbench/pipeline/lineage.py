@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from workbench.errors import WorkbenchError
-from workbench.graph.diff import diff
+from workbench.graph.diff import diff, nearest
 from workbench.graph.model import Graph, Node
 from workbench.pipeline.step import EXACT, STRUCTURAL, SURE, Images, State, Steps
 from workbench.terminal import visible
@@ -138,17 +138,11 @@ def sourced_kernels(trace: Steps, kernels: Graph) -> Graph:
     The graph is followed from the state of the trace that is nearest to it, which mostly is the same program.
     """
     states = trace.states
-    nearest, fewest = 0, None
-    for place, state in reversed([*enumerate(states)]):
-        edits = diff(state.graph, kernels).edits
-        if fewest is None or edits < fewest:
-            nearest, fewest = place, edits
-        if not fewest:
-            break
-    before = states[nearest].graph
+    place = len(states) - 1 - nearest((state.graph for state in reversed(states)), kernels)
+    before = states[place].graph
     changes = diff(before, kernels)
     backward, forward = Images(kernels, before, changes.inverse()), Images(before, kernels, changes)
-    return _with_sources(kernels, _next(kernels, backward, forward, _followed(trace, nearest)))
+    return _with_sources(kernels, _next(kernels, backward, forward, _followed(trace, place)))
 
 
 def _with_sources(graph: Graph, sources: Sources) -> Graph:

@@ -12,7 +12,7 @@ from workbench.analysis.tensors import tensor, tensors
 from workbench.analysis.units import Unit, linked
 from workbench.debugging.kernel_errors.forms import layouts
 from workbench.graph.changes import GraphDiff
-from workbench.graph.diff import diff
+from workbench.graph.diff import diff, nearest
 from workbench.graph.model import Graph
 from workbench.pipeline.step import Images
 
@@ -206,11 +206,4 @@ class Path:
 
 def path_to_reference(build: Sequence[Graph], reference: Graph) -> Path:
     """Return the path from the last graph of a build, back to the one that is nearest to the reference's, and to that."""
-    nearest, fewest = 0, None
-    for place, graph in enumerate(build):
-        edits = diff(graph, reference).edits
-        if fewest is None or edits < fewest:
-            nearest, fewest = place, edits
-        if not fewest:
-            break
-    return Path([*reversed(build[nearest:]), reference])
+    return Path([*reversed(build[nearest(build, reference) :]), reference])

@@ -20,6 +20,7 @@ from workbench.debugging.remarks.remark import ANALYSIS, MISSED, PASSED, Remark,
 from workbench.graph.diff import diff
 from workbench.graph.layers import layers, unnumbered
 from workbench.graph.model import After, Graph, Node
+from workbench.graph.nodes import reached
 from workbench.graph.scopes import Scopes, function_of, path_of
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.step import State, Step
@@ -260,12 +261,7 @@ def chain_remarks(trace: Trace) -> Iterator[Remark]:
 
 def computing(graph: Graph, root: int, nodes: Collection[int]) -> tuple[int, ...]:
     """Return those of some nodes that a node is computed from through them alone, and the node, ascending."""
-    found, waiting = {root}, [root]
-    while waiting:
-        new = [source for source in graph.inputs[waiting.pop()] if source in nodes and source not in found]
-        found.update(new)
-        waiting += new
-    return tuple(sorted(found))
+    return tuple(sorted(reached([root], lambda node: [each for each in graph.inputs[node] if each in nodes])))
 
 
 def _chain_verdict(trace: Trace, graph: Graph, chain: ConstantChain) -> tuple[str, str, str]:
