@@ -12,10 +12,10 @@ from contextlib import suppress
 import pytest
 
 from workbench.worker import progress as bar
-from workbench.worker.progress import find_place, showing_progress
+from workbench.worker.progress import Terminal, find_place, showing_progress
 
 
-class Shown:
+class Shown(Terminal):
     """A place that keeps all it is given."""
 
     def __init__(self) -> None:

@@ -15,6 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from os.path import commonprefix
 
 from workbench.graph.changes import GraphDiff
 from workbench.graph.diff import diff
@@ -129,7 +130,10 @@ def repeated_layers(graph: Graph) -> Scopes:
             _add(graph, chain, scopes, home, nodes)
         _name(graph, nodes, scopes, home, first)
         if len(scopes) == first:
-            _part(parts(graph, nodes), scopes, home)
+            part_of = parts(graph, nodes)
+            scopes += [Scope(f"part {number}") for number in range(len(set(part_of.values())))]
+            for id, part in part_of.items():
+                home[id] = first + part
     return settled(graph, Scopes(tuple(scopes), tuple(home)))
 
 
@@ -260,13 +264,6 @@ def _add(graph: Graph, chain: _Chain, scopes: list[Scope], home: list[int | None
             home[id] = found
 
 
-def _part(part_of: dict[int, int], scopes: list[Scope], home: list[int | None]) -> None:
-    first = len(scopes)
-    scopes += [Scope(f"part {number}") for number in range(len(set(part_of.values())))]
-    for id, part in part_of.items():
-        home[id] = first + part
-
-
 def _name(graph: Graph, nodes: list[int], scopes: list[Scope], home: list[int | None], first: int) -> None:
     """Number the scopes of a function; layers whose parameters share a numbered prefix are named after it."""
     own: dict[int, list[str]] = {}
@@ -290,15 +287,8 @@ def _prefix(names: list[str]) -> str:
     >>> _prefix(["layers.3.attention.weight", "layers.3.attention.bias"]), _prefix(["a", "b"])
     ('layers.3', '')
     """
-    found = re.match(r"(.*\d)[._/]", _shared(names)) if len(names) > 1 else None
+    found = re.match(r"(.*\d)[._/]", commonprefix(names)) if len(names) > 1 else None  # noqa: RUF071  names are not paths
     return found.group(1) if found else ""
-
-
-def _shared(names: list[str]) -> str:
-    """Return the common prefix; comparing the first and the last in order is enough."""
-    first, last = min(names), max(names)
-    same = (place for place, (a, b) in enumerate(zip(first, last, strict=False)) if a != b)
-    return first[: next(same, min(len(first), len(last)))]
 
 
 def repeats(items: Sequence[Hashable], weights: Sequence[int], least: int) -> list[Repeat]:

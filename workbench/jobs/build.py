@@ -56,20 +56,21 @@ class Kept:
     seconds: float
     "the time to compile"
 
+    def found(self, workload: Workload) -> dict[str, object]:
+        """Return the target, the time, and one row for each call with their graph."""
+        return {"target": self.target, "build_seconds": self.seconds, **counted(self.built, workload)}
+
 
 def build(workload: Workload, *, target: str, config: Mapping[str, object], progress: Progress) -> dict[str, object]:
     """Compile and count, and keep the build for the run that follows."""
-    kept = compiled(workload, target, config, progress)
-    found = counted(kept.built, workload)
+    found = compiled(workload, target, config, progress).found(workload)
     # only `kernels` sends the graph and other large values
-    few = {"calls": found["calls"], "peak_bytes": found["peak_bytes"]}
-    return {"target": kept.target, "build_seconds": kept.seconds, **few}
+    return {name: found[name] for name in ("target", "build_seconds", "calls", "peak_bytes")}
 
 
 def kernels(workload: Workload, *, target: str, config: Mapping[str, object], progress: Progress) -> dict[str, object]:
     """Compile and count: return one row for each call, in execution order, and their graph."""
-    kept = compiled(workload, target, config, progress)
-    return {"target": kept.target, "build_seconds": kept.seconds, **counted(kept.built, workload)}
+    return compiled(workload, target, config, progress).found(workload)
 
 
 def code(
@@ -98,8 +99,7 @@ def export(
     with compiled_for_elsewhere():
         kept = compiled(workload, target, config, progress)
     kept.built.export(Path(folder) / LIBRARY)
-    found = {"target": kept.target, "build_seconds": kept.seconds, **counted(kept.built, workload)}
-    (Path(folder) / COUNTED).write_text(json.dumps(found))
+    (Path(folder) / COUNTED).write_text(json.dumps(kept.found(workload)))
     return {}
 
 

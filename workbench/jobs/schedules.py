@@ -39,17 +39,15 @@ def tasks(
     with locked(Path(folder)):
         mend(Path(folder))
         built, modules = build_and_record(program, target, chosen.context().to_data(), folder)
-        records = _records(opened(folder), modules)
+        records = _records(opened(folder))
     _modules.setdefault(workload, {})[target, repr(config)] = modules
-    found = [
-        {
-            "function": name,
-            "key": key_of(module),
-            "trials": max(records[name][0], trials_done(Path(folder), key_of(module))),
-            "best_us": records[name][1],
-        }
-        for name, module in modules.items()
-    ]
+    found = []
+    for name, module in modules.items():
+        key = key_of(module)
+        known = records.get(key, _Records())
+        best = None if known.best is None else 1e6 * known.best
+        trials = max(known.trials, trials_done(Path(folder), key))
+        found.append({"function": name, "key": key, "trials": trials, "best_us": best})
     return {"target": target, "tasks": found, **counted(built, workload)}
 
 
@@ -65,6 +63,7 @@ def lookups(workload: Workload, *, target: str, config: Mapping[str, object], pr
     progress("Compiling")
     built, modules = build_and_record(program, target, chosen.context().to_data(), chosen.schedules)
     found = counted(built, program)
+    records = {key: asdict(each) for key, each in _records(opened(chosen.schedules)).items()}
     called: dict[str, list[dict[str, Any]]] = {}
     for row in found["calls"]:
         called.setdefault(str(row["function"]), []).append(row)
@@ -77,7 +76,7 @@ def lookups(workload: Workload, *, target: str, config: Mapping[str, object], pr
         }
         for name, module in modules.items()
     ]
-    return {"kernels": kernels, "graph": found["graph"], "records": _seconds(opened(chosen.schedules))}
+    return {"kernels": kernels, "graph": found["graph"], "records": records}
 
 
 def fallbacks(
@@ -92,32 +91,29 @@ def fallbacks(
     return {"graph": found.graph.to_data(), **rows}
 
 
-def _seconds(database: Any) -> dict[str, dict[str, float | None]]:
-    """Return for each kernel of a database the seconds of its best candidate, and without a schedule."""
-    found: dict[str, dict[str, float | None]] = {}
+@dataclass
+class _Records:
+    """The records of a kernel."""
+
+    trials: int = 0
+    best: float | None = None
+    "seconds of one call of the best candidate; None without one that ran"
+    plain: float | None = None
+    "seconds of the kernel without a schedule"
+
+
+def _records(database: Any) -> dict[str, _Records]:
+    """Return the records of a database by the key of the kernel."""
+    found: dict[str, _Records] = {}
     for record in database.get_all_tuning_records():
-        row = found.setdefault(key_of(record.workload.mod), {"best": None, "plain": None})
+        kernel = found.setdefault(key_of(record.workload.mod), _Records())
+        kernel.trials += 1
         ran = [float(value) for value in record.run_secs or ()]
         seconds = sum(ran) / len(ran) if ran else FAILED_SECONDS
         if seconds < FAILED_SECONDS:
-            row["best"] = seconds if row["best"] is None else min(row["best"], seconds)
+            kernel.best = seconds if kernel.best is None else min(kernel.best, seconds)
             # a search tries the kernel without a schedule as one of a single step
-            row["plain"] = seconds if len(record.trace.insts) == 1 else row["plain"]
-    return found
-
-
-def _records(database: Any, modules: Mapping[str, object]) -> dict[str, tuple[int, float | None]]:
-    """Return for each function the number of tried candidates and the best one's microseconds."""
-    tried: dict[str, int] = {}
-    for record in database.get_all_tuning_records():
-        key = key_of(record.workload.mod)
-        tried[key] = tried.get(key, 0) + 1
-    found: dict[str, tuple[int, float | None]] = {}
-    for name, module in modules.items():
-        number = tried.get(key_of(module), 0)
-        best = database.get_top_k(database.commit_workload(module), 1) if number else []
-        seconds = [float(value) for value in best[0].run_secs] if best else []
-        found[name] = number, 1e6 * sum(seconds) / len(seconds) if seconds else None
+            kernel.plain = seconds if len(record.trace.insts) == 1 else kernel.plain
     return found
 
 

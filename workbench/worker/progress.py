@@ -14,7 +14,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Protocol
 
 from workbench.terminal import visible
 from workbench.wording import one_line
@@ -28,16 +27,6 @@ LONGEST = 160
 "characters of a line in a notebook"
 OUTPUT = "tvm-workbench-progress"
 "key in the metadata of the cell's output"
-
-
-class Place(Protocol):
-    """A place where progress is shown."""
-
-    def show(self, words: str, fraction: float | None) -> None: ...
-
-    def leave(self, words: str) -> None:
-        """Remove the progress, and leave `words` in its place, if there are any."""
-        ...
 
 
 class Cell:
@@ -75,6 +64,10 @@ class Terminal:
     def leave(self, words: str) -> None:
         sys.stderr.write(f"\r\x1b[K{visible(words)}{words and chr(10)}")
         sys.stderr.flush()
+
+
+Place = Cell | Terminal
+"where progress is shown; `leave` removes it, and leaves words in its place, if there are any"
 
 
 class Report:
