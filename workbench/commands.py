@@ -357,7 +357,6 @@ def _settings(pairs: list[str]) -> dict[str, object]:
 
 
 def _config(text: str) -> Config:
-    """Parse a configuration of the command line: an opt level, or a pipeline's text."""
     return Config.of(int(text) if text.isdigit() else text)
 
 

@@ -155,7 +155,6 @@ class Record:
         return self.rows
 
     def add(self, step: Step) -> None:
-        """Add a step of a pipeline."""
         row = self.row(step.name, step.seconds)
         if step.changed:
             assert step.state_after.module is not None

@@ -77,7 +77,6 @@ class Session:
         }
 
     def alive(self) -> bool:
-        """Return whether the server still answers."""
         with suppress(Exception):
             return within(PROBE_SECONDS, lambda: self.remote.get_function("runtime.NumThreads")() > 0)
         return False

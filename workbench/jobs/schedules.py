@@ -103,7 +103,6 @@ class _Records:
 
 
 def _records(database: Any) -> dict[str, _Records]:
-    """Return the records of a database by the key of the kernel."""
     found: dict[str, _Records] = {}
     for record in database.get_all_tuning_records():
         kernel = found.setdefault(key_of(record.workload.mod), _Records())
@@ -188,7 +187,6 @@ _open: _Open | None = None
 
 
 def _module(workload: Workload, request: StepRequest, progress: Progress) -> object:
-    """Return the module to schedule for a function."""
     place = request.target, repr(request.config)
     if place not in _modules.get(workload, {}):
         # this is a new process, because the one before has ended

@@ -139,7 +139,6 @@ class _Runs:
         return found
 
     def values(self, state: State, *, nodes: bool) -> Values:
-        """Return the outputs or the nodes' values of a state."""
         workload = self.workload
         if state.module is not None and state.module is not workload.module:
             workload = workload.of(state.module)

@@ -151,7 +151,6 @@ def _with_sources(graph: Graph, sources: Sources) -> Graph:
 
 
 def _followed(trace: Steps, place: int) -> Sources:
-    """Return the sources of the state in this place."""
     found: Sources = [node.source for node in trace.start.graph.nodes]
     for transition in trace.transitions[:place]:
         found = _next(transition.after.graph, transition.backward, transition.forward, found)

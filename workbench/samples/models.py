@@ -53,7 +53,6 @@ class Builder(ABC):
         return self.inputs[-1]
 
     def parameter(self, name: str, array: np.ndarray) -> Value:
-        """Return the variable of a parameter."""
         return self.variable(name, array.shape, str(array.dtype))
 
     def weight(self, name: str, *shape: int, scale: float = 0.05) -> Value:

@@ -88,7 +88,6 @@ class Line:
         self.send({"event": "ready"})
 
     def receive(self) -> Message:
-        """Return the next job."""
         message = json.loads(self._connection.recv_bytes())
         self._number = message["number"]
         return message

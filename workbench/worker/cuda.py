@@ -180,7 +180,6 @@ def gpu() -> Gpu | None:
 
 
 def _runtime() -> Version | None:
-    """Return the version of the CUDA runtime that this process has loaded: TVM's."""
     for name in ("libcudart.so.12", "libcudart.so.13", "libcudart.so.11.0"):
         try:
             library = ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL | _NOLOAD)

@@ -113,7 +113,6 @@ class Child:
         return accepted[0]
 
     def alive(self) -> bool:
-        """Return whether the child still runs."""
         return self.process.poll() is None
 
     def signal(self, number: int) -> None:
@@ -130,7 +129,6 @@ class Child:
         return False
 
     def ask(self, message: Message) -> None:
-        """Send the child a job."""
         self._number += 1
         self.connection.send_bytes(json.dumps({**message, "number": self._number}).encode())
 

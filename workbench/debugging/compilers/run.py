@@ -202,7 +202,6 @@ class _Comparing:
         return [found[at] for at in range(len(compilers))]
 
     def pair(self, compilers: Sequence[Compiler], opened: Sequence[Opened], target: str) -> CompilerPair:
-        """Return both halves for a target."""
         sides = self.started(compilers, opened, target)
         runners: list[Runner] = []
         for at, each in enumerate(opened):

@@ -52,7 +52,6 @@ class Runner:
         return replace(self, environment=environment)
 
     def ask(self, job: str, **arguments: object) -> Any:
-        """Run a job on the build in the child process."""
         asked = {"target": self.target, "config": self.config.to_data(), **arguments}
         return self.environment.worker().run(job, self.workload, asked, **self.limits)
 
@@ -66,7 +65,6 @@ class Runner:
         return self.run("prepare", seed=self.seed, places=list(places), outputs=outputs)
 
     def turn(self, place: int, number: int) -> float:
-        """Run it so many times and return the mean seconds of one run."""
         asked = {"place": place, "number": number}
         with self._titled():
             mean: Any = self.environment.worker().run("turn", None, asked, **self.limits)

@@ -49,7 +49,6 @@ class Tensors:
         return [Field(node, place) for place in range(1 if tensor(type) else len(tensors(type)))]
 
     def shape(self, field: Field) -> tuple[int | str, ...]:
-        """Return the shape of a tensor, as its type gives it."""
         type = self.graph.nodes[field.node].type
         whole = tensor(type)
         return (whole or tensors(type)[field.place]).shape
@@ -68,12 +67,10 @@ class Tensors:
 
     @cached_property
     def layouts(self) -> dict[int, str]:
-        """The layouts of the nodes for which the graph gives one."""
         return layouts(self.graph)
 
     @cached_property
     def results(self) -> list[Field]:
-        """The tensors that the program returns."""
         return [field for output in self.graph.outputs for field in self.fields(output)]
 
 
@@ -87,12 +84,10 @@ class Calls:
 
     @property
     def graph(self) -> Graph:
-        """The graph of the module that was compiled."""
         return self.tensors.graph
 
     @cached_property
     def units(self) -> list[Unit | None]:
-        """The nodes that each call computes."""
         return linked(self.graph, self.rows)
 
     @cached_property
@@ -103,7 +98,6 @@ class Calls:
 
     @cached_property
     def made(self) -> dict[Field, Made]:
-        """The value of each tensor that a call makes."""
         computing = [(call, unit) for call, unit in enumerate(self.units) if unit and not self.rows[call]["noop"]]
         return {
             field: (call, place)
@@ -113,7 +107,6 @@ class Calls:
         }
 
     def outputs(self, call: int) -> list[Field]:
-        """Return the tensors that a call makes."""
         unit = self.units[call]
         return [] if unit is None else self.tensors.fields(unit.output)
 
@@ -159,7 +152,6 @@ class Hop:
         return list(found or dict.fromkeys(self._in_place(field)))
 
     def _same(self, field: Field) -> Iterator[Field]:
-        """Yield the tensor of the same operator."""
         for node in self._images.mapping.get(field.node, ()):
             yield from self._at(node, field)
 

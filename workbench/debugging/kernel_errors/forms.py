@@ -42,7 +42,6 @@ def layouts(graph: Graph) -> dict[int, str]:
 
 
 def _named(node: Node) -> str:
-    """Return the layout of an operator's result; empty if its attributes have none."""
     op = node.op.removeprefix("relax.")
     if op == "layout_transform":
         return str(node.attrs.get("dst_layout", ""))
@@ -171,7 +170,6 @@ class Scale:
     zero_point: int
 
     def real(self, values: np.ndarray) -> np.ndarray:
-        """Return the real numbers."""
         return (values.astype("float64") - self.zero_point) * self.scale
 
 

@@ -140,7 +140,6 @@ class RightValues:
         return min(found, key=lambda right: right.difference(like).max_absolute, default=None)
 
     def why_unknown(self, made: Made, like: np.ndarray) -> str:
-        """Return the reason why an output has no right value."""
         fields = [each.there for each in self.candidates.get(made, []) if each.there is not None]
         if not fields:
             return "the reference does not have its value: no operator of the reference corresponds to its last one"
@@ -332,7 +331,6 @@ def _held(
     doubted: frozenset[int],
     includes: frozenset[int],
 ) -> Held:
-    """Return the value of an output for the kernels that read it."""
     if right is None:
         return Held(own, None, other, doubted if other is not None else frozenset(), includes | {row})
     if right.difference(own).same:
