@@ -18,63 +18,16 @@ def jobs() -> Mapping[str, Callable[..., object]]:
     # imported by the first job, because TVM takes seconds to import
     from workbench.jobs import build, kernel_errors, load, passes, remote, run_build, schedules
 
-    return {
-        # wb.measure, wb.kernels
-        "build": build.build,
-        "kernels": build.kernels,
-        "code": build.code,
-        "export": build.export,
-        "resolve_target": build.resolve_target,
-        # wb.count, wb.tune
-        "count": build.count,
-        "look": build.look,
-        "write_final": build.write_final,
-        # wb.memory
-        "memory": build.memory,
-        # wb.measure, wb.race
-        "run": run_build.run,
-        "race": run_build.race,
-        "reference": run_build.reference,
-        "cuda": run_build.cuda,
-        "run_elsewhere": remote.run,
-        "race_on_device": remote.race,
-        # wb.bisect, wb.reduce
-        "check": run_build.check,
-        # wb.boundary_costs
-        "chains": run_build.chains,
-        # wb.kernel_errors
-        "kernel_errors": kernel_errors.kernel_errors,
-        # wb.trace_build, wb.trace(isolated=True), wb.explore, wb.match, Trace.check
-        "trace_build": passes.trace_build,
-        "state": passes.state,
-        "apply": passes.apply,
-        "effect": passes.effect,
-        "match_relay": passes.match_relay,
-        "values": passes.values,
-        # Graph.ask_after
-        "after": passes.after,
-        # wb.load
-        "start": load.start,
-        "program": load.program,
-        "model": load.model,
-        "check_relay": load.check_relay,
-        # wb.tune_schedules
-        "tasks": schedules.tasks,
-        "step": schedules.step,
-        # wb.compare_compilers
-        "side": run_build.side,
-        "prepare": run_build.prepare,
-        "turn": run_build.turn,
-        "kernel_times": run_build.kernel_times,
-        "onnx_outputs": run_build.onnx_outputs,
-        "source": load.source,
-        "sample": load.sample,
-        "saved": load.saved,
-        "translated": load.translated,
-        # wb.lint
-        "lookups": schedules.lookups,
-        "fallbacks": schedules.fallbacks,
+    table = {
+        build: "build kernels code export resolve_target count look write_final memory",
+        run_build: "run race reference cuda check chains side prepare turn kernel_times onnx_outputs",
+        remote: "run_elsewhere race_on_device",
+        kernel_errors: "kernel_errors",
+        passes: "trace_build state apply effect match_relay values after",
+        load: "start program model check_relay source sample saved translated",
+        schedules: "tasks step lookups fallbacks",
     }
+    return {name: getattr(module, name) for module, names in table.items() for name in names.split()}
 
 
 def find_job(name: str) -> Callable[..., object]:

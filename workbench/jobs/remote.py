@@ -185,7 +185,7 @@ def within(seconds: float, action: Callable[[], _T]) -> _T:
     return answers[0]
 
 
-def run(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, object]:
+def run_elsewhere(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, object]:
     """Run `workbench.jobs.run_build.run` here or on a device, with a build from here or from an executor."""
     request = TimeRequest(**asked)
     with tempfile.TemporaryDirectory() as scratch:
@@ -257,7 +257,7 @@ def _elsewhere(found: dict[str, object], tracker: Tracker) -> dict[str, object]:
     return {**found, "machine": hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]}
 
 
-def race(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, object]:
+def race_on_device(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, object]:
     """Run `workbench.jobs.run_build.race` on a device: both use the same one, in one session, in turn."""
     request = RaceRequest(**asked)
     assert request.tracker is not None
