@@ -46,10 +46,8 @@ _runners: weakref.WeakKeyDictionary[Workload, Runner] = weakref.WeakKeyDictionar
 
 @dataclass(frozen=True)
 class Kept:
-    """A build with its workload, target and configuration."""
+    """A build."""
 
-    workload: Workload
-    "as it was given; held, so that its id is not reused"
     target: str
     "the target that was built for"
     built: Built
@@ -205,7 +203,7 @@ def compiled(workload: Workload, target: str, config: Mapping[str, object], prog
     # the same configuration builds differently when its database of schedules has grown
     records = Path(chosen.schedules, RECORDS)
     tuned = records.stat().st_size if chosen.schedules and records.is_file() else 0
-    key = (id(workload), target, json.dumps(dict(config), sort_keys=True), for_elsewhere(), tuned)
+    key = (workload, target, json.dumps(dict(config), sort_keys=True), for_elsewhere(), tuned)
     if key not in _builds:
         program = program_of(workload, chosen, progress)
         progress("Compiling")
@@ -214,7 +212,7 @@ def compiled(workload: Workload, target: str, config: Mapping[str, object], prog
             _builds.popitem(last=False)
         started = time.perf_counter()
         built = compiler_of(workload).compiled(program, target, chosen.context().to_data())
-        _builds[key] = Kept(workload, target, built, time.perf_counter() - started)
+        _builds[key] = Kept(target, built, time.perf_counter() - started)
     _builds.move_to_end(key)
     return _builds[key]
 

@@ -18,7 +18,7 @@ from workbench.dialects.base import Shapes, Workload, runnable
 from workbench.dialects.importers.converting import Inputs
 from workbench.dialects.readers import HERE, Params
 from workbench.dialects.registry import dialect_here
-from workbench.errors import LoadError, MeasureError, OutOfMemory, WorkerLost, from_data, to_data
+from workbench.errors import LoadError, MeasureError, OutOfMemory, WorkbenchError, WorkerLost, from_data
 from workbench.graph.model import Graph
 from workbench.temporary import temporary_folder
 from workbench.worker.limits import in_words, limit
@@ -189,8 +189,6 @@ def _load_in_child(
     dialect = dialect_here()
     with temporary_folder() as folder:
         answer = run_limited(job, {**arguments, "name": name, "folder": folder}, size, allowance)
-        if "error" in answer:
-            raise from_data(answer["error"])
         workload = dialect.frontend.restore(Path(folder)) if answer["saved"] else again()
         graph = Graph.from_json((Path(folder) / "graph.json").read_text(encoding="utf-8"))
     workload.name, workload.notes, workload.trusted = name, answer["notes"], answer["trusted"]
@@ -201,9 +199,15 @@ def _load_in_child(
 def _refusal(text: str, params: Mapping[str, Any], progress: Progress | None = None) -> LoadError | None:
     """Return the error of TVM over a Relay text, if it makes no module of it or ends its process."""
     types = {name: [list(value.shape), str(value.dtype)] for name, value in params.items()}
-    answer = run_limited("check_relay", {"text": text, "types": types}, len(text), TEXT, progress)
-    error = from_data(answer["error"]) if "error" in answer else None
-    return error if error is None or isinstance(error, LoadError) else LoadError(str(error))
+    try:
+        run_limited("check_relay", {"text": text, "types": types}, len(text), TEXT, progress)
+    except LoadError as error:
+        return error
+    except WorkerLost:
+        raise
+    except WorkbenchError as error:
+        return LoadError(str(error))
+    return None
 
 
 def run_limited(
@@ -214,24 +218,28 @@ def run_limited(
     progress: Progress | None = None,
     python: Path | None = None,
 ) -> dict[str, Any]:
-    """Return the child's answer to a job about a source of some bytes; its end or a passed limit is an answer too."""
+    """Return the child's answer to a job about a source of some bytes. Raises LoadError, or another error of the reader.
+
+    The end of the child and a passed limit are a LoadError too; WorkerLost if the job was cancelled.
+    """
     child, progress = worker("loads", python), under_way() if progress is None else progress
     seconds, memory = allowance.seconds_for(size), allowance.memory_for(size)
     try:
         child.run("start", None, {}, timeout=STARTING, progress=progress)
-        limits = {"timeout": seconds, "memory": memory, "progress": progress}
-        return child.run(job, None, arguments, **limits)
+        answer = child.run(job, None, arguments, timeout=seconds, memory=memory, progress=progress)
     except WorkerLost as error:
         if error.status == "cancelled":
             raise
         # without the advice for measurements
         most = {"timeout": f"{seconds:.0f} s", "out of memory": f"{in_words(memory)} of memory"}.get(error.status)
-        why = str(error) if most is None else _BEYOND.format(most, size)
+        raise LoadError(str(error) if most is None else _BEYOND.format(most, size)) from None
     except OutOfMemory:
-        why = _BEYOND.format(f"{in_words(memory)} of memory", size)
+        raise LoadError(_BEYOND.format(f"{in_words(memory)} of memory", size)) from None
     except MeasureError as error:
-        why = str(error)
-    return {"error": to_data(LoadError(why))}
+        raise LoadError(str(error)) from None
+    if "error" in answer:
+        raise from_data(answer["error"])
+    return answer
 
 
 _BEYOND = "TVM needs more than {} to read these {:,} bytes; read them with TVM yourself and load the module"

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import base64
 import sys
-import threading
 import time
-import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -269,14 +267,7 @@ class Runner:
         "seconds for a pass in a process of its own; None runs passes in this one"
         self.dialect = dialect_of(workload)
         self._steps: OrderedDict[tuple[object, ...], Step] = OrderedDict()
-        self._workloads: weakref.WeakKeyDictionary[State, Workload] = weakref.WeakKeyDictionary()
-        self._lock = threading.Lock()
-        self.start = start or State(
-            workload.module,
-            lambda: workload.graph,
-            workload.text,
-            flaw=lambda: self.dialect.frontend.flaw(workload.module),
-        )
+        self.start = start or self._state(workload, lambda: workload.graph)
         "the workload's state in another trace, if it is one; the traces made here continue that one"
 
     def run(
@@ -321,15 +312,7 @@ class Runner:
 
     def workload_of(self, state: State) -> Workload:
         """Return a state of a trace as a workload of its own, the same object each time."""
-        if state is self.start:
-            return self.workload
-        with self._lock:
-            found = self._workloads.get(state)
-        if found is None:
-            new = self.workload.of(state.module)
-            with self._lock:
-                # another thread may have been faster
-                found = self._workloads.setdefault(state, new)
+        found = self.workload if state is self.start or state.workload is None else state.workload
         found.trusted = self.workload.trusted
         return found
 
@@ -349,16 +332,16 @@ class Runner:
                 found = applied_in_child(self.workload_of(state), step, opt_level, self.timeout, cancelled)
             except WorkerLost:
                 raise Cancelled from None
-        after = state if found.module is None else self._state(found.module)
+        after = state
+        if found.module is not None:
+            made = self.workload.of(found.module)
+            # the graph of a trace knows those before it, and that of the workload is alone
+            after = self._state(made, lambda: made.of(made.module).graph)
         return Step(step.text, state, after, found.status, found.seconds, found.error, found.detail, run=step.run)
 
-    def _state(self, module: IRModule) -> State:
-        return State(
-            module,
-            lambda: self.workload.of(module).graph,
-            lambda: self.dialect.frontend.text(module),
-            flaw=lambda: self.dialect.frontend.flaw(module),
-        )
+    def _state(self, workload: Workload, graph: Callable[[], Graph]) -> State:
+        flaw = partial(self.dialect.frontend.flaw, workload.module)
+        return State(workload.module, graph, workload.text, flaw=flaw, workload=workload)
 
 
 def run_here(workload: Workload, passes: str) -> After:

@@ -34,8 +34,11 @@ class State:
         text: Callable[[], str],
         kept: tuple[str, int] | None = None,
         flaw: Callable[[], str] = lambda: "",
+        workload: Workload | None = None,
     ) -> None:
         self.module = module
+        self.workload = workload
+        "the program, for passes and builds that begin here"
         self.kept = kept
         "the module in the child process: a trace's number, and the place in it"
         self.made_from: State | None = None

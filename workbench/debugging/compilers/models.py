@@ -22,7 +22,7 @@ from workbench.dialects.importers.params import read_params
 from workbench.dialects.programs import add_sources, read_graph
 from workbench.dialects.registry import dialect_of, installed
 from workbench.environments.doctor import find
-from workbench.errors import LoadError, from_data
+from workbench.errors import LoadError
 from workbench.pipeline.load import MODEL, TEXT, Allowance, run_limited, size_of
 from workbench.pipeline.spec import is_sample, parse_sample
 from workbench.worker.parent import Progress, Worker, worker
@@ -76,8 +76,6 @@ class Environment:
         """
         given = {**recipe.arguments, "name": name, "folder": str(folder)}
         answer = run_limited(recipe.job, given, recipe.size, recipe.allowance, progress, self.python)
-        if "error" in answer:
-            raise from_data(answer["error"])
         if answer["dialect"] != self.dialect:
             raise LoadError(
                 f"{self.python} runs a TVM with {answer['dialect']}, not {self.dialect}; give another Python"
