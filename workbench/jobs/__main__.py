@@ -1,4 +1,4 @@
-"""The program of a child process: `python -m workbench.jobs PID`, with the process id of the notebook; and the table of its jobs.
+"""The program of a child process: `python -m workbench.jobs PID PIPE`, started by the notebook; and the table of its jobs.
 
 A job is called as `function(workload, progress=..., **arguments)` and returns JSON's types.
 """
@@ -38,11 +38,11 @@ def find_job(name: str) -> Callable[..., object]:
     return jobs()[name]
 
 
-def serve() -> None:
+def serve(pipe: int) -> None:
     """Run the child process; the supervisor calls this in its fork."""
     from workbench.worker import child
 
-    child.serve(find_job)
+    child.serve(pipe, find_job)
 
 
 if __name__ == "__main__":

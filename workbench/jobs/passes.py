@@ -211,7 +211,7 @@ def apply(
     if pickled:
         import cloudpickle
 
-        # our own notebook sent it, over a connection with a key
+        # our own notebook sent it, over a pipe that no other process has
         run = cloudpickle.loads(base64.b64decode(pickled))
     else:
         (step,) = Pipeline.parse(text)

@@ -61,10 +61,9 @@ def trace_build(
     workload = workload_of(workload, "trace_build")
     how = Config.of({"opt_level": opt_level, "disabled": disabled, "required": required, "options": config or {}})
     check_config(workload, how)
-    start = State(workload.module, lambda: workload.graph, workload.text)
     with showing_progress(progress, f"Tracing the build of {workload.name}") as report:
         limits: JobOptions = {"timeout": timeout, "progress": report, "cancelled": cancelled}
-        return traced(workload, how, target_text(target), worker(), start, whole, limits)
+        return traced(workload, how, target_text(target), worker(), State.of(workload), whole, limits)
 
 
 def traced(
@@ -119,9 +118,8 @@ def build_code(workload: Workload, config: Config, target: TargetLike) -> str:
     build = {**config.context().to_data(), "target": target_text(target)}
     if config.schedules:
         build["options"] = {**words.config, **config.options}
-    start = State(workload.module, lambda: workload.graph, workload.text)
     if not config.pipeline:
-        whole = Trace(workload.name, workload.dialect, (), start, config.opt_level, build, workload)
+        whole = Trace(workload.name, workload.dialect, (), State.of(workload), config.opt_level, build, workload)
         return build_text(whole, words)
     made = trace(workload, config.pipeline, config.opt_level)
     if made.failed is not None:

@@ -267,7 +267,7 @@ class Runner:
         "seconds for a pass in a process of its own; None runs passes in this one"
         self.dialect = dialect_of(workload)
         self._steps: OrderedDict[tuple[object, ...], Step] = OrderedDict()
-        self.start = start or self._state(workload, lambda: workload.graph)
+        self.start = start or State.of(workload)
         "the workload's state in another trace, if it is one; the traces made here continue that one"
 
     def run(
@@ -336,12 +336,8 @@ class Runner:
         if found.module is not None:
             made = self.workload.of(found.module)
             # the graph of a trace knows those before it, and that of the workload is alone
-            after = self._state(made, lambda: made.of(made.module).graph)
+            after = State.of(made, lambda: made.of(made.module).graph)
         return Step(step.text, state, after, found.status, found.seconds, found.error, found.detail, run=step.run)
-
-    def _state(self, workload: Workload, graph: Callable[[], Graph]) -> State:
-        flaw = partial(self.dialect.frontend.flaw, workload.module)
-        return State(workload.module, graph, workload.text, flaw=flaw, workload=workload)
 
 
 def run_here(workload: Workload, passes: str) -> After:

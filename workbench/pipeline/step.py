@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
+from workbench.dialects.registry import dialect_of
 from workbench.errors import UnknownName, WorkbenchError
 from workbench.graph.changes import GraphDiff
 from workbench.graph.diff import diff
@@ -47,6 +48,12 @@ class State:
         self._text = text
         self._flaw = flaw
         self._diffs: dict[State, GraphDiff] = {}
+
+    @classmethod
+    def of(cls, workload: Workload, graph: Callable[[], Graph] | None = None) -> State:
+        """Return the state of a workload's module, with the workload's graph or another one."""
+        flaw = partial(dialect_of(workload).frontend.flaw, workload.module)
+        return cls(workload.module, graph or (lambda: workload.graph), workload.text, flaw=flaw, workload=workload)
 
     @cached_property
     def graph(self) -> Graph:

@@ -1,7 +1,7 @@
 """The child process, which does one job after another for the notebook that started it.
 
-The supervisor (supervisor.py) starts it; the address and the key of the notebook's listener come on standard input. A
-crash here is a row with a reason there. Messages are JSON; the workload itself comes as a folder that the dialect wrote.
+The supervisor (supervisor.py) starts it, with one end of a pipe whose other end the notebook has. A crash here is a row
+with a reason there. Messages are JSON; the workload itself comes as a folder that the dialect wrote.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from multiprocessing.connection import Client, Connection
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Protocol, TypedDict
 
@@ -38,17 +38,19 @@ class Progress(Protocol):
     def __call__(self, what: str, fraction: float | None = None) -> None: ...
 
 
-def serve(find_job: Callable[[str], Job]) -> None:
-    """Do jobs until the notebook closes the connection. `find_job`: returns the function of a job's name."""
+def serve(pipe: int, find_job: Callable[[str], Job]) -> None:
+    """Do jobs until the notebook closes the pipe. `find_job`: returns the function of a job's name."""
     # before TVM is imported, which has a handler of its own in some versions
     faulthandler.enable()
-    hello = json.loads(sys.stdin.readline())
-    if hello["cores"]:
+    # a program that a job starts must not keep the pipe open
+    os.set_inheritable(pipe, False)
+    connection = Connection(pipe)
+    cores = json.loads(connection.recv_bytes())["cores"]
+    if cores:
         # TVM binds a notebook's thread to one core, and a process that it starts inherits that
-        os.sched_setaffinity(0, hello["cores"])
-    address = tuple(hello["address"]) if isinstance(hello["address"], list) else hello["address"]
+        os.sched_setaffinity(0, cores)
     refuse_by_default()
-    line = Line(Client(address, authkey=bytes.fromhex(hello["key"])))
+    line = Line(connection)
     workloads: OrderedDict[str, Workload] = OrderedDict()
     with suppress(EOFError):
         while True:

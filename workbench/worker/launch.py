@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import secrets
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 from contextlib import suppress
-from multiprocessing.connection import Connection, Listener
+from multiprocessing import Pipe
 from pathlib import Path
 from typing import IO, Any
 
@@ -49,68 +46,52 @@ class Child:
     """
 
     def __init__(self, python: Path | None = None) -> None:
-        key = secrets.token_bytes(32)
         self.kills = limits.kills()
         self._folder = new_folder()
         "its temporary files, which end with it"
         (self._folder / "empty").mkdir()
         self.stderr: IO[str] = tempfile.TemporaryFile(mode="w+", errors="replace")  # noqa: SIM115  it lives as long as the child
-        # a socket's path has at most 107 bytes; a longer one is in a folder of multiprocessing's own. `end` may come before it is closed
-        line = str(new_folder() / "line")
-        with Listener(line if len(line) < 100 else None, authkey=key) as listener:
-            command = [python or sys.executable, "-m", PROGRAM, str(os.getpid())]
-            try:
-                self.process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.DEVNULL,
-                    stderr=self.stderr,
-                    text=True,
-                    env={
-                        **(os.environ if python is None else _variables()),
-                        "TOPHUB_LOCATION": "NONE",
-                        "TMPDIR": str(self._folder),
-                    },
-                    # Python imports from the working folder first, and TVM reads files there
-                    cwd=self._folder / "empty",
-                    # a Ctrl-C in the notebook must not reach the child
-                    start_new_session=True,
-                )
-            except OSError as error:
-                self.stderr.close()
-                shutil.rmtree(self._folder, ignore_errors=True)
-                raise WorkerLost(f"{command[0]} cannot be started: {reason(error)}; check the path") from None
-            try:
-                self.connection, self.pid = self._greeted(listener, key)
-            except KeyboardInterrupt:
-                self.end()
-                raise
+        # no other process can connect to it, and it ends with the child
+        self.connection, theirs = Pipe()
+        command = [python or sys.executable, "-m", PROGRAM, str(os.getpid()), str(theirs.fileno())]
+        variables = os.environ if python is None else _variables()
+        try:
+            self.process = subprocess.Popen(
+                command,
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self.stderr,
+                env={**variables, "TOPHUB_LOCATION": "NONE", "TMPDIR": str(self._folder)},
+                # Python imports from the working folder first, and TVM reads files there
+                cwd=self._folder / "empty",
+                # a Ctrl-C in the notebook must not reach the child
+                start_new_session=True,
+            )
+        except OSError as error:
+            self.connection.close()
+            self.stderr.close()
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise WorkerLost(f"{command[0]} cannot be started: {reason(error)}; check the path") from None
+        finally:
+            theirs.close()
+        try:
+            self.pid = self._greeted()
+        except KeyboardInterrupt:
+            self.end()
+            raise
         self._number = 0
 
-    def _greeted(self, listener: Listener, key: bytes) -> tuple[Connection, int]:
-        """Send the child the address of the listener, and wait for its first message, but not for ever if it cannot start."""
-        assert self.process.stdin is not None
-        hello = {"address": listener.address, "key": key.hex(), "cores": sorted(allowed())}
-        self.process.stdin.write(json.dumps(hello) + "\n")
-        self.process.stdin.flush()
-        accepted: list[tuple[Connection, int]] = []
-
-        def accept() -> None:
-            with suppress(EOFError, OSError):
-                connection = listener.accept()
-                accepted.append((connection, json.loads(connection.recv_bytes())["pid"]))
-
-        waiter = threading.Thread(target=accept, daemon=True)
-        waiter.start()
-        deadline = time.monotonic() + START_SECONDS
-        while not accepted and time.monotonic() < deadline:
-            waiter.join(0.02)
-            if not accepted and not self.alive():
-                raise self.obituary("start")
-        if not accepted:
-            self.end()
-            raise WorkerLost(f"the child process did not start within {START_SECONDS:g} s; try again")
-        return accepted[0]
+    def _greeted(self) -> int:
+        """Send the child the cores that it may use, and return its process id, the first message, but do not wait for ever."""
+        try:
+            self.connection.send_bytes(json.dumps({"cores": sorted(allowed())}).encode())
+            if self.connection.poll(START_SECONDS):
+                return json.loads(self.connection.recv_bytes())["pid"]
+        except (EOFError, OSError):
+            raise self.obituary("start") from None
+        self.end()
+        raise WorkerLost(f"the child process did not start within {START_SECONDS:g} s; try again")
 
     def alive(self) -> bool:
         return self.process.poll() is None
@@ -185,15 +166,12 @@ class Child:
 
     def end(self) -> None:
         """End the child and every process that it started, even if they do not respond."""
-        if hasattr(self, "connection"):
-            self.connection.close()
+        self.connection.close()
         self.process.terminate()
         try:
             self.process.wait(END_SECONDS + 1)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        if self.process.stdin is not None:
-            self.process.stdin.close()
         self.stderr.close()
         shutil.rmtree(self._folder, ignore_errors=True)

@@ -1,6 +1,6 @@
 """The parent of the child process, which ends it with all processes that it started.
 
-Run by `python -m workbench.jobs PID`, with the process id of the notebook. It forks, and the copy becomes the child
+Run by `python -m workbench.jobs PID PIPE`, with the process id of the notebook and the pipe to it. It forks, and the copy becomes the child
 process (child.py). The supervisor itself loads no TVM and runs no job: it also acts while the child is in a long C++ call. On Linux it
 is the subreaper of all processes below it: a process of any session that loses its parent becomes the supervisor's child.
 It ends them when the child ends, on SIGTERM, and when the notebook has ended, also by SIGKILL.
@@ -26,9 +26,9 @@ _DEATH_SIGNAL, _SUBREAPER = 1, 36
 "options of Linux's prctl"
 
 
-def main(serve: Callable[[], None]) -> None:
+def main(serve: Callable[[int], None]) -> None:
     """Start the child process, which runs `serve`, wait for its end or the notebook's, and end all remaining processes."""
-    notebook, supervisor = int(sys.argv[1]), os.getpid()
+    notebook, pipe, supervisor = int(sys.argv[1]), int(sys.argv[2]), os.getpid()
     _prctl(_SUBREAPER, 1)
     child = os.fork()
     if child == 0:
@@ -36,8 +36,10 @@ def main(serve: Callable[[], None]) -> None:
         # This ends the child if the supervisor is killed: the signal comes when the thread that forked ends, the supervisor's only one.
         _prctl(_DEATH_SIGNAL, signal.SIGKILL)
         if os.getppid() == supervisor:
-            serve()
+            serve(pipe)
         return
+    # the child alone has it, so that its end is seen at once
+    os.close(pipe)
     status = _watch(child, notebook)
     _end_all(child)
     _end_like(status)

@@ -198,22 +198,15 @@ def _is_float(array: np.ndarray) -> bool:
 
 @dataclass
 class CallErrors:
-    """The errors of one call of the build. A later call may show that it cannot be compared."""
+    """The errors of one call of the build, as in a KernelError. A later call may show that it cannot be compared."""
 
     index: int
-    "of the call, as in `wb.kernels`"
     own: OutputDifference | None = None
-    "of the kernel on the reference's inputs; None if the reference does not have its value"
     inherited: OutputDifference | None = None
-    "of its inputs in the run, the largest; None if the reference has none of them, or they come from outside"
     whole: OutputDifference | None = None
-    "of its output in the run"
     reference: str = ""
-    "the operator of the reference with the same value"
     scale: float | None = None
-    "of a quantised output: its errors are then of the real numbers"
     includes: set[int] = field(default_factory=set)
-    "earlier calls whose values the reference does not have, so that its own error includes theirs"
     note: str = ""
 
 
