@@ -14,6 +14,7 @@ from pathlib import Path
 
 from workbench.environments import SetupError
 from workbench.quoting import shell
+from workbench.temporary import new_folder
 
 
 def checkout() -> Path | None:
@@ -23,8 +24,8 @@ def checkout() -> Path | None:
 
 
 def run_quietly(command: Sequence[str | Path], failed: str, remedy: str, cwd: Path | None = None) -> None:
-    """Run a command. Raises SetupError: it failed; with the last line that it printed, and the remedy."""
-    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+    """Run a command, in an empty folder by default. Raises SetupError: it failed; with the last line that it printed, and the remedy."""
+    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd or new_folder())
     if result.returncode != 0:
         printed = (result.stdout + result.stderr).strip().splitlines() or [f"exit status {result.returncode}"]
         raise SetupError(f"{failed} ({printed[-1].rstrip('.')}): {remedy}.")

@@ -21,7 +21,7 @@ from workbench.environments.packages import checkout, file_sha256, pack_installe
 from workbench.environments.repack import DISK_NEEDED as CACHE_NEEDED
 from workbench.environments.repack import cache_folder, cached_wheel, is_whole, make_wheel
 from workbench.environments.wheelhouse import find_archive, install_wheels
-from workbench.temporary import new_folder, temporary_folder
+from workbench.temporary import temporary_folder
 
 KERNEL = "workbench-relay"
 DISPLAY_NAME = "Relay (TVM 0.17)"
@@ -118,7 +118,7 @@ def _make_venv(prefix: Path) -> None:
 def _check(python: Path) -> None:
     code = "import tvm; from tvm import relay; tvm.get_global_func('target.build.llvm')"
     remedy = "run `tvm-workbench doctor`, and delete the environment before you run this again"
-    run_quietly([python, "-c", code], "TVM was installed but can not be imported", remedy, new_folder())
+    run_quietly([python, "-c", code], "TVM was installed but can not be imported", remedy)
 
 
 def _workbench_requirement(extras: tuple[str, ...], scratch: Path) -> list[str]:
