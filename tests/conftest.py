@@ -21,6 +21,7 @@ from dialect_facts import FACTS, Facts, installed_dialect
 if TYPE_CHECKING:
     from rpc_park import Park
 
+    from workbench.dialects.base import Workload
     from workbench.worker.parent import Worker
 
 TESTS = Path(__file__).parent
@@ -51,6 +52,22 @@ def dialect(request: pytest.FixtureRequest) -> str:
 def facts(dialect: str) -> Facts:
     """What of the dialect under test a test's body may not take for granted."""
     return FACTS[dialect]
+
+
+@pytest.fixture
+def small(dialect: str) -> Workload:
+    """Return a program of three operators."""
+    import workbench as wb
+
+    return wb.samples.load("mlp", layers=1, width=4)
+
+
+@pytest.fixture
+def cast(dialect: str) -> Workload:
+    """Return the sample of two branches that cast: five kernels without EliminateCommonSubexpr, three with it."""
+    import workbench as wb
+
+    return wb.samples.load("parallel_cast")
 
 
 @pytest.fixture(scope="module")

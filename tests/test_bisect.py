@@ -16,11 +16,6 @@ MERGE = "EliminateCommonSubexpr"
 
 
 @pytest.fixture
-def cast(dialect: str) -> wb.Workload:
-    return wb.samples.load("parallel_cast")
-
-
-@pytest.fixture
 def depth(dialect: str) -> str:
     """The option that limits the operators of a kernel."""
     return f"{dialect}.FuseOps.max_depth"

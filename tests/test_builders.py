@@ -14,11 +14,6 @@ CRASHES = "llvm -mtriple=foo-bar"
 SAME = ["kernels", "functions", "launches", "traffic_bytes", "check", "target", "status"]
 
 
-@pytest.fixture
-def small(dialect):
-    return wb.samples.load("mlp", layers=1, width=4)
-
-
 @pytest.fixture(scope="module")
 def pool():
     # `fork` would copy what the test process holds, locks too

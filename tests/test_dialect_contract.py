@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import diff_laws
 import pytest
 from dialect_facts import Facts
 
@@ -216,14 +217,7 @@ def test_a_graph_does_not_differ_from_itself(workload: Workload) -> None:
 
 def test_a_diff_accounts_for_every_node_once(workload: Workload) -> None:
     trace = lowered(workload)
-    before, after, found = trace.start.graph, trace.end.graph, trace.diff
-    pairs = (*found.kept, *found.changed)
-    ours = [*(b for b, _ in pairs), *found.removed, *(b for many, _ in found.merged for b in many)]
-    theirs = [*(a for _, a in pairs), *found.added, *(a for _, many in found.split for a in many)]
-    ours += [b for b, _ in found.split]
-    theirs += [a for _, a in found.merged]
-    assert sorted(ours) == list(range(len(before.nodes)))
-    assert sorted(theirs) == list(range(len(after.nodes)))
+    diff_laws.check(trace.start.graph, trace.end.graph, trace.diff, composed=True)
 
 
 def test_an_off_pass_and_a_failing_pass_are_steps(workload: Workload) -> None:

@@ -21,11 +21,6 @@ def path(tmp_path, monkeypatch):
     return tmp_path / "rows.sqlite"
 
 
-@pytest.fixture
-def small(dialect):
-    return wb.samples.load("mlp", layers=1, width=4)
-
-
 def measured(workload, **other):
     return wb.measure(workload, [0, 3], budget=0.01, check=False, **other)
 

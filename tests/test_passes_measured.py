@@ -20,11 +20,6 @@ def passes(dialect, facts):
     return f"{MERGE},FoldConstant,{door(dialect).passes.fusing()}{facts.after_fusion}"
 
 
-@pytest.fixture
-def cast(dialect):
-    return wb.samples.load("parallel_cast")
-
-
 def test_a_waterfall_counts_what_each_pass_leaves(cast, passes):
     found = wb.waterfall(cast, passes, timed=False)
     assert list(found["pass"]) == ["input", *(str(step) for step in wb.Pipeline.parse(passes))]

@@ -15,11 +15,6 @@ from workbench.measurement.row import COLUMNS
 pytestmark = pytest.mark.one_dialect
 
 
-@pytest.fixture
-def small(dialect):
-    return wb.samples.load("mlp", layers=1, width=4)
-
-
 class Watch:
     """A progress that remembers which server each row went to, and may do something when it is the n-th."""
 

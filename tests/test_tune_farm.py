@@ -20,11 +20,6 @@ pytestmark = pytest.mark.one_dialect
 QUICK = {"each": 0.02, "race": 0, "store": False, "prune": None, "method": "exhaustive"}
 
 
-@pytest.fixture
-def small(dialect):
-    return wb.samples.load("mlp", layers=1, width=4)
-
-
 def of_different_programs(switches=3):
     """A space in which no two candidates compile to the same: code generation asks for each setting."""
     import tvm

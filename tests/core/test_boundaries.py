@@ -6,12 +6,13 @@ import json
 from dataclasses import asdict, replace
 
 import pytest
+from graphs import Net
 
 import workbench as wb
 from workbench.analysis.fusion.boundaries import between, inside
 from workbench.analysis.fusion.report import FusionReport
 from workbench.errors import MeasureError
-from workbench.graph.model import Graph, GraphBuilder
+from workbench.graph.model import GraphBuilder
 from workbench.measurement.boundaries import calibration as kept
 from workbench.measurement.boundaries.calibration import (
     LEAST,
@@ -29,27 +30,11 @@ from workbench.measurement.race import Race
 from workbench.measurement.verdict import Ratio
 
 WIDE, BYTES = "Tensor[(64, 64), float32]", 64 * 64 * 4
-KINDS = {"exp": 0, "nn.relu": 0, "add": 1, "transpose": 2, "reshape": 2, "sum": 3, "nn.dense": 4, "nn.softmax": 4}
-
-
-class Net:
-    """Builds a graph by operator names."""
-
-    def __init__(self) -> None:
-        self.builder = GraphBuilder("net", "relay")
-        self.x = self.builder.node("param", "x", type=WIDE)
-
-    def op(self, name: str, *inputs: int, type: str = WIDE) -> int:
-        return self.builder.node("op", name, inputs or (self.x,), type=type, pattern=KINDS[name])
-
-    def done(self, *outputs: int) -> Graph:
-        self.builder.outputs = list(outputs)
-        return self.builder.build()
 
 
 def two_kernels() -> FusionReport:
     """Return the report of a transpose in front of a product, which FuseOps keeps apart."""
-    net = Net()
+    net = Net(type=WIDE)
     return wb.explain_fusion(net.done(net.op("nn.dense", net.op("transpose"), net.x)))
 
 
@@ -66,7 +51,7 @@ def test_a_value_of_one_reader_is_neither_written_nor_read():
 
 
 def test_a_value_of_two_kernels_is_still_written():
-    net = Net()
+    net = Net(type=WIDE)
     exp = net.op("transpose")
     found = between(wb.explain_fusion(net.done(net.op("nn.dense", exp, net.x), net.op("nn.softmax", exp))))
     assert [(each.written, each.read, each.launches) for each in found] == [(0, BYTES, 0)] * 2
@@ -74,14 +59,14 @@ def test_a_value_of_two_kernels_is_still_written():
 
 
 def test_a_returned_value_is_still_written():
-    net = Net()
+    net = Net(type=WIDE)
     exp = net.op("transpose")
     (found,) = between(wb.explain_fusion(net.done(exp, net.op("nn.dense", exp, net.x))))
     assert (found.written, found.read, found.launches) == (0, BYTES, 0)
 
 
 def test_a_reader_through_a_returned_tuple_counts():
-    net = Net()
+    net = Net(type=WIDE)
     exp = net.op("transpose")
     both = net.builder.node("tuple", "", [exp, net.op("nn.dense", exp, net.x)])
     (found,) = between(wb.explain_fusion(net.done(both)))
@@ -89,7 +74,7 @@ def test_a_reader_through_a_returned_tuple_counts():
 
 
 def test_a_reshape_moves_nothing():
-    net = Net()
+    net = Net(type=WIDE)
     found = between(wb.explain_fusion(net.done(net.op("nn.softmax", net.op("reshape", net.op("nn.softmax"))))))
     assert found
     assert all((each.written, each.read, each.launches) == (0, 0, 0) for each in found)
@@ -104,14 +89,14 @@ def test_a_reshape_moves_nothing():
     ],
 )
 def test_rows_are_the_loops_that_schedules_spread(shape, rows):
-    net = Net()
+    net = Net(type=WIDE)
     turned = net.op("transpose", type=f"Tensor[{shape}, float32]")
     (found,) = between(wb.explain_fusion(net.done(net.op("nn.dense", turned, net.x))))
     assert found.has_rows is rows
 
 
 def test_an_open_shape_has_no_bytes():
-    net = Net()
+    net = Net(type=WIDE)
     opened = net.op("transpose", type="Tensor[(?, 64), float32]")
     row = wb.boundary_costs(net.done(net.op("nn.dense", opened, net.x))).table.iloc[0]
     assert row.isna()["bytes_read"]
@@ -119,7 +104,7 @@ def test_an_open_shape_has_no_bytes():
 
 
 def test_cuts_are_values_on_which_all_of_one_part_depends():
-    net = Net()
+    net = Net(type=WIDE)
     dense = net.op("nn.dense")
     exp = net.op("exp", dense)
     report = wb.explain_fusion(net.done(net.op("add", exp, net.op("nn.relu", dense))))
@@ -138,7 +123,7 @@ def test_a_kernel_made_before_has_no_cuts():
 
 
 def test_costs_of_a_program_without_boundaries():
-    assert wb.boundary_costs(Net().done(0)).table.empty
+    assert wb.boundary_costs(Net(type=WIDE).done(0)).table.empty
 
 
 # -- the machine
@@ -371,7 +356,7 @@ def test_a_damaged_calibration_is_refused(text):
 
 
 def test_a_graph_alone_is_not_raced():
-    net = Net()
+    net = Net(type=WIDE)
     costs = wb.boundary_costs(net.done(net.op("nn.dense", net.op("transpose"), net.x)))
     with pytest.raises(MeasureError, match="give boundary_costs the workload"):
         costs.measure(costs.rows)

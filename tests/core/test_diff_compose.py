@@ -6,11 +6,11 @@ import doctest
 from itertools import pairwise
 
 from diff_laws import check, terms
+from graphs import traced
 from hypothesis import given
 from hypothesis import strategies as st
 from random_graphs import changed, pairs, programs
 from test_diff_examples import CHAIN, ONE_CAST, TWO_CASTS, graph
-from test_lineage import traced
 
 import workbench as wb
 from workbench.graph import changes as module

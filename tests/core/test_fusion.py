@@ -5,31 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from graphs import WIDE, Net
 
 import workbench as wb
 from workbench.analysis.fusion.reasons import REASONS
 from workbench.analysis.fusion.report import as_test
 from workbench.errors import WorkbenchError
-from workbench.graph.model import Graph, GraphBuilder
+from workbench.graph.model import Graph
 
-WIDE, SMALL = "Tensor[(4, 8), float32]", "Tensor[(1, 8), float32]"
-KINDS = {"exp": 0, "tanh": 0, "nn.relu": 0, "add": 1, "transpose": 2, "concatenate": 2, "sum": 3, "nn.dense": 4}
-KINDS |= {"nn.softmax": 4, "cumsum": 8}
-
-
-class Net:
-    """Builds a graph by operator names."""
-
-    def __init__(self, dialect: str = "relay") -> None:
-        self.builder = GraphBuilder("net", dialect)
-        self.x = self.builder.node("param", "x", type=WIDE)
-
-    def op(self, name: str, *inputs: int, type: str = WIDE) -> int:
-        return self.builder.node("op", name, inputs or (self.x,), type=type, pattern=KINDS.get(name))
-
-    def done(self, *outputs: int) -> Graph:
-        self.builder.outputs = list(outputs)
-        return self.builder.build()
+SMALL = "Tensor[(1, 8), float32]"
 
 
 def kernels(report):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
+from graphs import state, traced
 
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph, GraphBuilder
-from workbench.pipeline.step import State, Step
+from workbench.pipeline.step import Step
 from workbench.pipeline.trace import Trace
 
 
@@ -22,15 +21,6 @@ def chain(*ops: str, spans: tuple[str, ...] = (), kernel: bool = False) -> Graph
         node = build.node("op", op, (node,), type="T", span=span, group=group)
     build.outputs.append(node)
     return build.build()
-
-
-def traced(*graphs: Graph) -> Trace:
-    states = [State(None, lambda g=graph: g, lambda: "") for graph in graphs]
-    steps = [
-        Step(f"Pass{place}", before, after, "changed")
-        for place, (before, after) in enumerate(itertools.pairwise(states))
-    ]
-    return Trace("t", "relay", tuple(steps), states[0], 3)
 
 
 def ops(graph: Graph, ids: tuple[int, ...]) -> list[str]:
@@ -93,7 +83,7 @@ def test_links_join_the_places_they_are_between() -> None:
 
 
 def test_passes_within_passes_are_steps_of_the_way() -> None:
-    a, b, c = (State(None, lambda g=g: g, lambda: "") for g in (chain("exp"), chain("log"), chain("abs")))
+    a, b, c = map(state, (chain("exp"), chain("log"), chain("abs")))
     steps = (
         Step("Outer", a, c, "changed"),
         Step("First", a, b, "changed", depth=1),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from graphs import PATTERNS, WIDE, state
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,8 +23,6 @@ from workbench.graph.model import Graph, GraphBuilder
 from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
 
-WIDE = "Tensor[(4, 8), float32]"
-KINDS_OF = {"exp": 0, "nn.relu": 0, "add": 1, "nn.dense": 4, "nn.softmax": 4}
 HOSTILE = '\x1b]0;t\x07 "...\n--- !Passed\nPass: x" \\ <b>é\u202e\u2028\x85 #{: 🂡 , }'
 
 
@@ -33,13 +32,9 @@ def chain(*ops: str, name: str = "net", spans: bool = False, layer: str = "") ->
     for place, op in enumerate(ops):
         span = f"model.py:{place + 1}:4" if spans else ""
         given = [node, x] if op in ("add", "nn.dense") else [node]
-        node = build.node("op", op, given, type=WIDE, pattern=KINDS_OF.get(op, 8), span=span, scope=layer)
+        node = build.node("op", op, given, type=WIDE, pattern=PATTERNS.get(op, 8), span=span, scope=layer)
     build.outputs = [node]
     return build.build()
-
-
-def state(graph: Graph) -> State:
-    return State(None, lambda: graph, lambda: "")
 
 
 def step(name: str, before: State, after: State | None = None, status: str = "") -> Step:

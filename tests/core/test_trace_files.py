@@ -12,12 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from graphs import state
 from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import LoadError, WorkbenchError
 from workbench.graph.model import Graph, GraphBuilder
-from workbench.pipeline.step import State, Step
+from workbench.pipeline.step import Step
 from workbench.pipeline.trace import Trace
 
 
@@ -28,14 +29,9 @@ def graph(op: str) -> Graph:
     return build.build()
 
 
-def state(op: str, text: str = "") -> State:
-    made = graph(op)
-    return State(None, lambda: made, lambda: text)
-
-
 @pytest.fixture
 def trace() -> Trace:
-    first, second = state("exp", "before <b>"), state("log", "after")
+    first, second = state(graph("exp"), "before <b>"), state(graph("log"), "after")
     steps = (
         Step("A{x=1}", first, second, "changed", 0.5),
         Step("B", second, second, "error", 0.1, "it broke", "why", 1),
@@ -44,7 +40,7 @@ def trace() -> Trace:
 
 
 def test_a_trace_ends_with_the_pass_that_ends_last() -> None:
-    first, second = state("exp"), state("log")
+    first, second = state(graph("exp")), state(graph("log"))
     steps = (Step("Outer", first, second, "changed"), Step("Inner", first, first, "same", depth=1))
     trace = Trace("t", "relay", steps, first, 2)
     assert trace.end is second
@@ -52,7 +48,7 @@ def test_a_trace_ends_with_the_pass_that_ends_last() -> None:
 
 
 def test_two_states_are_compared_once() -> None:
-    first, second = state("exp"), state("log")
+    first, second = state(graph("exp")), state(graph("log"))
     steps = [Step("A", first, second, "changed"), Step("B", second, first, "changed")] * 2
     trace = Trace("t", "relay", tuple(replace(step) for step in steps), first, 2)
     assert trace.steps[0].diff is trace.steps[2].diff is trace.transitions[2].diff
@@ -91,7 +87,7 @@ CONSTANT = {"kind": "constant", "op": "", "attrs": {"digest": {}}}
 
 @given(cut=st.integers(min_value=0, max_value=10_000))
 def test_a_file_cut_short_is_refused(cut: int, tmp_path_factory: pytest.TempPathFactory) -> None:
-    first = state("exp")
+    first = state(graph("exp"))
     path = Trace("t", "relay", (), first, 3).save(tmp_path_factory.mktemp("t") / "t.wbtrace")
     whole = path.read_bytes()
     path.write_bytes(whole[: cut % len(whole)])

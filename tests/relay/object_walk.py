@@ -114,8 +114,8 @@ def object_term(module: tvm.IRModule, terms: Terms) -> int:
     def visit(expr: Any) -> int:
         nonlocal memo
         if isinstance(expr, relay.Constant):
-            text = checksum(expr.data) if expr.data.shape else f"{expr.data.numpy():g}f"
-            return terms("constant", text)
+            suffix = {"float32": "f", "float16": "f16"}.get(expr.data.dtype)
+            return terms("constant", checksum(expr.data) if expr.data.shape else f"{expr.data.numpy():g}{suffix}")
         if isinstance(expr, relay.Call) and isinstance(expr.op, relay.Function):
             arguments = [term(arg) for arg in expr.args]
             variables.update(zip(expr.op.params, arguments, strict=True))

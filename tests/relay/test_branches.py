@@ -110,15 +110,16 @@ def test_over_all_samples(least, tell):
     tally = Tally()
     for name, options in TWO_LAYERS.items():
         sample = wb.samples.load(name, **options)
-        lowered = wb.trace(sample, "SimplifyInference,FuseOps{fuse_opt_level=2}")
-        for w in (sample, wb.Workload(lowered.steps[0].state_after.module, sample.params, name, "relay")):
-            agree(w, tally, least)
+        agree(sample, tally, least)
+        simplified = wb.trace(sample, "SimplifyInference").steps[0]
+        if simplified.changed:
+            agree(wb.Workload(simplified.state_after.module, sample.params, name, "relay"), tally, least)
     tell(f"branches, samples, at least {least}: {tally}")
 
 
 @random_seeds(range(20), 400)
 def test_over_random_programs(seeds, tell):
-    every = 1 if len(seeds) < 30 else 11  # an outcome takes a child process
+    every = 3 if len(seeds) < 30 else 11  # an outcome takes a child process
     tally = Tally()
     for seed in seeds:
         agree(wb.load(Program(seed).module()), tally, 2 + (seed % 4 == 0), asks=seed % every == 0)

@@ -7,7 +7,8 @@ import random
 import pytest
 from breadth import breadth
 from hypothesis import given, settings
-from test_structure import SMALL, modules
+from small_samples import SMALL
+from test_structure import modules
 from tvm import relay
 
 import workbench as wb

@@ -17,11 +17,6 @@ from workbench.errors import MeasureError, UnknownName
 SAMPLES = breadth(["branches", "chain", "conv_bias_batch_norm", "mlp", "parallel_cast"], "branches", "parallel_cast")
 
 
-@pytest.fixture(scope="module")
-def cast():
-    return wb.samples.load("parallel_cast")
-
-
 @pytest.mark.parametrize(("opt_level", "calls"), [(0, 8), (1, 5), (2, 5), (3, 3)])
 def test_the_two_casts_at_each_opt_level(cast, opt_level, calls):
     assert wb.kernels(cast, opt_level=opt_level).calls == calls

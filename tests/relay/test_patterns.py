@@ -6,7 +6,7 @@ import pytest
 import tvm
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_structure import SMALL
+from small_samples import SMALL
 from tvm import relay
 from tvm.relay import dataflow_pattern as dfp
 

@@ -12,11 +12,6 @@ from workbench.errors import Cancelled, PipelineError
 from workbench.pipeline.run import Runner
 
 
-@pytest.fixture
-def cast():
-    return wb.samples.load("parallel_cast")
-
-
 def statuses(trace):
     return [step.status for step in trace.steps]
 

@@ -17,18 +17,6 @@ from workbench.worker.parent import Worker
 KERNELS = "kernels"
 
 
-@pytest.fixture(scope="module")
-def child():
-    made = Worker()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def small():
-    return wb.samples.load("mlp", layers=1, width=4)
-
-
 def job(target="llvm", opt_level=0):
     return {"target": target, "config": {"opt_level": opt_level, "disabled": [], "required": [], "options": {}}}
 
