@@ -14,7 +14,7 @@ from workbench.measurement.row import Row
 from workbench.pipeline.config import Config
 from workbench.widgets.background import Work
 from workbench.widgets.workbench import measurements
-from workbench.widgets.workbench.measurements import Measurements
+from workbench.widgets.workbench.session import Measurements
 
 PATIENCE = 10.0
 A, B, C = (Config(name=name, opt_level=level) for level, name in enumerate("ABC"))

@@ -11,7 +11,7 @@ from workbench.errors import UnknownName
 from workbench.measurement.row import Row
 from workbench.pipeline.config import Config
 from workbench.widgets.background import Work
-from workbench.widgets.workbench.measurements import Measurements
+from workbench.widgets.workbench.session import Measurements
 from workbench.worker.parent import worker
 
 pytestmark = pytest.mark.one_dialect

@@ -57,7 +57,6 @@ class Task:
         return self._stop_at == float("inf")
 
     def stop(self, after: float) -> None:
-        """Stop after so many seconds."""
         self._stop_at = min(self._stop_at, time.monotonic() + after)
 
     def resume(self) -> bool:
@@ -175,11 +174,9 @@ class Background:
 
     @property
     def idle(self) -> bool:
-        """Whether no request is left."""
         return self._running is None and not self._waiting
 
     def wait(self, timeout: float) -> bool:
-        """Wait until no request is left; return whether that happened in time."""
         with self._lock:
             return self._lock.wait_for(lambda: self.idle, timeout)
 

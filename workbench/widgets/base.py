@@ -209,7 +209,6 @@ class View(anywidget.AnyWidget):
         return by_graphviz(_dot(shown), suffix, _nodes(shown))
 
     def _traits_to_draw(self) -> dict[str, object]:
-        """Return the traits for a picture."""
         return saved_traits(self)
 
     def _traits_to_save(self) -> dict[str, object]:

@@ -65,7 +65,6 @@ class Still:
         self._displayed = made
 
     def receive(self, _: object, message: object, __: object) -> None:
-        """Take a picture from the page."""
         picture = read_picture(message)
         if picture is not None:
             self.picture = picture

@@ -114,7 +114,6 @@ def _would(fused: Fused, changes: Sequence[Change] | None) -> list[Block]:
 
 
 def _joined(fused: Fused, a: int, b: int) -> list[Block]:
-    """Return the reason why two nodes are in one kernel."""
     merges = [(d, {n for n, _ in d.path}) for d in fused.report.why(a).decisions if d.fused]
     # the merge that held both, else the one that brought in the first
     decision = next((d for d, on in merges if {a, b} <= on), None) or next(

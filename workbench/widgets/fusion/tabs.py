@@ -86,7 +86,6 @@ class PageState:
 
     @property
     def clicked(self) -> Sequence[BranchGroup | ConstantChain]:
-        """The group of branches that the user clicked."""
         return (self.groups or ())[self.branch :][:1] if self.tab == "branches" and self.branch >= 0 else ()
 
     @cached_property

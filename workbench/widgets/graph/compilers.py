@@ -134,7 +134,6 @@ def _pair(comparison: CompilerComparison | CompilerPair, target: str | None) -> 
 
 
 def _times(pair: CompilerPair, alignment: Alignment, shown: KernelGraphs) -> OverlayState:
-    """Return the kernels' own times as colours."""
     sides = []
     for side, units, nodes in zip(
         pair.sides, (alignment.left.kernels, alignment.right.kernels), shown.nodes, strict=True

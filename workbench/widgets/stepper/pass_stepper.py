@@ -150,17 +150,9 @@ class PassStepper(View):
             code = f"# The same passes with TVM alone:\n{trace.code()}"
         except WorkbenchError as error:
             code = f"# {comment(error)}"
-        steps: list[StepState] = [
-            {
-                "name": step.name,
-                "depth": step.depth,
-                "status": step.status,
-                "seconds": step.seconds,
-                "error": step.error,
-                "detail": step.detail,
-                "before": before,
-                "after": after,
-            }
+        shown = ("name", "depth", "status", "seconds", "error", "detail")
+        steps = [
+            StepState(**{name: getattr(step, name) for name in shown}, before=before, after=after)
             for step, (before, after) in zip(trace.steps, self._states.of_step, strict=True)
         ]
         return {
@@ -229,7 +221,6 @@ class PassStepper(View):
         return ""
 
     def _still_words(self, *, drawn: bool) -> str:
-        """Return the passes in words."""
         steps = self.trace.steps
         told = [step for step in steps if step.changed or step.error]
         rows = [f"{step.name[:80]}: {step.error or f'{step.seconds * 1e3:.1f} ms'}" for step in told]

@@ -80,7 +80,6 @@ def _answers(states: States, shown: tuple[int, int]) -> Iterator[tuple[str, str]
 
 
 def _distinct(pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the pairs of two different states, each once."""
     return [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
 
 

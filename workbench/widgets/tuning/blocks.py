@@ -242,7 +242,6 @@ class Wish:
 
     @property
     def choices(self) -> dict[str, Objective]:
-        """Return the objectives by their text on the page."""
         return {**{name: name for name in OBJECTIVES}, together(self.given): self.given}
 
 

@@ -175,7 +175,6 @@ class TunePanel(TextView):
         self._asked.submit(lambda _: self._finish(make))
 
     def _finish(self, make: Callable[[], object]) -> None:
-        """Do a request, and show its result or its error."""
         try:
             make()
             self._trouble = ""
@@ -276,11 +275,9 @@ class TunePanel(TextView):
     # -- the content of the page
 
     def _tried(self) -> list[Trial]:
-        """Return the candidates for the shown target."""
         return [] if self.run is None else [trial for trial in self.run.trials if trial.target == self._targets[0]]
 
     def _listed(self, run: Run) -> list[Trial]:
-        """Return the rows of the table."""
         found = blocks.ordered(self._tried(), run.objectives, *self._order, run.space)
         return found[: blocks.MOST if self._all else blocks.FEW]
 

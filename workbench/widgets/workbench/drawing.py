@@ -70,7 +70,6 @@ class Drawing:
 
     @property
     def newest(self) -> Trace | None:
-        """The newest trace; None if the last run gave none."""
         return self._traced[1] if self._traced else None
 
     @property

@@ -45,7 +45,6 @@ class ExplorePanel(Panel):
             self.show()
 
     def cancel(self) -> None:
-        """Stop; the rows so far stay."""
         self._running = False
         if self.now is not None:
             self.now.cancel()
@@ -122,7 +121,6 @@ class ExplorePanel(Panel):
 
     @act("add")
     def add(self, name: str) -> None:
-        """Add a pass where it was tried."""
         self.session.add(name, self._tried_at + 1)
 
     @field("place")

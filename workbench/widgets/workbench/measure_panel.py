@@ -70,7 +70,6 @@ class MeasurePanel(Panel):
 
     @act("row")
     def _open_row(self, arg: str) -> None:
-        """Show or hide the details of a row."""
         place, rows = whole(arg), list(self.session.measurements.all())
         if place is not None and place < len(rows):
             self._opened ^= {rows[place]}
@@ -209,7 +208,6 @@ def _bar(row: Row, slowest: float) -> list[float]:
 
 
 def _plots(rows: Sequence[Row], races: Sequence[Race]) -> list[Block]:
-    """Return the plots of the measured rows, including failed ones."""
     import pandas as pd
 
     from workbench.plots import kernel_count, runtime

@@ -94,7 +94,6 @@ class Page:
         return shown["text"] if shown else ""
 
     def draw(self, picture: Picture, selection: dict[str, list[int]] | None = None) -> None:
-        """Show two graphs, with some of their nodes selected."""
         _, traits = encode_pair(picture.first.graph, picture.last.graph, picture.changes)
         with self.lock, self._host.view.hold_sync():
             if self._open:
@@ -133,16 +132,9 @@ class Page:
 
 def catalog(infos: Mapping[str, PassInfo], settings: Mapping[str, str]) -> page_types.Catalog:
     """Return every pass that can be added, with its options, and every key of PassContext's config."""
-    passes: list[page_types.PassChoice] = [
-        {
-            "name": info.name,
-            "doc": info.doc,
-            "opt_level": info.opt_level,
-            "locked": info.locked,
-            "reason": info.reason,
-            "ours": info.ours,
-            "options": [_field(option) for option in info.options],
-        }
+    shown = ("name", "doc", "opt_level", "locked", "reason", "ours")
+    passes = [
+        page_types.PassChoice(**{name: getattr(info, name) for name in shown}, options=list(map(_field, info.options)))
         for info in infos.values()
     ]
     return {"passes": passes, "settings": [_field(Option(name, type, None)) for name, type in settings.items()]}

@@ -97,7 +97,6 @@ class Choice:
         return replace(self, opt_level=level)
 
     def runs(self, info: PassInfo) -> bool:
-        """Return whether the PassContext lets this pass run."""
         if info.name in self.disabled:
             return False
         return info.name in self.required or self.opt_level >= (info.opt_level or 0)

@@ -143,7 +143,6 @@ class Workbench(View):
         self.observe(self._show_again, ["selection", "seq"])
 
     def _open(self, setup: Setup) -> None:
-        """Make the session on a workload, and the panels."""
         self._setup = setup
         self._page = Page(self._host, self._go_on)
         self.session = Session(setup, self._page)
@@ -407,7 +406,6 @@ class Workbench(View):
         return self.session.drawing.wait(SAVE_SECONDS) or self.shown_graphs() is not None
 
     def _traits_to_draw(self) -> dict[str, object]:
-        """Return the traits of a saved page, in which no work is running."""
         with self._page.lock:
             at_rest = {
                 "state": {**self.state, "busy": None},
