@@ -54,6 +54,7 @@ def workload(request: pytest.FixtureRequest, dialect: str) -> Workload:
     return sample(request.param)
 
 
+@lru_cache
 def lowered(workload: Workload) -> wb.Trace:
     return wb.trace(workload, registry.dialect(workload.dialect).passes.fusing())
 

@@ -80,11 +80,7 @@ def test_a_tvm_that_can_not_be_imported(tmp_path):
     package.mkdir()
     (package / "__init__.py").write_text("raise OSError('libtvm.so: wrong ELF class')")
     result = subprocess.run(
-        [sys.executable, doctor.PROBE],
-        env={"PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, doctor.PROBE], env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=True
     )
     assert json.loads(result.stdout)["error"] == "OSError: libtvm.so: wrong ELF class"
 

@@ -56,7 +56,7 @@ def test_each_fault_is_a_row_and_the_next_one_is_measured(faulty: None) -> None:
         small(),
         [{"name": name, "opt_level": 0} for name in names],
         budget=0.02,
-        timeout=6.0,
+        timeout=4.0,
         memory=700 * MIB,
         check=False,
     )
@@ -70,7 +70,7 @@ def test_each_fault_is_a_row_and_the_next_one_is_measured(faulty: None) -> None:
     }
     said = dict(zip(rows.config, rows.message, strict=True))
     assert "SIGSEGV" in said["crash in the build"]
-    assert "no result within 6 s" in said["hang in the run"]
+    assert "no result within 4 s" in said["hang in the run"]
     assert "memory" in said["eat in the run"]
     # what was found out before a row ended is kept
     counts = dict(zip(rows.config, rows.kernels, strict=True))
@@ -290,7 +290,7 @@ def test_interrupted_exploration_goes_on(dialect: str) -> None:
     assert len(found.run().rows) == 3
 
 
-@pytest.mark.parametrize("given", [0, "EliminateCommonSubexpr", {"opt_level": 0}, wb.Config(opt_level=0)])
+@pytest.mark.parametrize("given", ["EliminateCommonSubexpr", wb.Config(opt_level=0)])
 def test_a_single_configuration_needs_no_list(dialect: str, given: Any) -> None:
     rows = wb.measure(small(), given, budget=0.02, store=False)
     assert list(rows["status"]) == ["ok"]

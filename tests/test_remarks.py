@@ -24,13 +24,14 @@ def fusing(trace: Trace) -> list[Step]:
 
 
 @pytest.mark.parametrize("sample", SMALL)
-def test_each_decision_on_the_samples_is_one_remark(sample: str, dialect: str) -> None:
+def test_each_decision_is_one_remark_and_each_fusion_of_tvm_has_one(sample: str, dialect: str) -> None:
     made = wb.trace(wb.samples.load(sample, **SMALL[sample]), door(dialect).passes.fusing())
     (step,) = fusing(made)
     report = report_of(made, step)
     wanted = Counter((d.node, d.code, d.phase, d.sentence) for d in report.decisions if has_remark(report, d))
     assert max(wanted.values()) == 1
-    found = wb.remarks(made).find(pass_name="FuseOps")
+    remarks = wb.remarks(made)
+    found = remarks.find(pass_name="FuseOps")
     assert Counter((each.nodes[0], each.name, each.message) for each in found) == Counter(
         (node, code, sentence) for node, code, _, sentence in wanted
     )
@@ -38,15 +39,8 @@ def test_each_decision_on_the_samples_is_one_remark(sample: str, dialect: str) -
     kinds = Counter(each.kind for each in found)
     assert kinds["passed"] == sum(d.code in ("fused", "together") for d in settled)
     assert len({each.node for each in settled}) == len(settled)
-
-
-@pytest.mark.parametrize("sample", SMALL)
-def test_as_many_fusions_as_tvm_makes(sample: str, dialect: str) -> None:
-    """Each fusion puts one operator into a kernel with others, so operators less kernels are the fusions of operators."""
-    made = wb.trace(wb.samples.load(sample, **SMALL[sample]), door(dialect).passes.fusing())
-    (step,) = fusing(made)
-    before = step.before
-    passed = [r for r in wb.remarks(made).find("passed", "FuseOps") if before.nodes[r.nodes[0]].kind == "op"]
+    # each fusion puts one operator into a kernel with others, so operators less kernels are the fusions of operators
+    passed = [r for r in remarks.find("passed", "FuseOps") if step.before.nodes[r.nodes[0]].kind == "op"]
     inside = Counter(step.after.kernel_of(n.id) for n in step.after.ops)
     joined = sum(many - 1 for group, many in inside.items() if group is not None)
     assert len(passed) == joined

@@ -35,12 +35,7 @@ def workload() -> wb.Workload:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> ScheduleRun:
     run = wb.prepared_schedules(
-        workload(),
-        kernels=[1],
-        trials=TRIALS,
-        cost_model="random",
-        budget=0.2,
-        folder=tmp_path_factory.mktemp("tuned"),
+        workload(), kernels=[1], trials=TRIALS, cost_model="random", budget=0.2, folder=tmp_path_factory.mktemp("tuned")
     )
     run.listen(lambda run: SEEN.append((run.status, len(run.trials))))
     run.run()

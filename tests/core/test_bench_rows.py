@@ -121,8 +121,8 @@ def test_late_part_is_a_row_and_ends_with_its_children(tmp_path: Path) -> None:
         f"import subprocess; open({str(tmp_path / 'pid')!r}, 'w').write(str(subprocess.Popen(['sleep', '600']).pid))"
     )
     parts = {"late": part(tmp_path, "late", child, "time.sleep(600)"), "next": part(tmp_path, "next")}
-    assert main([], parts, to, seconds=6) == 1
-    assert [row["note"] for row in written(to)["late"]] == ["", "failed: not done after 6 s"]
+    assert main([], parts, to, seconds=3) == 1
+    assert [row["note"] for row in written(to)["late"]] == ["", "failed: not done after 3 s"]
     assert runs(tmp_path, "next") == 1
     pid = int((tmp_path / "pid").read_text())
 

@@ -8,6 +8,7 @@ import pytest
 from pastes import MODULES, paste, seeds
 
 import workbench as wb
+from workbench.dialects.relay.parser import parse
 from workbench.errors import LoadError, ParseError
 
 CLEAN = """#[version = "0.0.5"]
@@ -249,6 +250,9 @@ def test_lower_case_constructor_is_not_an_operator(before):
     ("text", "place", "words"),
     [
         ("def @main(%x: int8) { exp(%y) }", (1, 27), "%y is not"),
+        ("def @main(%x: int8) {\n  exp(%3)\n}", (2, 7), "%3 is not"),
+        ("def @main(%x: int8) {\n exp(%x", (2, 8), "expected"),
+        ("def @main(%x: int8) { }", (1, 23), "an expression"),
         ("so:\n\n  def @main(%x: int8) {\n  exp(%x }\n", (4, 10), "expected `,`"),
         ("a\u00a0b &gt; c: def @main(%x: int8) &lt; { exp(%x) }", (1, 33), "`{`"),
         ("> %0 = exp(%x);\n> %1 = tanh(%0, axis=);", (2, 22), "the value of an attribute"),
@@ -289,9 +293,17 @@ def test_what_needs_a_module_says_why_there_is_none_and_what_shows_the_graph(act
         act(one(RUN), "FuseOps") if act is wb.trace else act(one(RUN))
 
 
-def test_text_with_nothing_of_relay_in_it_is_refused():
+@pytest.mark.parametrize("text", ["hello\n(world)", "/* only a comment */"])
+def test_text_with_nothing_of_relay_in_it_is_refused(text):
     with pytest.raises(LoadError):
-        wb.load("hello\n(world)")
+        wb.load(text)
+
+
+@pytest.mark.parametrize(("text", "column", "words"), [("def main() {}", 5, "@main"), ("hello", 1, "def @name")])
+def test_the_parser_names_what_it_expects_first(text, column, words):
+    with pytest.raises(ParseError, match=words) as caught:
+        parse(text)
+    assert (caught.value.line, caught.value.column) == (1, column)
 
 
 @pytest.mark.parametrize("text", ["", " \n\n"])

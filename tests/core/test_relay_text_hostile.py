@@ -32,10 +32,7 @@ BLOCKS = (
 )
 
 
-@pytest.mark.parametrize(
-    "block",
-    breadth(BLOCKS, *BLOCKS[:3]),
-)
+@pytest.mark.parametrize("block", breadth(BLOCKS, *BLOCKS[:3]))
 def test_nested_blocks_are_read_or_refused(block: tuple[str, str]) -> None:
     begin, end = block
     for read in (parse, read_all):

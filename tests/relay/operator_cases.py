@@ -177,13 +177,7 @@ def _neural() -> Iterator[tuple[str, Made]]:
     )
     yield "conv2d NHWC", made
     made = _one(
-        relay.nn.conv2d,
-        (1, 4, 8, 8),
-        (6, 4, 3, 3),
-        dtype="int8",
-        kernel_size=(3, 3),
-        channels=6,
-        out_dtype="int32",
+        relay.nn.conv2d, (1, 4, 8, 8), (6, 4, 3, 3), dtype="int8", kernel_size=(3, 3), channels=6, out_dtype="int32"
     )
     yield "conv2d int8", made
     yield "conv1d", _one(relay.nn.conv1d, (1, 4, 9), (6, 4, 3), kernel_size=3, channels=6, padding=(1, 1), strides=2)
@@ -232,10 +226,7 @@ def _neural() -> Iterator[tuple[str, Made]]:
     yield "global_max_pool2d NHWC", _one(relay.nn.global_max_pool2d, (1, 4, 4, 3), layout="NHWC")
     yield "adaptive_avg_pool2d", _one(relay.nn.adaptive_avg_pool2d, (1, 3, 6, 6), output_size=(2, 3))
     yield "dropout", _one(lambda x: relay.nn.dropout(x) + x, (2, 3))
-    yield (
-        "resize2d",
-        _one(lambda x: relay.image.resize2d(x, (5, 7), method="linear"), (1, 2, 3, 4)),
-    )
+    yield ("resize2d", _one(lambda x: relay.image.resize2d(x, (5, 7), method="linear"), (1, 2, 3, 4)))
     made = _one(
         lambda x: relay.image.resize2d(
             x, (6, 8), method="nearest_neighbor", coordinate_transformation_mode="asymmetric", rounding_method="floor"

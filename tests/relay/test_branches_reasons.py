@@ -62,11 +62,7 @@ EQUAL = {
     "clips": ([relay.clip(X, 0.0, 6.0), relay.clip(X, 0.0, 7.0)], 0, "attr:a_max"),
     "casts": ([relay.cast(X, "int8"), relay.cast(X, "int32")], 0, "attr:dtype"),
     "softmax by another name of the axis": ([relay.nn.softmax(X, 3), relay.nn.softmax(X, -1)], 0, "attr:axis"),
-    "two tuples alike": (
-        [relay.concatenate([relay.exp(X), X], 1), relay.concatenate([relay.exp(X), X], 1)],
-        2,
-        None,
-    ),
+    "two tuples alike": ([relay.concatenate([relay.exp(X), X], 1), relay.concatenate([relay.exp(X), X], 1)], 2, None),
     "calls without arguments": (
         [relay.add(X, relay.zeros((1, 4, 8, 8), "float32")), relay.zeros((2,), "float32")],
         0,

@@ -49,10 +49,7 @@ def inlined(module: tvm.IRModule) -> tvm.IRModule:
 @pytest.mark.parametrize("opt_level", [0, 3])
 def test_copies_between_two_devices_are_told_apart_from_kernels(opt_level: int) -> None:
     watch = Watch()
-    with (
-        compiled_where_it_runs(TWO["cuda"]),
-        tvm.transform.PassContext(opt_level=opt_level, instruments=[watch]),
-    ):
+    with compiled_where_it_runs(TWO["cuda"]), tvm.transform.PassContext(opt_level=opt_level, instruments=[watch]):
         library = relay.build(tvm.IRModule.from_expr(there_and_back()), target=TWO)
     built = program_of_json(json.loads(library.get_graph_json()))
     assert [call.kind for call in built.calls] == ["kernel", "copy", "kernel", "copy", "kernel"]

@@ -15,7 +15,6 @@ from tvm.relay.prelude import Prelude
 import workbench as wb
 from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.parser import parse
-from workbench.errors import ParseError, WorkbenchError
 
 X = relay.TensorType((2, 3), "float32")
 
@@ -380,31 +379,6 @@ def test_20000_lets_read():
     lets = "".join(f"let %v{i + 1} = exp(%v{i});\n" for i in range(20_000))
     graph = graph_text(f"def @main(%v0: Tensor[(2), float32]) {{ {lets} %v20000 }}")
     assert len(graph.ops) == 20_000
-
-
-@pytest.mark.parametrize(
-    ("text", "place", "words"),
-    [
-        ("def @main(%x: int8) { exp(%y) }", (1, 27), "%y is not"),
-        ("def @main(%x: int8) {\n  exp(%3)\n}", (2, 7), "%3 is not"),
-        ("def @main(%x: int8) {\n exp(%x", (2, 8), "expected"),
-        ("def @main(%x: int8) { }", (1, 23), "an expression"),
-        ("def main() {}", (1, 5), "@main"),
-        ("hello", (1, 1), "def @name"),
-    ],
-)
-def test_errors_name_the_place(text, place, words):
-    with pytest.raises(ParseError, match=words) as caught:
-        graph_text(text)
-    assert (caught.value.line, caught.value.column) == place
-
-
-@pytest.mark.parametrize("text", ["", "  ", "\n\n", "/* only a comment */"])
-def test_text_without_a_function_is_refused(text, tmp_path):
-    path = tmp_path / "empty.relay"
-    path.write_text(text)
-    with pytest.raises(WorkbenchError):
-        wb.load(path)
 
 
 def test_a_target_is_told_without_its_address_in_memory() -> None:
