@@ -1,6 +1,6 @@
 """Names in other languages: one function a language. A name may come from a file, and its author may want it to run.
 
-Python's values are quoted by `repr`, JSON and YAML by `json.dumps`, HTML by `html.escape`, DOT by `graphviz.escape`.
+Python's values are quoted by `repr`, programs by `python`, JSON and YAML by `json.dumps`, HTML by `html.escape`, DOT by `graphviz.escape`.
 """
 
 from __future__ import annotations
@@ -65,3 +65,13 @@ def _csv_cell(value: object) -> object:
     if _FORMULA.match(text) and not _NUMBER.fullmatch(text):
         return f"'{text}"
     return text if isinstance(value, str) else value
+
+
+def python(text: str) -> str:
+    """Return the Python of a string; several lines stay several lines where that is safe.
+
+    >>> print(python("a"), python("it's"))
+    'a' "it's"
+    """
+    safe = "\n" in text and "\\" not in text and '"""' not in text and not text.endswith('"') and text.isascii()
+    return f'"""{text}"""' if safe and text.replace("\n", "").isprintable() else repr(text)

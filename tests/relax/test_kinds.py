@@ -10,7 +10,7 @@ from kernel_programs import Program
 from tvm import relax
 
 import workbench as wb
-from workbench.dialects.kinds import explain_kind
+from workbench.dialects.registry import explain_kind
 from workbench.dialects.relax.kinds import derived_kind, prim_funcs
 
 KINDS = "DecomposeOpsForInference,LegalizeOps,AnnotateTIROpPattern"

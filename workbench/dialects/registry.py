@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.dialects import base
-from workbench.errors import LoadError, UnknownName, WorkbenchError
+from workbench.errors import LoadError, UnknownName, UnknownNode, WorkbenchError
 from workbench.graph.nodes import DIALECTS
 from workbench.terminal import Listed
 from workbench.wording import counted
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from workbench.dialects.base import Workload
     from workbench.dialects.catalog import PassInfo
     from workbench.dialects.facets import Dialect
+    from workbench.dialects.relax.kinds import KindReport
 
 
 WHERE = {
@@ -107,3 +108,46 @@ def passes(name: str | None = None) -> list[PassInfo]:
         )
     known = dialect(found).passes.catalog()
     return Listed(known, f"{counted(len(known), 'pass')} of {found}", lambda each: each.line())
+
+
+def explain_kind(workload: Workload, node: int) -> KindReport:
+    """Explain the kind that AnnotateTIROpPattern derives for the PrimFunc that a node calls, by block and access.
+
+    Parameters
+    ----------
+    workload
+        A Relax workload after LegalizeOps; after AnnotateTIROpPattern the kind that FuseOps will read is compared too.
+
+    Raises
+    ------
+    UnknownNode
+        The graph has no such node.
+    WorkbenchError
+        It is not a Relax workload, or the node calls no PrimFunc of the module.
+
+    Examples
+    --------
+    >>> w = wb.samples.load("parallel_cast")
+    >>> legalized = wb.load(wb.trace(w, "LegalizeOps").result)
+    >>> [node.op for node in legalized.graph.ops][:3]
+    ['cast', 'cast1', 'relu']
+    >>> print(str(wb.explain_kind(legalized, 1)).splitlines()[0])
+    cast is elementwise (ElemWise): block compute reads data[v_i0, v_i1] at the same indices as what it writes, compute[v_i0, v_i1]. AnnotateTIROpPattern has not run yet, so FuseOps takes it for opaque.
+    """
+    workload = base.workload_of(workload, "explain_kind")
+    if workload.dialect != "relax":
+        raise WorkbenchError(
+            "explain_kind takes a Relax workload: in Relay every operator registers its kind, and nothing is derived"
+        )
+    graph = workload.graph
+    if not 0 <= node < len(graph.nodes):
+        raise UnknownNode(node, len(graph.nodes))
+    from workbench.dialects.relax.kinds import derived_kind, prim_funcs
+
+    op = graph.nodes[node].op
+    function = prim_funcs(workload.module).get(op)
+    if graph.nodes[node].kind != "op" or function is None:
+        raise WorkbenchError(
+            f"node {node} ({op}) calls no PrimFunc, so it has no kind of its own; run LegalizeOps first"
+        )
+    return derived_kind(function, op)

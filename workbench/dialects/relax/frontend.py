@@ -17,7 +17,6 @@ from tvm.relax.frontend.nn import Parameter
 from workbench.dialects.base import Workload
 from workbench.dialects.editable import new_name
 from workbench.dialects.nesting import refuse_large_types
-from workbench.dialects.python_text import literal
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.answers import (
     SAFE_NESTING,
@@ -44,6 +43,7 @@ from workbench.dialects.trust import is_generated, judge
 from workbench.errors import LoadError, Unread, reason_of
 from workbench.graph.model import Graph
 from workbench.graph.nodes import Answers, Products
+from workbench.quoting import python
 
 NAME = "relax"
 _IMPORT = re.compile(r"^# (from tvm\.script import .*)$", re.MULTILINE)
@@ -136,7 +136,7 @@ def source(module: tvm.IRModule) -> tuple[str, dict[str, np.ndarray]]:
     with suppress(LoadError):
         if same(bind(_from_script(find_program(printed, vocabulary.vocabulary())), values), module):
             return _IMPORT.sub(r"\1", printed).strip() + "\n\n\nmod = Module", values
-    return f"mod = tvm.ir.load_json({literal(tvm.ir.save_json(module))})", {}
+    return f"mod = tvm.ir.load_json({python(tvm.ir.save_json(module))})", {}
 
 
 def graph(module: tvm.IRModule, name: str) -> Graph:

@@ -22,11 +22,11 @@ from tvm.relay.function import FunctionWithFields
 from workbench.dialects import arrays
 from workbench.dialects.base import Workload
 from workbench.dialects.editable import new_name
-from workbench.dialects.python_text import literal
 from workbench.dialects.relay.diagnostics import as_error, infer_types
 from workbench.dialects.relay.entries import copy
 from workbench.dialects.relay.passes.rewriting import Memo, in_module, rewritten
 from workbench.errors import LoadError, WorkbenchError, reason_of
+from workbench.quoting import python
 
 _DATA = re.compile(
     r"Array|Map|DictAttrs|IRModule|Source(Map|Name)?|(Sequential)?Span|Global(Type)?Var|Type(Var|Data|Call)|Constructor"
@@ -185,5 +185,5 @@ def source(module: tvm.IRModule) -> tuple[str, dict[str, np.ndarray]]:
             read = relay.parse(text)
             read["main"] = relay.build_module.bind_params_by_name(read["main"], values)
             if tvm.ir.structural_equal(relay.transform.InferType()(read), relay.transform.InferType()(module)):
-                return f"mod = relay.parse({literal(text)})", values
-    return f"mod = tvm.ir.load_json({literal(tvm.ir.save_json(module))})", {}
+                return f"mod = relay.parse({python(text)})", values
+    return f"mod = tvm.ir.load_json({python(tvm.ir.save_json(module))})", {}

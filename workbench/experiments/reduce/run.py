@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import time
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +17,6 @@ from workbench.analysis.tensors import Tensor, tensor, tensors
 from workbench.dialects.base import SAFE_DEPTH, Workload, workload_of
 from workbench.dialects.compiler.inputs import limit_of, random_code, random_values
 from workbench.dialects.facets import CodeText
-from workbench.dialects.python_text import SHORT, array
 from workbench.dialects.registry import dialect_of
 from workbench.errors import WorkbenchError, check_seconds
 from workbench.experiments.reduce.search import Search, Shrink, run_phases
@@ -222,13 +223,13 @@ def script(workload: Workload, config: Config, symptom: Symptom, finding: Findin
     made, constants = here.frontend.source(workload.module)
     params = workload.params.items()
     values = {name: value if isinstance(value, np.ndarray) else value.numpy() for name, value in params}
-    bind = [_dict("constants", {name: array(each) for name, each in constants.items()}), words.script.bind]
+    bind = [_dict("constants", {name: _array(each) for name, each in constants.items()}), words.script.bind]
     program = [
         f"{made}\n",
         f"TARGET, DEVICE = {words.target(limits.target)}, tvm.device({device_of(limits.target)!r})",
         *(bind if constants else []),
         _dict("inputs", dict(_inputs(workload, limits.seed))),
-        _dict("params", {name: array(each) for name, each in values.items()}),
+        _dict("params", {name: _array(each) for name, each in values.items()}),
     ]
     body = "\n".join(program)
     imports = [
@@ -255,7 +256,7 @@ def _inputs(workload: Workload, seed: int) -> Iterator[tuple[str, str]]:
                 limit_of(workload, node.op, kind.dtype),
             )
             values = random_values(*asked)
-            yield node.op, array(values) if values.size <= SHORT else random_code(*asked)
+            yield node.op, _array(values) if values.size <= SHORT else random_code(*asked)
 
 
 def _runs(workload: Workload, config: Config, words: CodeText, symptom: Symptom) -> Iterator[str]:
@@ -317,3 +318,23 @@ def _dict(name: str, values: Mapping[str, str]) -> str:
         return f"{name} = {{}}"
     lines = "".join(f"\n    {key!r}: {value}," for key, value in values.items())
     return f"{name} = {{{lines}\n}}"
+
+
+SHORT = 64
+"elements of an array that is written as a list"
+
+
+def _array(values: np.ndarray) -> str:
+    """Return the expression of an array, with numpy as `np`; a long one is compressed.
+
+    >>> _array(np.ones((2, 3), "int8")), _array(np.array([1.5, 2], "float32"))
+    ("np.full((2, 3), 1, 'int8')", "np.array([1.5, 2.0], 'float32')")
+    """
+    dtype = str(values.dtype)
+    first = values.reshape(-1)[:1].tolist()
+    if first and np.isfinite(first[0]) and values.ndim and (values == first[0]).all():
+        return f"np.full({values.shape!r}, {first[0]!r}, {dtype!r})"
+    if values.size <= SHORT and np.isfinite(values.astype("float64")).all():
+        return f"np.array({values.tolist()!r}, {dtype!r})"
+    packed = base64.b85encode(zlib.compress(np.ascontiguousarray(values).tobytes())).decode()
+    return f"np.frombuffer(zlib.decompress(base64.b85decode({packed!r})), {dtype!r}).reshape({values.shape!r})"

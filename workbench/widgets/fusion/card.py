@@ -13,7 +13,7 @@ from workbench.analysis.fusion.boundaries import boundaries
 from workbench.analysis.fusion.report import as_test
 from workbench.analysis.fusion.what_if import Change
 from workbench.analysis.regions import Region
-from workbench.dialects.kinds import explain_kind
+from workbench.dialects.registry import explain_kind
 from workbench.errors import WorkbenchError
 from workbench.pipeline.fusion_edits import force_step, outline_step
 from workbench.pipeline.spec import PassStep
