@@ -79,10 +79,7 @@ class Patterns(Protocol):
     def matcher(self, workload: Workload, ask_child: AskChild) -> Matcher:
         """Return a matcher that asks TVM, for every function of the workload's module.
 
-        Parameters
-        ----------
-        ask_child
-            Runs the job `match_relay` with a pattern as TVM's JSON; raises MeasureError without an answer.
+        `ask_child`: runs the job `match_relay` with a pattern as TVM's JSON; raises MeasureError without an answer.
         """
         ...
 
@@ -160,10 +157,7 @@ class Converter(Protocol):
     def model(self, format: str, source: Any, name: str, inputs: Any) -> Workload:
         """Return a Workload of another framework's model, given the path of its file or the object read from it.
 
-        Parameters
-        ----------
-        format
-            The name of its importer: `onnx`, `tflite`.
+        `format`: the name of its importer: `onnx`, `tflite`.
         """
         ...
 

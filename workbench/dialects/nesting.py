@@ -31,14 +31,8 @@ def refuse_large_types(
 ) -> None:
     """Refuse a program whose types have too many fields.
 
-    Parameters
-    ----------
-    types
-        The type of each expression.
-    parts
-        Returns the types inside a type, none for a tensor's.
-    identity
-        Returns the same key for the same TVM object. A type that occurs in many places is walked once.
+    `types`: the type of each expression. `parts`: returns the types inside a type, none for a tensor's. `identity`:
+    returns the same key for the same TVM object. A type that occurs in many places is walked once.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """A database of schedules for kernels: its files, and what a search for them needs to know without TVM.
 
-`compiler/tuning.py` builds with a database, and `kernel_search.py` adds to it.
+`compiler/tuning.py` builds with a database and adds to it.
 """
 
 from __future__ import annotations

@@ -58,10 +58,7 @@ def allowed(trusted: bool) -> Iterator[Callable[[], bool]]:
     Callable
         Returns whether something was refused.
 
-    Raises
-    ------
-    Untrusted
-        The work failed after compiled code was refused.
+    Raises Untrusted: the work failed after compiled code was refused.
     """
     if not trusted:
         _guard()
@@ -95,14 +92,8 @@ def judge(
 ) -> None:
     """Trust a received program that holds operators alone, whose kernels TVM writes; note why another is not trusted.
 
-    Parameters
-    ----------
-    kind
-        The class of the dialect's functions; all others are kernels.
-    visit
-        The dialect's `post_order_visit`.
-    is_code
-        Returns whether an expression ends in code that TVM does not write for operators.
+    `kind`: the class of the dialect's functions; all others are kernels. `visit`: the dialect's `post_order_visit`.
+    `is_code`: returns whether an expression ends in code that TVM does not write for operators.
     """
     functions = [function for _, function in workload.module.functions.items()]
     found = [not isinstance(function, kind) for function in functions]

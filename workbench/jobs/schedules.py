@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.compiler.tuning import build_and_record, key_of, opened
-from workbench.dialects.kernel_search import FAILED_SECONDS, Effort, Tried, search
+from workbench.dialects.compiler.tuning import FAILED_SECONDS, Effort, Tried, build_and_record, key_of, opened, search
 from workbench.dialects.scheduling import require_database
 from workbench.experiments.schedules.database import locked, mend, note_done, trials_done
 from workbench.jobs.build import compiler_of, counted, program_of, resolved_target

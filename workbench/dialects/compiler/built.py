@@ -49,10 +49,7 @@ class Compiler(ABC):
     def fallbacks(workload: Workload, target: str, config: Mapping[str, Any], log: Sequence[str] = ()) -> Fallbacks:
         """Return the kernels that TVM builds with a fallback, and why records of a log are not used.
 
-        Parameters
-        ----------
-        log
-            AutoTVM's records, one JSON text each; Relay's builds look them up.
+        `log`: AutoTVM's records, one JSON text each; Relay's builds look them up.
         """
 
     @abstractmethod
@@ -70,10 +67,7 @@ class Compiler(ABC):
     def probed(workload: Workload) -> tuple[Workload, list[int]]:
         """Return the workload with a module whose outputs are the values of its nodes, and the id of the node of each output.
 
-        Raises
-        ------
-        MeasureError
-            The module has no such nodes, or they cannot be matched.
+        Raises MeasureError: the module has no such nodes, or they cannot be matched.
         """
 
     @staticmethod

@@ -55,11 +55,8 @@ class Event:
 class Capture:
     """Collects an Event for every pass, in the order in which they start.
 
-    Parameters
-    ----------
-    keeps
-        Whether to keep the module that a pass of this name returned; the thousands of modules of TIR passes are not
-        needed.
+    `keeps`: whether to keep the module that a pass of this name returned; the thousands of modules of TIR passes are
+    not needed.
     """
 
     def __init__(self, keeps: Callable[[str], bool] = lambda _name: True) -> None:
@@ -91,10 +88,7 @@ LOWERING = ("LowerTE", "FuseTIR", "CallTIRRewrite")
 class UntilLowered:
     """Keeps the modules between the passes of a build, until the compiler lowers its kernels.
 
-    Parameters
-    ----------
-    keeps
-        As for Capture.
+    `keeps`: as for Capture.
     """
 
     def __init__(self, keeps: Callable[[str], bool]) -> None:

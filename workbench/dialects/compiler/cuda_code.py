@@ -43,10 +43,7 @@ def for_elsewhere() -> bool:
 def compiled_where_it_runs(target: str) -> Iterator[None]:
     """Compile CUDA builds to machine code while the block runs, if this machine has a device.
 
-    Parameters
-    ----------
-    target
-        The target of the build; other targets than CUDA are not affected.
+    `target`: the target of the build; other targets than CUDA are not affected.
 
     Notes
     -----

@@ -67,11 +67,8 @@ class Program:
     def rows(self, launches: Mapping[str, tuple[int, bool]] | None) -> list[dict[str, Any]]:
         """Return the calls as rows of `wb.kernels`.
 
-        Parameters
-        ----------
-        launches
-            Function -> the number of device kernels that a call of it launches, and whether that is exact. None without
-            a separate device: then each kernel is one launch.
+        `launches`: function -> the number of device kernels that a call of it launches, and whether that is exact.
+        None without a separate device: then each kernel is one launch.
         """
         return [call.row(place, *_launched(call, launches)) for place, call in enumerate(self.calls)]
 

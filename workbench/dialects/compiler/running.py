@@ -117,10 +117,8 @@ class RanCall:
     def repeated(self, inputs: Mapping[int, np.ndarray]) -> list[np.ndarray]:
         """Run the kernel again into tensors of its own, and return the outputs.
 
-        Parameters
-        ----------
-        inputs
-            The values to read instead of the run's own, by place, with as many elements and the type of the tensor there.
+        `inputs`: the values to read instead of the run's own, by place, with as many elements and the type of the
+        tensor there.
         """
         arguments = list(self.arguments)
         for place in (*inputs, *self.written):

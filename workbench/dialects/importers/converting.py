@@ -22,10 +22,7 @@ from workbench.wording import counted
 class Converting:
     """A block in which a converter of TVM runs.
 
-    Raises
-    ------
-    Unconverted
-        The converter raised any error; the message has the operator, the node and the error.
+    Raises Unconverted: the converter raised any error; the message has the operator, the node and the error.
     """
 
     def __init__(self) -> None:

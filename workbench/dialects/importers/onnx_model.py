@@ -56,10 +56,7 @@ def onnx_package() -> Any:
 def read(path: Path) -> Any:
     """Return the ModelProto in a file, with the weights in files beside it.
 
-    Raises
-    ------
-    LoadError
-        It is not an ONNX model, it or its weights are damaged or missing, or onnx is not installed.
+    Raises LoadError: it is not an ONNX model, it or its weights are damaged or missing, or onnx is not installed.
     """
     onnx = onnx_package()
     try:
@@ -327,10 +324,8 @@ FILLED = 1 << 16
 def workload(convert: Convert, model: Any, name: str, inputs: Inputs) -> Workload:
     """Convert a ModelProto; simplify it first if the converter refuses it as it is, or does not know shapes that inputs decide.
 
-    Raises
-    ------
-    LoadError
-        The converter refuses both the original and the simplified model; the message is about the original.
+    Raises LoadError: the converter refuses both the original and the simplified model; the message is about the
+    original.
     """
     try:
         made = convert(model, name, inputs)

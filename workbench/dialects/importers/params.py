@@ -60,10 +60,7 @@ def read_params(path: Path) -> dict[str, np.ndarray]:
 def constants(metadata: str) -> dict[str, np.ndarray]:
     """Return the constants of a Relay text by their names in it, `meta[relay.Constant][0]`.
 
-    Parameters
-    ----------
-    metadata
-        The JSON after `#[metadata]`, as TVM's save_json writes it.
+    `metadata`: the JSON after `#[metadata]`, as TVM's save_json writes it.
 
     Raises
     ------

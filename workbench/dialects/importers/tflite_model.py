@@ -20,10 +20,7 @@ LARGEST = 1 << 31
 def read(path: Path) -> Any:
     """Return the tflite.Model in a file.
 
-    Raises
-    ------
-    LoadError
-        It is not a TFLite model, it is damaged, or the package tflite is not installed.
+    Raises LoadError: it is not a TFLite model, it is damaged, or the package tflite is not installed.
     """
     tflite = needed("tflite", "tflite", "reading a TFLite model")
     try:

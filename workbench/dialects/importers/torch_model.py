@@ -45,10 +45,7 @@ def kind_of(source: Any) -> str | None:
 def examples(inputs: Mapping[str, Any] | Sequence[Any] | None, what: str) -> tuple[Any, ...]:
     """Return tensors to trace a module with: ones of float32 for a shape, otherwise the given array or tensor.
 
-    Raises
-    ------
-    LoadError
-        There are none.
+    Raises LoadError: there are none.
     """
     import numpy as np
     import torch

@@ -85,12 +85,8 @@ def probed(workload: Workload) -> tuple[Workload, list[int]]:
 class RelaxRunning(Running):
     """An executable in a virtual machine, with its arguments.
 
-    Parameters
-    ----------
-    library
-        The result of tvm.compile, or a module loaded from a file, here or in an RPC session.
-    device
-        A device of this machine or of an RPC session.
+    `library`: the result of tvm.compile, or a module loaded from a file, here or in an RPC session. `device`: a
+    device of this machine or of an RPC session.
     """
 
     method = "Relax VM, time_evaluator"
@@ -215,12 +211,8 @@ Seen = Callable[[RanCall], None]
 class Following:
     """An instrument that recognises tensors by their memory: which call wrote each, and which are not yet written.
 
-    Parameters
-    ----------
-    home
-        Returns the module with the compiled function of a name; None for the machine's own functions.
-    seen
-        Called with each call after it ran.
+    `home`: returns the module with the compiled function of a name; None for the machine's own functions. `seen`:
+    called with each call after it ran.
     """
 
     def __init__(self, home: Callable[[str], Any | None], seen: Seen) -> None:

@@ -48,12 +48,7 @@ SCHEDULED = "ApplyDefaultSchedule"
 class Watch:
     """Keeps modules between the passes of a build.
 
-    Parameters
-    ----------
-    stop
-        The pass before which to stop; empty to run all.
-    schedules
-        Whether to schedule kernels.
+    `stop`: the pass before which to stop; empty to run all. `schedules`: whether to schedule kernels.
     """
 
     def __init__(self, stop: str = "", schedules: bool = True) -> None:

@@ -113,12 +113,8 @@ def rebuilt(
 ) -> relax.Function:
     """Return a function of some bindings of another one, their types inferred anew.
 
-    Parameters
-    ----------
-    instead
-        Identity of an operand -> its replacement. It is filled with the new variables.
-    results
-        The values to return, in terms of the old function.
+    `instead`: identity of an operand -> its replacement. It is filled with the new variables. `results`: the values
+    to return, in terms of the old function.
     """
     is_dataflow = all(isinstance(block, relax.DataflowBlock) for block in function.body.blocks)
     # the number of inputs that are not weights

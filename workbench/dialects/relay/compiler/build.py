@@ -130,12 +130,8 @@ def _entries(graph: Mapping[str, Any], debug: Any) -> Iterator[_Ran]:
 class RelayRunning(Running):
     """A library in a graph executor.
 
-    Parameters
-    ----------
-    library
-        The result of relay.build, or the same loaded from a file, here or in an RPC session.
-    device
-        A device of this machine or of an RPC session.
+    `library`: the result of relay.build, or the same loaded from a file, here or in an RPC session. `device`: a
+    device of this machine or of an RPC session.
     """
 
     method = "graph executor, time_evaluator"
@@ -245,10 +241,7 @@ class RelayCompiler(Compiler):
     ) -> Built:
         """Build for the graph executor.
 
-        Raises
-        ------
-        MeasureError
-            An input has an open dimension; the graph executor plans its memory before it runs.
+        Raises MeasureError: an input has an open dimension; the graph executor plans its memory before it runs.
         """
         ask()
         refuse_without_main(workload, MeasureError)

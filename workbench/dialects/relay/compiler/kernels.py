@@ -49,12 +49,8 @@ def program_of_json(
 ) -> Program:
     """Return the calls of the executor's graph JSON.
 
-    Parameters
-    ----------
-    external
-        Names of the functions that another compiler made.
-    read
-        Hash of a kernel -> whether it reads each of its tensors. A kernel without an entry reads all.
+    `external`: names of the functions that another compiler made. `read`: hash of a kernel -> whether it reads each
+    of its tensors. A kernel without an entry reads all.
     """
     shapes, types = graph["attrs"]["shape"][1], graph["attrs"]["dltype"][1]
     first = graph["node_row_ptr"]

@@ -85,10 +85,7 @@ def _optimized(workload: Workload, target: str, config: Mapping[str, Any], short
 class Shortcuts:
     """Decides for each pass whether it runs.
 
-    Parameters
-    ----------
-    folder
-        The replacement of FoldConstant; None to let TVM fold.
+    `folder`: the replacement of FoldConstant; None to let TVM fold.
     """
 
     def __init__(self, folder: Folder | None) -> None:

@@ -23,14 +23,9 @@ Change = Callable[[relay.Expr, list[relay.Expr]], "list[relay.Expr]"]
 def rewritten(root: relay.Expr, memo: Memo, change: Change | None = None, instead: Memo | None = None) -> relay.Expr:
     """Return `root` with every expression of `memo` replaced; unaffected expressions stay the same objects.
 
-    Parameters
-    ----------
-    memo
-        Expression -> its replacement. It is filled with everything that was visited.
-    change
-        Given an expression and its new parts (`printed.parts`), returns the parts to use instead.
-    instead
-        Expression -> its replacement, which is rewritten too.
+    `memo`: expression -> its replacement. It is filled with everything that was visited. `change`: given an
+    expression and its new parts (`printed.parts`), returns the parts to use instead. `instead`: expression -> its
+    replacement, which is rewritten too.
     """
     stack = [root]
     instead = instead or {}
