@@ -29,15 +29,9 @@ FIELDS_PER_EXPRESSION = 100
 def refuse_large_types(
     types: Iterable[Any], parts: Callable[[Any], Sequence[Any]], identity: Callable[[Any], Hashable]
 ) -> None:
-    """Refuse a program whose types have too many fields.
+    """Raise LoadError if the types of a program's expressions have too many fields.
 
-    `types`: the type of each expression. `parts`: returns the types inside a type, none for a tensor's. `identity`:
-    returns the same key for the same TVM object. A type that occurs in many places is walked once.
-
-    Raises
-    ------
-    LoadError
-        The types have too many fields.
+    `parts` returns the types inside a type; `identity` the same key for the same TVM object, which is walked once.
     """
     # the types are kept, so that no other object takes the identity of one
     known: dict[Hashable, tuple[int, Any]] = {}
@@ -73,10 +67,7 @@ class Copies:
         self.left = MOST_COPIES
 
     def add(self, around: int) -> None:
-        """Count one value with so many repeated bodies around it.
-
-        Raises TooManyCopies: there are more than MOST_COPIES.
-        """
+        """Count one value with so many repeated bodies around it; raise TooManyCopies beyond MOST_COPIES."""
         self.left -= around
         if self.left < 0:
             raise TooManyCopies

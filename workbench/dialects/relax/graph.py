@@ -48,16 +48,10 @@ def build_graph(
     shown: dict[int, list[int]] | None = None,
     drawn: dict[int, list[Drawn]] | None = None,
 ) -> Graph:
-    """Return the graph of a module.
+    """Return the graph of a module, and fill the tables that are given.
 
-    Parameters
-    ----------
-    bindings
-        Filled with the binding of each node that has one; a function drawn twice has its bindings here twice.
-    shown
-        Filled with the nodes of each expression, by its identity: those of parameters and of bound values.
-    drawn
-        Filled with the nodes of each parameter and each binding, by the identity of its variable.
+    `bindings`: the binding of each node that has one. `shown`: for each expression, by identity, its nodes, those of
+    parameters and of bound values. `drawn`: for each parameter and each bound variable, by identity, its nodes.
     """
     kept = {} if bindings is None else bindings, shown, {} if drawn is None else drawn
     try:

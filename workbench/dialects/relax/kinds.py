@@ -19,8 +19,6 @@ from workbench.analysis.fusion.reasons import WORDS
 from workbench.dialects.relax import compat
 from workbench.terminal import visible
 
-Vars = set[Any]
-
 
 @dataclass(frozen=True)
 class BlockKind:
@@ -120,20 +118,7 @@ def _class_name(node: Any) -> str:
     return type(node).__name__
 
 
-_ONE = (
-    "block",
-    "body",
-    "then_case",
-    "else_case",
-    "value",
-    "a",
-    "b",
-    "condition",
-    "true_value",
-    "false_value",
-    "min",
-    "extent",
-)
+_ONE = "block body then_case else_case value a b condition true_value false_value min extent"
 _SEVERAL = ("seq", "indices", "args")
 "Fields with the parts of statements and expressions; buffers are not parts."
 
@@ -144,7 +129,7 @@ def _all_of(root: Any) -> Iterator[Any]:
     while stack:
         current = stack.pop()
         yield current
-        parts = [getattr(current, name, None) for name in _ONE]
+        parts = [getattr(current, name, None) for name in _ONE.split()]
         for name in _SEVERAL:
             parts.extend(getattr(current, name, ()))
         stack.extend(part for part in reversed(parts) if hasattr(part, "same_as"))
@@ -195,22 +180,17 @@ def _reducing(block: Any, before: int, store: Any, loads: list[Any], odd: Any) -
     here = f"block {block.name_hint}"
     axes = {axis.var: None for axis in block.iter_vars if int(axis.iter_type) == _REDUCED}
     if not axes:
-        return (
-            OPAQUE,
-            f"{here} reads {_place(odd)}, which the indices of {_place(store)} do not give, and reduces nothing",
-        )
+        said = f"{here} reads {_place(odd)}, which the indices of {_place(store)} do not give, and reduces nothing"
+        return OPAQUE, said
     factors = _multiplied(block.body)
     if factors is not None:
         a, b = (_place(factor) for factor in factors)
-        return max(
-            before, OUT_ELEMWISE
-        ), f"{here} adds up {a} * {b} in {_place(store)}, and reads both again for other results"
+        said = f"{here} adds up {a} * {b} in {_place(store)}, and reads both again for other results"
+        return max(before, OUT_ELEMWISE), said
     for load in loads:
         if not all(index in axes for index in load.indices if _used(index, lambda v: v in axes)):
-            return (
-                max(before, OUT_ELEMWISE),
-                f"{here} reduces {_place(load)}, whose index is more than the reduced axis itself, as in pooling",
-            )
+            said = f"{here} reduces {_place(load)}, whose index is more than the reduced axis itself, as in pooling"
+            return max(before, OUT_ELEMWISE), said
     names = ", ".join(str(getattr(axis, "name", axis)) for axis in axes)
     return max(before, COMM_REDUCE), f"{here} reduces over {names} and reads each value once"
 
@@ -255,7 +235,7 @@ def _is_injective(store: Any, load: Any) -> bool:
     )
 
 
-def _names(indices: Any) -> Vars | None:
+def _names(indices: Any) -> set[Any] | None:
     """Return the variables if every index is one."""
     return set(indices) if all(_class_name(index) == "Var" for index in indices) else None
 

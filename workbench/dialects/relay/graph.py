@@ -38,19 +38,11 @@ def build_graph(
     names: Mapping[str, str] | None = None,
     origins: list[Expr] | None = None,
 ) -> Graph:
-    """Return the graph of a module.
+    """Return the graph of a module; `origins` is filled with the expression of each node, in node order.
 
-    Parameters
-    ----------
-    pattern_of
-        Returns an operator's fusion pattern kind; its second argument is whether the shape of the result is known only
-        at run time.
-    digests
-        For the text of a tensor constant (`meta[relay.Constant][0]`), a digest of its values.
-    names
-        For a variable's name in the text, the name to show, if they differ.
-    origins
-        If given, it is filled with the expression of each node, in node order.
+    `pattern_of` returns an operator's fusion kind, given whether the shape of the result is known only at run time.
+    `digests`: for a tensor constant's name in the text, a digest of its values. `names`: for a variable's name in the
+    text, the name to show, if they differ.
     """
     given = module, name, pattern_of, digests or {}, names or {}
     walk = _Walk(*given)

@@ -18,7 +18,7 @@ from tvm import relay
 
 from workbench.analysis.tensors import tensor
 from workbench.dialects.relay.diagnostics import as_error
-from workbench.dialects.relay.parser.ast import Expr, Module, operands_first
+from workbench.dialects.relay.parser.ast import Expr, Module, operands_first, post_order
 from workbench.dialects.relay.parser.tokens import ANY, ObjectText, Token, TypedFloat, literal, literal_type
 from workbench.dialects.relay.paste.free import assumed_types
 from workbench.errors import LoadError, reason_of
@@ -38,21 +38,12 @@ _ARGUMENTS = {"arange": ("start", "stop", "step")}
 def module_of(parsed: Module, metadata: Mapping[str, Any], params: Mapping[str, Any]) -> tuple[tvm.IRModule, list[str]]:
     """Return the IRModule of a text, not yet typed, and the assumptions made.
 
-    Parameters
-    ----------
-    metadata
-        The objects in the text's metadata, by their names in the text, `meta[relay.Constant][0]`.
-    params
-        Parameter name -> array, which also gives the parameter's type.
-
-    Raises
-    ------
-    LoadError
-        TVM has no such operator, or something has no type.
+    `metadata`: objects by their names in the text, `meta[relay.Constant][0]`. `params`: arrays by parameter, which also
+    give the types. Raises LoadError: TVM has no such operator, or something has no type.
     """
     maker = _Maker(parsed, metadata, params)
     module = tvm.IRModule()
-    for name in _callees_first(parsed):
+    for name in post_order(reversed(parsed.functions), lambda name: _callees(parsed, name)):
         module[maker.globals[name]] = maker.made[parsed.functions[name]]
         if len(parsed.functions) > 1 and not parsed.functions[name].result:
             # TVM infers a call of a global function from the type that the function declares
@@ -254,21 +245,9 @@ def _leaves(value: Any) -> Iterable[Any]:
             yield one
 
 
-def _callees_first(parsed: Module) -> list[str]:
-    """Return the global functions, each after its callees, as far as there are no cycles of calls."""
-    order: list[str] = []
-    seen: set[str] = set()
-    stack = [(name, False) for name in reversed(parsed.functions)]
-    while stack:
-        name, finished = stack.pop()
-        if finished:
-            order.append(name)
-        elif name not in seen:
-            seen.add(name)
-            stack.append((name, True))
-            inside = operands_first([parsed.functions[name]])
-            stack += [(e.text, False) for e in inside if e.kind == "global" and e.text in parsed.functions]
-    return order
+def _callees(parsed: Module, name: str) -> list[str]:
+    inside = operands_first([parsed.functions[name]])
+    return [expr.text for expr in inside if expr.kind == "global" and expr.text in parsed.functions]
 
 
 def relay_type(text: str) -> Any:

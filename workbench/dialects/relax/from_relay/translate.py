@@ -34,25 +34,11 @@ def unsupported(graph: Graph) -> list[str]:
 
 
 def translate(graph: Graph, arrays: Mapping[str, np.ndarray]) -> tuple[tvm.IRModule, dict[str, np.ndarray], list[str]]:
-    """Make a module whose `main` computes the same as the graph.
+    """Make a module whose `main` computes the same as a Relay graph; kernels are translated by the operators in them.
 
-    Parameters
-    ----------
-    graph
-        A Relay graph. Kernels and other functions drawn in place are translated by the operators in them.
-    arrays
-        Values of parameters by name, and of constants by their name in the text, `meta[relay.Constant][0]`.
-
-    Returns
-    -------
-    tuple
-        The module, whose variables have the sources of the graph's nodes as names; the arrays of its parameters that have one; the assumptions. A constant without a known value
-        becomes a parameter.
-
-    Raises
-    ------
-    LoadError
-        Something has no translation; the message lists all of it.
+    `arrays`: values of parameters by name, and of constants by their name in the text. Returns the module, whose
+    variables have the sources of the graph's nodes as names; the arrays of its parameters; the assumptions. Raises
+    LoadError: something has no translation; the message lists all of it.
     """
     missing = unsupported(graph)
     if missing:

@@ -76,10 +76,7 @@ def is_program(statement: ast.stmt) -> bool:
 class Repair(ast.NodeTransformer):
     """Changes statements to what the installed TVM prints.
 
-    Parameters
-    ----------
-    valued : bool
-        The text has values of its constants, and the installed TVM reads them.
+    `valued`: the text has values of its constants, and the installed TVM reads them.
     """
 
     def __init__(self, words: Vocabulary, valued: bool) -> None:

@@ -63,15 +63,7 @@ def _declares_each(target: ast.expr, value: ast.expr) -> bool:
 
 
 class Grammar(Values):
-    """Checks the parts of one text.
-
-    Parameters
-    ----------
-    program : ast.ClassDef or ast.FunctionDef
-        The module or function of the text.
-    dimensions : iterable of str
-        The symbolic dimensions declared before it.
-    """
+    """Checks the module or function of a text; `dimensions` are the symbolic ones declared before it."""
 
     def __init__(
         self, words: Vocabulary, program: ast.ClassDef | ast.FunctionDef, dimensions: Iterable[str], metadata: bool

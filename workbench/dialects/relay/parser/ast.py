@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True, eq=False)
@@ -51,17 +53,22 @@ class Module:
 
 def operands_first(starts: Iterable[Expr]) -> list[Expr]:
     """Return every expression after all its operands; a function after its parameters."""
-    order: list[Expr] = []
-    seen: set[Expr] = set()
+    return post_order(starts, lambda expr: (*expr.args, *expr.params))
+
+
+def post_order(starts: Iterable[T], parts: Callable[[T], Iterable[T]]) -> list[T]:
+    """Return everything that is reached, each after its parts as far as there are no cycles."""
+    order: list[T] = []
+    seen: set[T] = set()
     stack = [(start, False) for start in starts]
     while stack:
-        expr, finished = stack.pop()
+        one, finished = stack.pop()
         if finished:
-            order.append(expr)
-        elif expr not in seen:
-            seen.add(expr)
-            stack.append((expr, True))
-            stack += [(part, False) for part in (*expr.args, *expr.params)]
+            order.append(one)
+        elif one not in seen:
+            seen.add(one)
+            stack.append((one, True))
+            stack += [(part, False) for part in parts(one)]
     return order
 
 

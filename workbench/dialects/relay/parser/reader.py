@@ -434,7 +434,7 @@ class Reader(Cursor):
         """Return the value that TVM numbered, wherever in the function it is bound.
 
         TVM binds a value where its printer first visits it: inside a branch, though other blocks use it too, and
-        in the text even after a use. blocks.py finds the block of such a value.
+        in the text even after a use. `graph.homes` finds the block of such a value.
         """
         known = self.temporaries.get(name)
         if known is None and not name.isdigit():

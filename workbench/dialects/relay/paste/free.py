@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from workbench.analysis.tensors import Tensor, tensor
-from workbench.dialects.relay.parser.ast import Expr, field_type
-from workbench.dialects.relay.paste.salvage import everything
+from workbench.dialects.relay.parser.ast import Expr, field_type, operands_first
 
 _SAME_TYPE = """
     abs acos acosh annotation.stop_fusion asin asinh atan atanh ceil clip copy cos cosh device_copy erf exp
@@ -22,7 +21,7 @@ IMAGE_CHANNELS = 3
 
 def uses(values: Iterable[Expr]) -> Iterable[tuple[Expr, int, Expr]]:
     """Yield each (call, place, argument) in the expressions of the values."""
-    for call in everything(values):
+    for call in operands_first(values):
         if call.kind == "call":
             for place, argument in enumerate(call.args[1:]):
                 yield call, place, argument

@@ -6,12 +6,12 @@ name. A program that begins and cannot be read is an error with its place, never
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from workbench.dialects.nesting import drive
-from workbench.dialects.relay.parser.ast import Expr
+from workbench.dialects.relay.parser.ast import Expr, operands_first
 from workbench.dialects.relay.parser.reader import Reader, Scope
 from workbench.dialects.relay.parser.tokens import END
 from workbench.errors import ParseError
@@ -232,7 +232,7 @@ class Salvage(Reader):
         if lets:
             return f"%{lets[-1][0].text}"
         bound = {known.value: name for name, known in self.temporaries.items() if known.scope is not None}
-        used = {argument for value in everything(bound) for argument in value.args}
+        used = {argument for value in operands_first(bound) for argument in value.args}
         unused = [f"%{name}" for value, name in bound.items() if value not in used and value.kind != "function"]
         unused = unused or [f"%{list(bound.values())[-1]}"]
         return unused[0] if len(unused) == 1 else f"({', '.join(unused)})"
@@ -305,17 +305,3 @@ class Piece:
     result: str = ""
     "of a run: its last expression, if the text lacks it"
     edits: list[Edit] = field(default_factory=list)
-
-
-def everything(starts: Iterable[Expr]) -> list[Expr]:
-    """Return every expression in these ones, themselves included."""
-    found: list[Expr] = []
-    seen: set[Expr] = set()
-    waiting = list(starts)
-    while waiting:
-        expr = waiting.pop()
-        if expr not in seen:
-            seen.add(expr)
-            found.append(expr)
-            waiting += expr.args
-    return found

@@ -16,19 +16,9 @@ def workloads_of(
 ) -> list[Workload]:
     """Return a Workload of each module of a text, with its repairs and assumptions as notes.
 
-    Parameters
-    ----------
-    readings
-        The result of `read_all` for the text.
-    params
-        Parameter name -> array. An array gives the type of a variable whose type the text does not state.
-    refused
-        Index of a reading -> the error of TVM, if the child process found that it makes no module of it.
-
-    Raises
-    ------
-    LoadError
-        TVM refuses a complete text.
+    An array in `params` gives the type of a variable whose type the text does not state. `refused`: for the index of a
+    reading, TVM's error, if the child process found that TVM makes no module of it. Raises LoadError: TVM refuses a
+    complete text.
     """
     here = installed()
     found: list[Workload] = []
