@@ -14,17 +14,8 @@ from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
 
 COMMANDS = (
-    "trace",
-    "show",
-    "kernels",
-    "measure",
-    "remarks",
-    "migrate",
-    "export",
-    "install-relay",
-    "wheelhouse",
-    "doctor",
-)
+    "trace", "show", "kernels", "measure", "remarks", "migrate", "export", "install-relay", "wheelhouse", "doctor",
+)  # fmt: skip
 
 
 def state(op: str) -> State:

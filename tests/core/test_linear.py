@@ -346,24 +346,11 @@ READERS: dict[str, tuple[Callable[[str], object], tuple[str, ...]]] = {
 }
 "what reads a text, and the texts around the repeated one"
 UNITS = (
-    *("\n", " ", "a", "0", "(", "[", "{", "/*", "/* ", '"', "'", "\\", "\x00", "\x1b[", "%", "@", "-", ",", "/"),
-    *(
-        "def @a/* ",
-        "> %0 = ",
-        "%0 = a(%0);\n",
-        "free_var %a;\n",
-        "fn (",
-        "#[",
-        "* ty=",
-        "&a",
-        "type A ",
-        "a(",
-        "a=1,",
-        "-a=1 ",
-    ),
-    "%0 = add(%0, 1f * ty=float32 *) * net/a/add * * ty=Tensor[(3), float32] *; ",
-    *("@a\n", "class A:\n", "lambda ", "not ", "+1", "meta[a]", "Tensor[(", "a/b", "x y "),
-)
+    "\n", " ", "a", "0", "(", "[", "{", "/*", "/* ", '"', "'", "\\", "\x00", "\x1b[", "%", "@", "-", ",", "/",
+    "def @a/* ", "> %0 = ", "%0 = a(%0);\n", "free_var %a;\n", "fn (", "#[", "* ty=", "&a", "type A ", "a(", "a=1,",
+    "-a=1 ", "%0 = add(%0, 1f * ty=float32 *) * net/a/add * * ty=Tensor[(3), float32] *; ", "@a\n", "class A:\n",
+    "lambda ", "not ", "+1", "meta[a]", "Tensor[(", "a/b", "x y ",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -184,6 +184,14 @@ def test_race_with_wrong_outputs_has_no_factor() -> None:
     race = Race("a", "b", "llvm", 2.0, 1.9, 2.1, (1.0,), (0.5,), note="the outputs of b differ", wrong=("b",))
     assert race.answer == "no"
     assert str(race) == "no: b: wrong: the outputs of b differ"
+    found = {"samples_a": [2.0] * 20, "samples_b": [1.0] * 20, "target": "llvm", "method": "in turn"}
+    lost = judged("right", "wrong", {**found, "checks": [{"same": True}, {"same": False}]})
+    assert (lost.answer, lost.ratio) == ("no", 2.0)
+    assert "cannot win" in str(lost)
+    both = judged("a", "b", {**found, "checks": [{"same": False}] * 2})
+    assert both.answer == UNKNOWN
+    unchecked = judged("a", "b", {**found, "checks": [{}, {}]}, "the outputs were not checked: why")
+    assert str(unchecked).endswith("the outputs were not checked: why")
 
 
 def test_an_interval_within_the_neutral_two_percent_excludes_slower():

@@ -17,17 +17,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from onnx_models import attention
 
 PASSES = (
-    "DecomposeOpsForInference",
-    "EliminateCommonSubexpr",
-    "FoldConstant",
-    "CombineParallelMatmul",
-    "ToMixedPrecision",
-    "DeadCodeElimination",
-    "LegalizeOps",
-    "AnnotateTIROpPattern",
-    "FuseOps",
-    "FuseTIR",
-)
+    "DecomposeOpsForInference", "EliminateCommonSubexpr", "FoldConstant", "CombineParallelMatmul", "ToMixedPrecision",
+    "DeadCodeElimination", "LegalizeOps", "AnnotateTIROpPattern", "FuseOps", "FuseTIR",
+)  # fmt: skip
 
 
 def test_every_sample_is_looked_at():

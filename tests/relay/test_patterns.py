@@ -157,13 +157,6 @@ def test_kernels_are_matched_inside(attention):
         assert graph.kernel_of(match.root) is not None
 
 
-def test_nodes_of_two_kernels_are_nodes_of_two_functions(attention):
-    fused = wb.load(wb.trace(attention, "FuseOps{fuse_opt_level=2}").result).graph
-    ops = fused.ops
-    with pytest.raises(PatternError, match="functions"):
-        wb.pattern_for(wb.load(wb.trace(attention, "FuseOps{fuse_opt_level=2}").result), [ops[0].id, ops[-1].id])
-
-
 def upward(draw, graph):
     """A node and some of what it is computed from."""
     node = draw(st.sampled_from([n.id for n in graph.ops]))
