@@ -136,10 +136,10 @@ def kernels(options: argparse.Namespace) -> int:
 
 def measure(options: argparse.Namespace) -> int:
     """Build and time configurations, one row each."""
-    from workbench.measurement.columns import BRIEF
     from workbench.measurement.measure import measure as time
     from workbench.measurement.measure import raise_interrupt
     from workbench.measurement.row import BROKEN, UNTRUSTED
+    from workbench.measurement.tables import BRIEF
 
     rows = time(
         _model(options.model, options.params, options.inputs, options.trust),

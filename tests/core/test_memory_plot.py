@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 from memory_plans import chain
 
 from workbench.colours import DARK, LIGHT
-from workbench.measurement.memory.picture import rows_of
-from workbench.measurement.memory.plan import MemoryPlan
+from workbench.measurement.memory.plan import MemoryPlan, rows_of
 from workbench.pipeline.config import Config
 from workbench.plots import memory
 from workbench.plots.style import to_both

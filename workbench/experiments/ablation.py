@@ -149,17 +149,16 @@ def ablation_rows(request: AblationRequest) -> Iterator[Sequence[AblationRow]]:
     else:
         places = [given.place(name) for name in request.passes]
     whole = given.with_only(given.all, "all passes")
-    cases = [(NOTHING, CONTROL, whole)]
+    cases = [AblationRow(NOTHING, whole, direction=CONTROL)]
     for direction in request.directions:
         for place in places:
             on = tuple(p for p in given.all if p != place) if direction == WITHOUT else (place,)
             name = given.names[place]
-            cases.append((name, direction, given.with_only(on, f"{direction} {name}")))
+            cases.append(AblationRow(name, given.with_only(on, f"{direction} {name}"), direction=direction))
     rows: list[AblationRow] = []
-    counted = count_rows(request, [(name, config) for name, _, config in cases])
-    for (_, direction, _), row in zip(cases, counted, strict=False):
-        rows.append(AblationRow(**vars(row), direction=direction))
-        yield tuple(rows)
+    for counted in count_rows(request, cases):
+        rows = list(counted)
+        yield counted
     for place, row in enumerate(rows if request.timed else ()):
         if request.cancelled():
             return

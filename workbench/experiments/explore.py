@@ -15,7 +15,7 @@ from workbench.graph.changes import Mark
 from workbench.pipeline.spec import BIND, PassStep, Pipeline
 from workbench.terminal import html_table
 from workbench.wording import counted
-from workbench.worker.parent import Progress, silent, worker
+from workbench.worker.parent import JobOptions, Progress, silent, worker
 from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
@@ -131,16 +131,11 @@ class Exploration:
             yield row
 
     def _tried(self, step: PassStep, level: int | None) -> Effect | None:
-        asked = {
-            "name": step.name,
-            "options": dict(step.options),
-            "after": str(self.after),
-            "opt_level": self.opt_level,
-        }
+        after = {"after": str(self.after), "opt_level": self.opt_level}
+        limits: JobOptions = {"timeout": self.timeout, "cancelled": lambda: self._cancelled}
         try:
-            found = worker("trials").run(
-                "effect", self.workload, asked, timeout=self.timeout, cancelled=lambda: self._cancelled
-            )
+            asked = {"name": step.name, "options": dict(step.options), **after}
+            found = worker("trials").run("effect", self.workload, asked, **limits)
         except MeasureError as error:
             is_lost = isinstance(error, WorkerLost) and self._cancelled
             return None if is_lost else Effect(step.text, "error", str(error), level)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect_of
@@ -100,7 +100,7 @@ class CountedRow:
     name: str
     "the pass that is switched"
     config: Config
-    counts: Counts | None
+    counts: Counts | None = None
     status: str = COUNTED
     message: str = ""
 
@@ -118,18 +118,21 @@ class CountedRow:
         return {"pass": self.name, "config": self.config.label, **self.figures, **status}
 
 
-def count_rows(request: PassesRequest, cases: Sequence[tuple[str, Config]]) -> Iterator[CountedRow]:
-    """Yield the counts of configurations, given with the pass that each one switches, until the request is cancelled.
+R = TypeVar("R", bound=CountedRow)
+
+
+def count_rows(request: PassesRequest, cases: Sequence[R]) -> Iterator[tuple[R, ...]]:
+    """Yield the rows that have their counts, one more each time, until the request is cancelled.
 
     Nothing is built, and equal programs are counted once.
     """
-    runner = Runner(request.workload)
+    runner, rows = Runner(request.workload), []
     # a program is held, so that its id is not reused; in the place of its counts may be the reason for none
     known: dict[tuple[int, str], tuple[Workload, Counts | str]] = {}
-    for place, (name, config) in enumerate(cases):
+    for place, row in enumerate(cases):
         if request.cancelled():
             return
-        doing, share = f"Counting {config.label}", place / len(cases)
+        config, doing, share = row.config, f"Counting {row.config.label}", place / len(cases)
         request.progress(doing, share)
 
         def waiting(waits: str, _: float | None, doing: str = doing, share: float = share) -> None:
@@ -147,13 +150,11 @@ def count_rows(request: PassesRequest, cases: Sequence[tuple[str, Config]]) -> I
             found = known[key][1]
         except WorkbenchError as error:
             found = str(error)
-        if isinstance(found, str):
-            row = CountedRow(name, config, None, FAILED, found)
-        else:
-            row = CountedRow(name, config, found)
         if request.cancelled():
             return
-        yield row
+        is_counted = isinstance(found, Counts)
+        rows.append(replace(row, counts=found) if is_counted else replace(row, status=FAILED, message=found))
+        yield tuple(rows)
 
 
 def _counts(program: Workload, config: Config, target: str, **how: Any) -> Counts | str:

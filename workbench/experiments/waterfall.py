@@ -125,12 +125,13 @@ class WaterfallRow(CountedRow):
 def waterfall_rows(request: WaterfallRequest) -> Iterator[Sequence[WaterfallRow]]:
     """Yield the rows of a waterfall as they fill: first the counts, then the times."""
     given = switches(request.workload, request.pipeline, request.opt_level)
-    cases = [(START, given.with_only((), START))]
-    cases += [(name, given.with_only(given.all[: place + 1], f"... {name}")) for place, name in enumerate(given.names)]
+    cases = [WaterfallRow(START, given.with_only((), START))]
+    for place, name in enumerate(given.names):
+        cases.append(WaterfallRow(name, given.with_only(given.all[: place + 1], f"... {name}")))
     rows: list[WaterfallRow] = []
     for counted in count_rows(request, cases):
-        rows.append(WaterfallRow(**vars(counted)))
-        yield tuple(rows)
+        rows = list(counted)
+        yield counted
     for place in to_time(rows) if request.timed else ():
         if request.cancelled():
             return

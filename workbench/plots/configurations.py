@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.colours import LIGHT, Theme
 from workbench.measurement.row import UNDER_WAY
-from workbench.plots.rows import TIMED, Row, conditions, device, failed, failures, kind, row_names, with_failures
+from workbench.plots.rows import TIMED, Row, Rows, conditions, device, failed, failures, kind, row_names, with_failures
 from workbench.plots.style import Bar, Part, axes, bars, complete, dress, empty, interval, label_rows, say
 from workbench.wording import counted, duration, figures, time_unit
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from workbench.measurement.race import Race
 
 
-Rows = list[dict[str, Any]]
 WIDE = 30
 "ratio of slowest to fastest above which the axis is logarithmic, so that fast ones stay distinguishable"
 
@@ -64,8 +63,7 @@ def runtime(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT,
     counts = sorted({len(row["samples"]) for row in rows})
     often = "-".join(map(str, dict.fromkeys((counts[0], counts[-1])))) if counts else ""
     often = f"{often} samples each, after warm-up" if often else ""
-    dress(ax, headline(everything, races), theme, conditions(timed), often, failures=failures(everything))
-    return ax
+    return dress(ax, headline(everything, races), theme, conditions(timed), often, failures=failures(everything))
 
 
 def _timed(ax: Axes, at: float, row: Row, factor: float, theme: Theme, wide: bool) -> None:
@@ -146,8 +144,7 @@ def launch_overhead(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme 
     bars(ax, drawn, theme, max(each.ends or 0 for each in drawn) * 2)
     ax.set_xlabel(f"{unit} a run: in kernels (solid), beyond them (hatched)")
     method = next((str(row["kernel_method"]) for row in rows if isinstance(row.get("kernel_method"), str)), "")
-    dress(ax, _overhead_finding(rows), theme, conditions(known), method)
-    return ax
+    return dress(ax, _overhead_finding(rows), theme, conditions(known), method)
 
 
 def _beyond_words(row: dict[str, Any]) -> str:
@@ -199,8 +196,7 @@ def kernel_count(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = L
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     known = known.drop(columns=["cpu", "gpu", "threads"], errors="ignore")  # a count is the same on every machine
     title = with_failures(_counts_finding(row_names(known), counts), rows)
-    dress(ax, title, theme, conditions(known), failures=failures(rows))
-    return ax
+    return dress(ax, title, theme, conditions(known), failures=failures(rows))
 
 
 def _counts_finding(names: list[str], counts: list[int]) -> str:

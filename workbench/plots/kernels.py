@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.colours import DTYPES, LIGHT, NEUTRAL, Theme, family
-from workbench.measurement.columns import kernel_name
-from workbench.plots.rows import conditions, device, kernel_conditions, kernel_rows
+from workbench.measurement.tables import kernel_name
+from workbench.plots.rows import Rows, conditions, device, kernel_conditions, kernel_rows
 from workbench.plots.style import Bar, Part, axes, bars, complete, dress, empty, legend, say
 from workbench.wording import byte_unit, counted, duration, figures, one_line, time_unit
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from workbench.measurement.machine import Ceilings
 
-Rows = list[dict[str, Any]]
 MOST = 16
 "most single bars; the rest is one bar, `others`"
 
@@ -72,8 +71,9 @@ def kernel_times(
     many = counted(len(rows), "kernel")
     where = f"; {many}" if by == "kernel" else f", in {len(first)} of {many}"
     name = name if by == "kernel" else name.split("  x")[0]
-    dress(ax, f"{name} takes {_sum(first) / total:.0%} of the kernels' time{where}", theme, kernel_conditions(table))
-    return ax
+    return dress(
+        ax, f"{name} takes {_sum(first) / total:.0%} of the kernels' time{where}", theme, kernel_conditions(table)
+    )
 
 
 def _stacks(rows: Rows, by: str) -> list[tuple[str, Rows]]:
@@ -128,8 +128,7 @@ def handovers(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGH
     if len(dtypes) > 1:
         handles = [ax.barh(0, 0, color=DTYPES.get(dtype, NEUTRAL).light, label=one_line(dtype, 12)) for dtype in dtypes]
         legend(ax, theme, handles=handles, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    dress(ax, _change(list(sums.values())), theme)
-    return ax
+    return dress(ax, _change(list(sums.values())), theme)
 
 
 def _change(sums: list[dict[str, float]]) -> str:
@@ -194,8 +193,7 @@ def roofline(
     left_out = len(table) - len(rows)
     said = f"not drawn: {counted(left_out, 'kernel')} with unknown or no FLOPs" if left_out else ""
     method = ceilings.method if ceilings else "no ceilings were measured"
-    dress(ax, _bounds(rows, points, ceilings), theme, said, method, kernel_conditions(table))
-    return ax
+    return dress(ax, _bounds(rows, points, ceilings), theme, said, method, kernel_conditions(table))
 
 
 def _dots(ax: Axes, rows: Rows, points: Sequence[tuple[float, float]], theme: Theme, **how: Any) -> None:
@@ -271,8 +269,7 @@ def cpu_gpu(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT)
         each = f"{duration(cpu['median_us'])} on the CPU, {duration(gpu['median_us'])} on CUDA"
         finding = f"{one_line(kernel_name(cpu), 30)}: {each}; devices are not raced, so no difference is claimed"
     said = f"not drawn: {counted(alone, 'kernel')} fused otherwise on the other side" if alone else ""
-    dress(ax, finding, theme, said, conditions(data))
-    return ax
+    return dress(ax, finding, theme, said, conditions(data))
 
 
 def _timed(data: pd.DataFrame, which: str) -> Rows | str:
@@ -329,8 +326,7 @@ def kernel_errors(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = 
     finding = f"no error beyond the tolerance in {many}"
     if wrong:
         finding = f"{len(wrong)} of {many} with an error of its own, the first {wrong[0]['kernel']}"
-    dress(ax, finding, theme, f"{counted(left_out, 'kernel')} not compared" if left_out else "")
-    return ax
+    return dress(ax, finding, theme, f"{counted(left_out, 'kernel')} not compared" if left_out else "")
 
 
 def _heights(rows: Rows, name: str) -> list[float]:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from workbench.colours import LIGHT, Theme
 from workbench.errors import WorkbenchError
-from workbench.measurement.memory.picture import Row, finding, fullest, rows_of
-from workbench.measurement.memory.plan import MemoryPlan
+from workbench.measurement.memory.plan import MemoryPlan, Row, finding, fullest, rows_of
 from workbench.plots.style import WIDTH, axes, dress, empty, legend, require_matplotlib, say
 from workbench.wording import byte_unit, figures, size
 
@@ -58,8 +57,7 @@ def memory(plan: MemoryPlan, ax: Axes | None = None, *, theme: Theme = LIGHT) ->
     lines, names = ax.get_legend_handles_labels()
     patches = [Patch(color=colour, label=name) for name, colour in role_colours(theme).items()]
     legend(ax, theme, handles=[*lines, *patches], labels=[*names, *role_colours(theme)], loc="upper right", ncols=6)
-    dress(ax, finding(plan), theme, plan.target, plan.config.label, *plan.notes)
-    return ax
+    return dress(ax, finding(plan), theme, plan.target, plan.config.label, *plan.notes)
 
 
 def memory_figure(plans: Sequence[MemoryPlan]) -> Figure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.colours import LIGHT, Theme
 from workbench.errors import MeasureError
@@ -12,7 +12,7 @@ from workbench.experiments.waterfall import waterfall as rows_of
 from workbench.measurement.verdict import NO, NOISE, YES, Outcome, Row, is_under_way, judge_row, ratio_of, times
 from workbench.pipeline.spec import Pipeline
 from workbench.pipeline.trace import Trace
-from workbench.plots.rows import conditions, failed, failures, with_failures
+from workbench.plots.rows import Rows, conditions, failed, failures, with_failures
 from workbench.plots.style import Bar, Part, axes, bars, complete, dress, empty, interval, label_rows, say
 from workbench.target_text import TargetLike
 from workbench.wording import byte_unit, counted, figures, size, time_unit
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-Rows = list[dict[str, Any]]
 CONTROL = "control"
 "the direction of the row that races the whole pipeline against itself: its interval is the noise"
 
@@ -67,8 +66,7 @@ def ablation(data: pd.DataFrame, ax: Axes | None = None, *, theme: Theme = LIGHT
     ax.set_xlabel("time without it / time with all (above 1: slower)")
     said = "band: the pipeline against itself" if band else ""
     title = with_failures(headline(everything, finished=finished), everything)
-    dress(ax, title, theme, said, conditions(data), failures=failures(everything, "pass"))
-    return ax
+    return dress(ax, title, theme, said, conditions(data), failures=failures(everything, "pass"))
 
 
 def _has_ratio(row: Row) -> bool:
@@ -241,8 +239,7 @@ def waterfall(
     said = f"passes left out that leave this as it is: {left_out}" if left_out else ""
     title = _finding(known, what) if finished else f"{counted(len(known), 'stage')} {measure.done} so far"
     title = with_failures(title, everything)
-    dress(ax, title, theme, said, conditions(data), failures=failures(everything, "pass"))
-    return ax
+    return dress(ax, title, theme, said, conditions(data), failures=failures(everything, "pass"))
 
 
 def _finding(rows: Rows, what: str) -> str:

@@ -21,11 +21,11 @@ from workbench.colours import DARK, LIGHT
 from workbench.dialects.base import Workload, workload_of
 from workbench.errors import WorkbenchError, writing
 from workbench.experiments.waterfall import waterfall as stages_of
-from workbench.measurement.columns import KERNEL, MEASURED, Column
 from workbench.measurement.kernels import Kernels, kernels_config
 from workbench.measurement.machine import ceilings
 from workbench.measurement.measure import DEFAULT, measure, raise_interrupt
 from workbench.measurement.overlay import joined
+from workbench.measurement.tables import KERNEL, MEASURED, Column
 from workbench.pipeline.config import Config
 from workbench.plots.configurations import headline, kernel_count, launch_overhead, runtime
 from workbench.plots.kernels import cpu_gpu, handovers, kernel_times, roofline

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Row = Mapping[str, Any]
+Rows = list[dict[str, Any]]
 TIMED = ("config", "median_us", "q1_us", "q3_us")
 
 

@@ -125,8 +125,8 @@ LABEL_LINES, LABEL_LENGTH = 4, 40
 "Most lines of a label, and characters of a line; the table has the full text of a long pipeline."
 
 
-def dress(ax: Axes, finding: str, theme: Theme, *beneath: str, failures: Sequence[str] = ()) -> None:
-    """Style the axes: no frame, text in the theme's colour, the finding as title.
+def dress(ax: Axes, finding: str, theme: Theme, *beneath: str, failures: Sequence[str] = ()) -> Axes:
+    """Style the axes and return them: no frame, text in the theme's colour, the finding as title.
 
     Below the plot are the failures, messages of the rows without numbers, in full; then `beneath`, such as the conditions, in one line.
     """
@@ -162,6 +162,7 @@ def dress(ax: Axes, finding: str, theme: Theme, *beneath: str, failures: Sequenc
         ax.annotate("\n".join(lines), at, xycoords=place, color=theme.dim, fontsize=8, parse_math=False, **below)
     if isinstance(ax.figure, Figure) and ax.figure.get_gid() == OWN:
         ax.figure.set_figheight(ax.figure.get_figheight() + LINE * max(0, len(lines) - 3))
+    return ax
 
 
 TITLE_LINES = 6

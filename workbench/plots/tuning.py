@@ -100,11 +100,9 @@ def tuning_progress(
         own = int(pd.isna(right["like"]).sum()) if "like" in right else len(right)
         left_out = f" ({len(tried):,} tried)" if own < len(tried) else ""
         none = f"none of {own:,} candidates {objective.better}{left_out}"
-        dress(ax, f"{said} by default; {none if len(tried) > 1 else 'nothing else was tried yet'}", theme)
-        return ax
+        return dress(ax, f"{said} by default; {none if len(tried) > 1 else 'nothing else was tried yet'}", theme)
     begun = f", from {figures(first)}" if default else ""
     when = int(best.index[(best == last).argmax()]) + 1
     raced = "; medians, not raced" if value == "median_us" else ""
     many = counted(len(tried), "candidate")
-    dress(ax, f"{said}{begun}: the {objective.most} of {many}, found at number {when}{raced}", theme)
-    return ax
+    return dress(ax, f"{said}{begun}: the {objective.most} of {many}, found at number {when}{raced}", theme)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -78,22 +77,12 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
             progress=lambda what, _part: self._at(what),
             cancelled=lambda: self._control.stopped() or limits.cancelled(),
         )
-        self._lock = threading.Lock()
-        self._tasks: tuple[Task, ...] = ()
+        self.tasks: tuple[Task, ...] = ()
+        "the kernels and their results so far, the costliest first; none before they are known"
+        self.trials: tuple[ScheduleTrial, ...] = ()
+        "the candidates of this run so far"
         self._chosen: set[str] = set()
-        self._trials: list[ScheduleTrial] = []
         self._found: TunedSchedules | None = None
-
-    @property
-    def tasks(self) -> tuple[Task, ...]:
-        """The kernels and their results so far, the costliest first; none before they are known."""
-        with self._lock:
-            return self._tasks
-
-    @property
-    def trials(self) -> tuple[ScheduleTrial, ...]:
-        with self._lock:
-            return tuple(self._trials)
 
     def trials_of(self, function: str) -> tuple[ScheduleTrial, ...]:
         return tuple(trial for trial in self.trials if trial.function == function)
@@ -198,7 +187,7 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
         answer = self._job("tasks", folder)
         tasks = tasks_of(answer, before["per_kernel"])
         self._chosen = selected(tasks, self._kernels, self.workload, len(answer["graph"]["nodes"]))
-        self._tasks = tasks
+        self.tasks = tasks
         for task in tasks:
             self._publish(self._tune(task, folder))
         found = TunedSchedules(
@@ -291,8 +280,8 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
         )["tried"]
         if tried is None:
             return task, False
-        with self._lock:
-            self._trials.append(ScheduleTrial(made, task.function, **tried, seconds=time.perf_counter() - begun))
+        trial = ScheduleTrial(made, task.function, **tried, seconds=time.perf_counter() - begun)
+        self.trials = (*self.trials, trial)
         failures = dict(task.failures)
         if tried["us"] is None:
             failures[tried["reason"]] = failures.get(tried["reason"], 0) + 1
@@ -301,8 +290,7 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
         return replace(task, trials=task.trials + 1, best_us=best, plain_us=plain, failures=failures), True
 
     def _publish(self, task: Task) -> None:
-        with self._lock:
-            self._tasks = tuple(task if task.function == other.function else other for other in self._tasks)
+        self.tasks = tuple(task if task.function == other.function else other for other in self.tasks)
         best = "" if task.best_us is None else f", best {task.best_us:.3g} us"
         self._at(f"{task.function}: {task.known + task.trials} of {counted(self._most, 'candidate')}{best}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,14 +11,13 @@ from typing import Any
 
 from workbench.dialects.base import Workload, workload_of
 from workbench.errors import NoDevice, NoServer, WorkbenchError, WorkerLost, check_seconds
-from workbench.experiments.engine import RECENT, BackgroundRun, Best, Budget
+from workbench.experiments.engine import RECENT, BackgroundRun, Best, Budget, improvements
 from workbench.experiments.tuning.evaluate import Clock, Evaluator, TuneOptions
 from workbench.experiments.tuning.result import Result, Verdict, decide
-from workbench.experiments.tuning.scheduler import Candidate, Lanes, Scheduler
+from workbench.experiments.tuning.scheduler import Candidate, Lanes, Scheduler, Trials
 from workbench.experiments.tuning.search import search
 from workbench.experiments.tuning.space import Space
-from workbench.experiments.tuning.trial import Trial, best_of, failures, front, objectives_of
-from workbench.experiments.tuning.trial_log import Trials, default_log_path
+from workbench.experiments.tuning.trial import PRUNED, Trial, default_log_path, front, objectives_of
 from workbench.measurement.race import Race, race
 from workbench.pipeline.config import Config
 from workbench.target_text import TargetLike, target_texts
@@ -60,12 +60,14 @@ class Run(BackgroundRun[Result]):
         return self.best_of(self.targets[0])
 
     def best_of(self, target: str) -> tuple[Best, ...]:
-        return best_of(self.trials, target, self.objectives)
+        costs = ((each, each.costs(self.objectives[:1]) if each.target == target else None) for each in self.trials)
+        return improvements((trial.seconds, trial.number, cost[0] if cost else None) for trial, cost in costs)
 
     @property
     def failures(self) -> dict[str, int]:
         """The number of trials that may not win, by status and reason, the most frequent first."""
-        return failures(self.trials)
+        out = (trial for trial in self.trials if not trial.ok)
+        return dict(Counter(t.status if t.status == PRUNED else f"{t.status}: {t.reason}" for t in out).most_common())
 
     @property
     def left(self) -> float | None:

@@ -1,4 +1,4 @@
 """The memory of a build: TVM's plan of its tensors and storages.
 
-`plan.py` has the plan as plain values and explains it, `planning.py` has `wb.memory` and makes the plan, `picture.py` arranges it for views.
+`plan.py` has the plan as plain values, explains it and arranges it for views; `planning.py` has `wb.memory` and makes the plan.
 """

@@ -7,7 +7,7 @@ large enough, otherwise the largest of the smaller ones and enlarge it, both wit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import accumulate
@@ -17,13 +17,10 @@ from workbench.errors import MeasureError, UnknownName
 from workbench.graph.model import Graph
 from workbench.pipeline.config import Config
 from workbench.terminal import html_table, visible
-from workbench.wording import counted
+from workbench.wording import counted, size
 
 if TYPE_CHECKING:
     import pandas as pd
-
-OUTSIDE = -1
-"in place of a step: before the first"
 
 
 @dataclass(frozen=True)
@@ -128,9 +125,9 @@ class MemoryPlan:
         """For each step the bytes of the live tensors that have a storage; tensors that share memory count once."""
         change = [0] * (len(self.steps) + 1)
         for storage in self.storages:
-            for born, dies, size in _spans(self.tensors[place] for place in storage.tensors):
-                change[max(born, 0)] += size
-                change[dies + 1] -= size
+            for born, dies, most in _spans(self.tensors[place] for place in storage.tensors):
+                change[max(born, 0)] += most
+                change[dies + 1] -= most
         return tuple(accumulate(change[:-1]))
 
     @property
@@ -316,3 +313,78 @@ def _size_at(plan: MemoryPlan, storage: Storage, step: int) -> int:
     """Return the bytes of a storage before a step; 0 if it did not exist. TVM enlarges it for later tensors."""
     held = (plan.tensors[place] for place in storage.tensors)
     return max((each.bytes for each in held if each.born < step), default=0)
+
+
+OUTSIDE = "outside of the plan"
+"the label of a row of tensors without a storage"
+CALLERS = ("input", "parameter", "constant")
+"roles of tensors whose memory the caller or the build holds, unless the plan has a storage for them"
+
+
+@dataclass(frozen=True)
+class Row:
+    """Tensors that are drawn in one row."""
+
+    label: str
+    bytes: int
+    tensors: tuple[int, ...]
+    "places in `MemoryPlan.tensors`"
+
+
+def rows_of(plan: MemoryPlan) -> list[Row]:
+    """Return the rows of a plan: its storages, then the tensors outside of them in as few rows as their lives allow."""
+    storages = sorted(plan.storages, key=lambda storage: (-storage.bytes, storage.id))
+    planned = [Row(_label(storage), storage.bytes, storage.tensors) for storage in storages]
+    outside = [i for i, each in enumerate(plan.tensors) if each.storage is None and each.role not in CALLERS]
+    lanes = _lanes([(i, plan.tensors[i]) for i in outside])
+    sizes = [max(plan.tensors[i].bytes for i in lane) for lane in lanes]
+    return [*planned, *(Row(OUTSIDE, size, lane) for size, lane in zip(sizes, lanes, strict=True))]
+
+
+def _label(storage: Storage) -> str:
+    own = "" if storage.planned else "allocated by itself"
+    return ", ".join(filter(None, (f"storage {storage.id}", storage.expression, storage.scope, storage.device, own)))
+
+
+def _lanes(tensors: Iterable[tuple[int, PlannedTensor]]) -> list[tuple[int, ...]]:
+    """Return tensors in rows: each goes to the first row whose last tensor is dead at its birth."""
+    lanes: list[list[int]] = []
+    ends: list[int] = []
+    for place, tensor in sorted(tensors, key=lambda item: (item[1].born, item[0])):
+        free = next((n for n, end in enumerate(ends) if end < tensor.born), len(lanes))
+        if free == len(lanes):
+            lanes.append([])
+            ends.append(tensor.dies)
+        lanes[free].append(place)
+        ends[free] = tensor.dies
+    return [tuple(lane) for lane in lanes]
+
+
+def fullest(plan: MemoryPlan) -> int | None:
+    """Return the first step with the most live bytes; None without steps."""
+    needed = plan.needed_bytes
+    return max(range(len(needed)), key=needed.__getitem__, default=None)
+
+
+def finding(plan: MemoryPlan) -> str:
+    """Return the sizes of a plan in one sentence; a row of the picture that is not a storage is named."""
+    step = fullest(plan)
+    if step is None:
+        return "The plan has no kernels."
+    others = sum(row.label == OUTSIDE for row in rows_of(plan))
+    outside = f" and {counted(others, 'row')} of tensors {OUTSIDE}" if others else ""
+    return (
+        f"{size(plan.peak_bytes)} held at the peak, {size(plan.planned_bytes)} planned in "
+        f"{counted(len(plan.storages), 'storage')}{outside}; at most {size(plan.lower_bound_bytes)} live, in kernel {step} "
+        f"({plan.steps[step].name})."
+    )
+
+
+def compared(plans: Sequence[MemoryPlan], titles: Sequence[str]) -> str:
+    """Return the peaks and the planned bytes of plans in one sentence each."""
+
+    def each(sizes: Sequence[int]) -> str:
+        return ", ".join(f"{size(count)} {title}" for count, title in zip(sizes, titles, strict=True))
+
+    peaks, planned = [plan.peak_bytes for plan in plans], [plan.planned_bytes for plan in plans]
+    return f"Held at the peak: {each(peaks)}. Planned: {each(planned)}."

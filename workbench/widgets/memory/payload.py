@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import TypedDict
 
-from workbench.measurement.memory.picture import rows_of
-from workbench.measurement.memory.plan import MemoryPlan, PlannedTensor
+from workbench.measurement.memory.plan import MemoryPlan, PlannedTensor, rows_of
 from workbench.widgets.payload import Strings, column, sendable_text
 
 ROLES = ("input", "output", "intermediate", "workspace")

@@ -11,8 +11,7 @@ from pathlib import Path
 import traitlets
 
 from workbench.errors import UnknownKeyword, WorkbenchError
-from workbench.measurement.memory.picture import compared, finding, rows_of
-from workbench.measurement.memory.plan import MemoryPlan
+from workbench.measurement.memory.plan import MemoryPlan, compared, finding, rows_of
 from workbench.widgets import page_types
 from workbench.widgets.base import SAVED, TextView, json_trait, page, save_as, saved_traits
 from workbench.widgets.blocks import Block, row, rows, sendable

@@ -9,11 +9,11 @@ import pandas as pd
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
 from workbench.measurement.build_and_time import MeasureOptions
-from workbench.measurement.columns import KERNEL
 from workbench.measurement.kernels import Kernels, kernels_config
 from workbench.measurement.machine import ceilings
 from workbench.measurement.measure import measure_one
 from workbench.measurement.overlay import joined, nodes_on, overlay_of
+from workbench.measurement.tables import KERNEL
 from workbench.pipeline.config import Config
 from workbench.plots.rows import conditions
 from workbench.widgets.background import Task

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from workbench.measurement.columns import MEASURED, spread
+from workbench.measurement.tables import MEASURED, spread
 from workbench.measurement.race import Race
 from workbench.measurement.row import CANCELLED, NOT_MEASURED, OK, PENDING, RUNNING, UNDER_WAY, Row, failure
 from workbench.pipeline.config import Config

@@ -5,8 +5,7 @@ from __future__ import annotations
 from workbench.experiments.switches import switches
 from workbench.experiments.waterfall import START
 from workbench.graph.model import Graph
-from workbench.measurement.memory.picture import compared, finding
-from workbench.measurement.memory.plan import MemoryPlan
+from workbench.measurement.memory.plan import MemoryPlan, compared, finding
 from workbench.measurement.memory.planning import memory_config
 from workbench.measurement.overlay import carried, overlay_of
 from workbench.pipeline.config import Config

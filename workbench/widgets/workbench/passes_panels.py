@@ -10,9 +10,9 @@ import pandas as pd
 from workbench import plots
 from workbench.experiments.ablation import AblationRequest, AblationRow, ablation_rows
 from workbench.experiments.waterfall import WaterfallRequest, WaterfallRow, waterfall_rows
-from workbench.measurement.columns import MEASURED, spread
 from workbench.measurement.race import Race
 from workbench.measurement.row import COUNTED, failure
+from workbench.measurement.tables import MEASURED, spread
 from workbench.measurement.verdict import NOISE_COLUMNS, RACED, VERDICT, judge_row, ratio_of
 from workbench.pipeline.config import Config
 from workbench.pipeline.spec import Pipeline
