@@ -38,11 +38,11 @@ class Control:
         """End now; a trial under way is cancelled, and the next run tries it again."""
         self._set(stopped=True)
 
-    def _set(self, paused: bool | None = None, stopped: bool | None = None) -> None:
+    def _set(self, *, paused: bool | None = None, stopped: bool = False) -> None:
         with self._changed:
             was, now = self.paused, time.perf_counter()
             self._paused = self._paused if paused is None else paused
-            self._stopped = self._stopped if stopped is None else stopped
+            self._stopped |= stopped
             if self.paused and not was:
                 self._paused_at = now
             if was and not self.paused:
@@ -140,13 +140,7 @@ class BackgroundRun(Generic[R]):
         return thread is None or not thread.is_alive()
 
     def run(self) -> R:
-        """Search, and return the result. Ctrl-C ends the search and returns the result so far.
-
-        Raises
-        ------
-        WorkbenchError
-            Nothing can be measured here, or a trial cannot be written.
-        """
+        """Search, and return the result. Ctrl-C ends the search and returns the result so far."""
         if self._status != "ready":
             raise WorkbenchError(
                 "this run was begun before; a new one with the same log or folder goes on where it ended"

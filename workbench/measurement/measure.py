@@ -23,7 +23,7 @@ from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
 from workbench.target_text import TargetLike, target_text, target_texts
 from workbench.worker.limits import TIMEOUT
-from workbench.worker.parent import Progress, never
+from workbench.worker.parent import JobOptions, Progress, never
 from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
@@ -114,18 +114,9 @@ def measure(
     rows: dict[int, Row] = {}
     # `measured_rows` has given a row to all that were not measured
     with suppress(KeyboardInterrupt), showing_progress(progress, f"Measuring {workload.name}") as report:
-        how = MeasureOptions(
-            budget=budget,
-            timeout=timeout,
-            memory=memory,
-            seed=seed,
-            check=check,
-            per_kernel=per_kernel,
-            progress=report,
-            cancelled=cancelled,
-            tracker=remote,
-            executor=executor,
-        )
+        limits: JobOptions = {"timeout": timeout, "memory": memory, "progress": report, "cancelled": cancelled}
+        places = {"tracker": remote, "executor": executor}
+        how = MeasureOptions(budget=budget, seed=seed, check=check, per_kernel=per_kernel, **places, **limits)
         rows.update(measured_rows(workload, asked, how, store=store))
     from workbench.measurement.tables import Table
 
@@ -137,12 +128,8 @@ def measured_rows(
 ) -> Iterator[tuple[int, Row]]:
     """Yield the place and the row of each configuration as it ends; with `store` the row is on the disk by then.
 
-    Ctrl-C yields the others as `interrupted`, and is raised then.
-
-    Parameters
-    ----------
-    asked
-        Configurations, each with the form in which it was given, and its target.
+    `asked` are configurations, each with the form in which it was given, and its target. Ctrl-C yields the others as
+    `interrupted`, and is raised then.
     """
     runner, run, missing = Runner(workload), uuid.uuid4().hex[:12], dict(enumerate(asked))
     variants = (_variant(runner, *each, how, run) for each in asked)

@@ -129,21 +129,14 @@ def race(
     for config in configs:
         legal(workload, config)
     with showing_progress(progress, f"Racing {configs[1].label} against {configs[0].label}") as report:
-        how = MeasureOptions(
-            budget=budget,
-            timeout=timeout,
-            memory=memory,
-            seed=seed,
-            check=check,
-            progress=report,
-            cancelled=cancelled,
-        )
+        limits: JobOptions = {"timeout": timeout, "memory": memory, "progress": report, "cancelled": cancelled}
+        how = MeasureOptions(budget=budget, seed=seed, check=check, **limits)
         if remote is not None:
             remote.check()
             target = target_there(target)
         elif missing := no_device(workload, target, how):
             raise NoDevice(missing)
-        expected, unchecked = reference(workload, seed, **how.of_a_job) if check else (None, "")
+        expected, unchecked = reference(workload, seed, **limits) if check else (None, "")
         request = RaceRequest(
             target=target,
             configs=[config.to_data() for config in configs],
@@ -153,9 +146,9 @@ def race(
             tracker=None if remote is None else remote.for_job(timeout),
         )
         if remote is None:
-            found = worker().run("race", workload, asdict(request), **how.of_a_job)
+            found = worker().run("race", workload, asdict(request), **limits)
         else:
-            limits: JobOptions = {**how.of_a_job, "timeout": remote.patience(timeout)}
+            limits["timeout"] = remote.patience(timeout)
             with own_role() as role:
                 found = worker(role).run("race_on_device", workload, asdict(request), **limits)
     return judged(configs[0].label, configs[1].label, found, unchecked and f"the outputs were not checked: {unchecked}")

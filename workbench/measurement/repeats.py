@@ -90,19 +90,11 @@ def interleave(
 ) -> dict[str, Any]:
     """Time functions in turn, so that a temporary slowdown of the machine affects all of them.
 
-    Parameters
-    ----------
-    load
-        Loads all functions again for a heat of that number; each runs that many times and returns the mean seconds of one.
-        The addresses of two equal programs in memory can make a difference of one percent; each heat changes them.
-    budget
-        Seconds of runs, without warm-up and loading; at least LEAST rounds are run in any case.
+    `load` loads all functions again for each heat: the addresses of two equal programs in memory can make a difference of one
+    percent, and each heat changes them. The budget is seconds of runs, without warm-up and loading.
 
-    Returns
-    -------
-    dict
-        `samples_a`, `samples_b` (seconds of one run, entries of the same index belong together), `number_a`, `number_b`; of a
-        third function, which is `a` again, `samples_again`.
+    The answer has `samples_a`, `samples_b` (seconds of one run, entries of the same index belong together), `number_a`,
+    `number_b`; of a third function, which is `a` again, `samples_again`.
     """
     spent, heat, runs = 0.0, 0, load(0)
     samples: list[list[float]] = [[] for _ in runs]

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from workbench.dialects.base import Workload, workload_of
 from workbench.dialects.registry import installed
 from workbench.errors import StoreError, sentence
-from workbench.graph.received import Damaged, fields, parse
+from workbench.graph.received import Damaged, contents, fields, parse
 from workbench.measurement.machine import conditions, machine
 from workbench.measurement.row import COLUMNS, Row, workload_hash
 from workbench.terminal import visible
@@ -124,6 +124,22 @@ def plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"a row holds a {type(value).__name__}, which is not a number, a text or a list")
+
+
+def read_object(path: Path, most: int) -> dict[str, Any]:
+    """Return the JSON object in a file of at most so many bytes; empty where there is no file or it is damaged."""
+    try:
+        data = parse(contents(path, most))
+    except (FileNotFoundError, Damaged):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def write_object(path: Path, data: Mapping[str, object]) -> None:
+    """Replace a file by a JSON object, atomically."""
+    new = path.with_name(f"{path.name}.{os.getpid()}")
+    new.write_text(json.dumps(data, indent=1), encoding="utf-8")
+    new.replace(path)
 
 
 def _data_folder() -> Path:

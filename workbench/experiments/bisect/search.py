@@ -33,7 +33,7 @@ from workbench.target_text import TargetLike, target_text
 from workbench.terminal import html_table, visible
 from workbench.wording import counted
 from workbench.worker.limits import TIMEOUT
-from workbench.worker.parent import Progress, never
+from workbench.worker.parent import JobOptions, Progress, never
 from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
@@ -298,15 +298,8 @@ def bisect(
     if resume is not None and (resume.symptom, resume.changes.items) != (asked.name, changes.items):
         raise WorkbenchError("resume= is the result of another search; give it the same symptom and configurations")
     with showing_progress(progress, f"Bisecting {workload.name}") as report:
-        limits = Limits(
-            timeout=timeout,
-            memory=memory,
-            seed=seed,
-            progress=report,
-            cancelled=cancelled,
-            target=target_text(target),
-            budget=budget,
-        )
+        job: JobOptions = {"timeout": timeout, "memory": memory, "progress": report, "cancelled": cancelled}
+        limits = Limits(target=target_text(target), seed=seed, budget=budget, **job)
         prober = Prober(workload, changes, asked, limits, resume.probes if resume else ())
         return _Search(prober, edges).run()
 

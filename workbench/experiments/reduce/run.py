@@ -33,7 +33,7 @@ from workbench.target_text import TargetLike, target_text
 from workbench.terminal import html_table, visible
 from workbench.wording import counted
 from workbench.worker.limits import TIMEOUT
-from workbench.worker.parent import Progress, never
+from workbench.worker.parent import JobOptions, Progress, never
 from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
@@ -173,14 +173,8 @@ def reduce(
     asked = symptom_of(symptom, workload, chosen, None if reference is None else Config.of(reference))
     started = time.monotonic()
     with showing_progress(progress, f"Reducing {workload.name}") as report:
-        limits = Limits(
-            timeout=timeout,
-            memory=memory,
-            seed=seed,
-            progress=report,
-            cancelled=cancelled,
-            target=target_text(target),
-        )
+        job: JobOptions = {"timeout": timeout, "memory": memory, "progress": report, "cancelled": cancelled}
+        limits = Limits(target=target_text(target), seed=seed, **job)
         first = probe(asked, workload, chosen, pipeline, limits)
         if first.answer != YES:
             said = "it is not known whether it shows" if first.answer == UNKNOWN else "it does not show"

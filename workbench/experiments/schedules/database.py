@@ -12,8 +12,8 @@ from typing import Any
 
 from workbench.dialects.scheduling import RECORDS, WORKLOADS
 from workbench.errors import StoreError
-from workbench.graph.received import Damaged, contents, parse
-from workbench.measurement.store import place
+from workbench.graph.received import contents
+from workbench.measurement.store import place, read_object, write_object
 
 ABOUT, DONE = "about.json", "done.json"
 LARGEST = 1 << 30
@@ -37,7 +37,7 @@ def begun(folder: Path, about: Mapping[str, Any]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         written = folder / ABOUT
         if written.exists():
-            before = _read(written)
+            before = read_object(written, LARGEST)
             if not before:
                 raise StoreError(f"{ABOUT} in the folder of schedules {folder.name!r} is damaged; give another folder")
             other = [key for key in SAME if before.get(key) != about[key]]
@@ -46,7 +46,7 @@ def begun(folder: Path, about: Mapping[str, Any]) -> None:
                     f"the schedules in {folder.name!r} are for another {' and '.join(other)}; give another folder"
                 )
         else:
-            _write(written, {key: about[key] for key in SAME})
+            write_object(written, {key: about[key] for key in SAME})
     except OSError as error:
         raise StoreError(
             f"the folder of schedules {folder.name!r} cannot be used ({error.strerror}); give another one"
@@ -83,25 +83,10 @@ def mend(folder: Path) -> None:
 
 def trials_done(folder: Path, key: str) -> int:
     """Return the trials with which a search for this kernel ended; some kernels have fewer schedules than that."""
-    trials = _read(folder / DONE).get(key)
+    trials = read_object(folder / DONE, LARGEST).get(key)
     return trials if type(trials) is int else 0
 
 
 def note_done(folder: Path, key: str, trials: int) -> None:
     """Record that a search ended."""
-    _write(folder / DONE, {**_read(folder / DONE), key: trials})
-
-
-def _read(path: Path) -> dict[str, object]:
-    """Return the object in a file; empty where there is no file or it is damaged."""
-    try:
-        data = parse(contents(path, LARGEST))
-    except (FileNotFoundError, Damaged):
-        return {}
-    return data if isinstance(data, dict) else {}
-
-
-def _write(path: Path, data: Mapping[str, object]) -> None:
-    new = path.with_suffix(".new")
-    new.write_text(json.dumps(data, indent=1), encoding="utf-8")
-    new.replace(path)
+    write_object(folder / DONE, {**read_object(folder / DONE, LARGEST), key: trials})

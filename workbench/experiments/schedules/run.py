@@ -28,7 +28,7 @@ from workbench.terminal import html_table, visible
 from workbench.wording import counted
 from workbench.worker.host import allowed
 from workbench.worker.limits import TIMEOUT as SECONDS
-from workbench.worker.parent import Progress, never, silent, worker
+from workbench.worker.parent import JobOptions, Progress, never, silent, worker
 from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
@@ -43,18 +43,8 @@ PAUSED = "Waiting to be resumed"
 class ScheduleRun(BackgroundRun[TunedSchedules]):
     """One search, in this thread (`run`) or in its own (`start`); any thread may call the other methods.
 
-    Each kernel's candidates are tried one at a time in a child process, then the model is measured and raced.
-
-    Parameters
-    ----------
-    base
-        The configuration to tune.
-    kernels
-        As `result.selected` takes them.
-    trials
-        For each kernel, including earlier runs.
-    limits
-        Of each job; the budget is that of the race at the end.
+    Each kernel's candidates are tried one at a time in a child process, then the model is measured and raced. `limits` are
+    those of each job; the budget is that of the race.
     """
 
     def __init__(
@@ -190,18 +180,9 @@ class ScheduleRun(BackgroundRun[TunedSchedules]):
         self.tasks = tasks
         for task in tasks:
             self._publish(self._tune(task, folder))
-        found = TunedSchedules(
-            self.workload,
-            self.base,
-            self.target,
-            folder,
-            self.tasks,
-            tuple(answer["calls"]),
-            answer["graph"],
-            self._cost_model,
-            before=before,
-            kept=kept is not None,
-        )
+        whose = self.workload, self.base, self.target, folder
+        calls, model = tuple(answer["calls"]), self._cost_model
+        found = TunedSchedules(*whose, self.tasks, calls, answer["graph"], model, before=before, kept=kept is not None)
         self._at("Comparing with and without")
         self._found = self._compared(found)
         return self._found.status != CANCELLED
@@ -391,14 +372,8 @@ def prepared_schedules(
     if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
         raise WorkbenchError(f"trials is {trials!r}; give the number of candidates for each kernel, 1 or more")
     model = _model(cost_model, workload.dialect)
-    limits = Limits(
-        budget=budget,
-        timeout=timeout,
-        memory=memory,
-        seed=seed,
-        cancelled=cancelled,
-        target=target_text(target),
-    )
+    job: JobOptions = {"timeout": timeout, "memory": memory, "cancelled": cancelled}
+    limits = Limits(target=target_text(target), seed=seed, budget=budget, **job)
     run = ScheduleRun(workload, Config.of(config), kernels, trials, model, folder, limits)
     run.listen(lambda run: progress(run.doing, run.spent))
     return run

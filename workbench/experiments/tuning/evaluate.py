@@ -25,7 +25,7 @@ from workbench.measurement.row import CANCELLED, FAILED, NO_SERVER, NOT_MEASURED
 from workbench.pipeline.config import Config
 from workbench.pipeline.config import check_config as legal
 from workbench.worker.limits import TIMEOUT
-from workbench.worker.parent import Progress, never, silent
+from workbench.worker.parent import JobOptions, Progress, never, silent
 
 MEASURED = ("median_us", "q1_us", "q3_us", "build_seconds")
 "values that trials with equal final modules share"
@@ -219,16 +219,9 @@ class Evaluator:
 
     def build(self, trial: Trial, clock: Clock) -> Trial:
         effort = self.effort
-        how = MeasureOptions(
-            budget=effort.each,
-            timeout=effort.timeout,
-            memory=effort.memory,
-            seed=effort.seed,
-            check=effort.check,
-            cancelled=self.cancelled,
-            tracker=effort.remote,
-            executor=effort.executor,
-        )
+        limits: JobOptions = {"timeout": effort.timeout, "memory": effort.memory, "cancelled": self.cancelled}
+        places = {"tracker": effort.remote, "executor": effort.executor}
+        how = MeasureOptions(budget=effort.each, seed=effort.seed, check=effort.check, **places, **limits)
         with clock:
             ((_, row),) = measured_rows(self.workload, [(trial.config, None, trial.target)], how, store=effort.store)
         if row.status == CANCELLED:

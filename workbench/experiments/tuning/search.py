@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 
 def load_in_background() -> None:
-    """Begin to import Optuna in a thread, since that takes long and the first candidates do not need it.
-
-    Raises WorkbenchError: optuna is not installed.
-    """
+    """Begin to import Optuna in a thread, since that takes long and the first candidates do not need it."""
     if importlib.util.find_spec("optuna") is None:
         raise WorkbenchError(
             "a guided search needs Optuna: pip install 'tvm-workbench[tune]', or give method='exhaustive' or a smaller space"
@@ -71,19 +68,9 @@ Point = tuple[int, ...]
 
 
 def search(space: Space, objectives: int, seed: int, method: str = "auto") -> Search:
-    """Return the strategy for a space.
+    """Return the strategy for a space, of which so many values are minimised.
 
-    Parameters
-    ----------
-    objectives
-        The number of values to minimise.
-    method
-        `auto`: all of a space of up to 64 candidates, a guided search of a larger one. Or `exhaustive` or `guided`.
-
-    Raises
-    ------
-    WorkbenchError
-        There is no such method, or Optuna is not installed.
+    `auto` tries all of a space of up to SMALL candidates, and guides the search of a larger one, which needs Optuna.
     """
     if method not in ("auto", "exhaustive", "guided"):
         raise WorkbenchError(f"there is no search method {method!r}; give 'auto', 'exhaustive' or 'guided'")
@@ -93,11 +80,7 @@ def search(space: Space, objectives: int, seed: int, method: str = "auto") -> Se
 
 
 class Search:
-    """A strategy that chooses candidates, given as points.
-
-    `tell` records results, of candidates from `ask` and of others. `ask` may be called several times before the first
-    result, and returns each candidate once.
-    """
+    """A strategy that chooses candidates, given as points; `ask` may be called several times before the first result."""
 
     def __init__(self, space: Space) -> None:
         self.knobs = space.knobs
@@ -111,7 +94,7 @@ class Search:
         return {knob.name: knob.choices[place] for knob, place in zip(self.knobs, point, strict=True)}
 
     def tell(self, chosen: Assignment, costs: Costs | None) -> None:
-        """Record the result of a candidate: the values to minimise, or None where it may not win."""
+        """Record the result of a candidate, from `ask` or not: the values to minimise, or None where it may not win."""
         # a choice that is not in this space has no point
         if set(chosen) == {knob.name for knob in self.knobs} and all(
             chosen[knob.name] in knob.choices for knob in self.knobs

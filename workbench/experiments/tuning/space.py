@@ -163,14 +163,12 @@ class Space:
 
 
 def fusion_choices(workload: Workload, most: int) -> tuple[Pipeline, list[str]]:
-    """Return the compiler's graph passes as a pipeline, and the edits to choose from.
+    """Return the compiler's graph passes as a pipeline, and at most so many edits to choose from.
 
     For each value that kernels pass on, the largest first, there is a force of the kernels at its ends into one, where that is
     legal, and a cut of each edge within these kernels, the readers' edges first. Pairs of these cuts follow. Where kernels
     pass nothing on (the whole program is one kernel), there is a cut of each edge within a kernel, the largest first. There
-    are no edits where no kernel has two operators.
-
-    `most`: most edits to return. Raises WorkbenchError: the passes before fusion fail on it.
+    are no edits where no kernel has two operators. Raises WorkbenchError: the passes before fusion fail on it.
     """
     pipeline = Pipeline.parse(dialect_of(workload).passes.presets()[0].pipeline)
     last = max(place for place, step in enumerate(pipeline) if step.name == "FuseOps")

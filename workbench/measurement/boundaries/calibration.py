@@ -8,11 +8,10 @@ A race that is too coarse to see the predicted seconds decides nothing, and is c
 
 from __future__ import annotations
 
-import json
-import os
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from functools import cache, cached_property
 from math import floor, inf
@@ -24,7 +23,7 @@ import numpy as np
 
 from workbench.errors import MeasureError
 from workbench.graph import received
-from workbench.graph.received import Damaged, contents
+from workbench.graph.received import Damaged
 from workbench.measurement import store
 from workbench.measurement.machine import Bandwidth, Spread, bandwidth, conditions
 from workbench.wording import counted, size
@@ -135,27 +134,26 @@ def _measure(
 # -- the file
 
 
-def _read() -> Mapping[str, Any]:
-    """Return the contents of the file; nothing if it is missing or damaged, since it can be measured again."""
+def _file() -> Path | None:
     kept = store.place()
-    try:
-        found = {} if kept is None else received.parse(contents(kept.with_name(FILE), LARGEST))
-    except (OSError, Damaged):
-        return {}
-    return found if isinstance(found, dict) else {}
+    return None if kept is None else kept.with_name(FILE)
+
+
+def _read() -> Mapping[str, Any]:
+    """Return the contents of the file; nothing if it cannot be read, since it can be measured again."""
+    path = _file()
+    with suppress(OSError):
+        return {} if path is None else store.read_object(path, LARGEST)
+    return {}
 
 
 def _write(key: str, found: MachineCosts) -> None:
-    kept = store.place()
-    if kept is None:
+    path = _file()
+    if path is None:
         return
-    path = kept.with_name(FILE)
-    text = json.dumps({**_read(), key: asdict(found)}, indent=1)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(f"{path.name}.{os.getpid()}")
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
+        store.write_object(path, {**_read(), key: asdict(found)})
     except OSError as error:
         warnings.warn(f"the costs of this machine are not kept: {error.strerror}", RuntimeWarning, stacklevel=2)
 
