@@ -180,19 +180,15 @@ def test_costs_of_a_busy_machine_are_not_kept(measured, monkeypatch):
     assert len(measured) == 2
 
 
+RATE_OF_ZERO = asdict(replace(MACHINE, bandwidth=Bandwidth((1,), (Spread(0.0, 1.0, 1.0),), "")))
+NO_SPREADS = {"bandwidth": {}, "call": {}, "method": ""}
+
+
 @pytest.mark.parametrize(
-    "text",
-    ["", "[]", "{", '{"a relay 1 2 llvm": 3}', '{"a relay 1 2 llvm": {"bandwidth": {}, "call": {}, "method": ""}}'],
+    "text", ["", "[]", "{", *(json.dumps({"a relay 1 2 llvm": each}) for each in (3, NO_SPREADS, RATE_OF_ZERO))]
 )
 def test_a_damaged_file_is_measured_again(measured, tmp_path, text):
     (tmp_path / kept.FILE).write_text(text)
-    assert kept.machine_costs("relay", "llvm") == MACHINE
-    assert len(measured) == 1
-
-
-def test_a_rate_of_zero_on_the_disk_is_measured_again(measured, tmp_path):
-    wrong = asdict(replace(MACHINE, bandwidth=Bandwidth((1,), (Spread(0.0, 1.0, 1.0),), "")))
-    (tmp_path / kept.FILE).write_text(json.dumps({"a relay 1 2 llvm": wrong}))
     assert kept.machine_costs("relay", "llvm") == MACHINE
     assert len(measured) == 1
 
@@ -281,21 +277,23 @@ def test_a_graph_of_another_tvm_than_the_installed_one_has_no_prediction():
     assert "the TVM of relay, which is not installed here" in row.note
 
 
-def test_eight_of_ten_inside_shows_no_prediction(monkeypatch):
-    row = predicted(tried(*EIGHT), monkeypatch)
+ONE_PROGRAM = tuple(replace(each, program="one") for each in tried(*[1.0] * 20).records)
+SMALL = tuple(trial(place, 1.0, working_set=1000) for place in range(20))
+
+
+@pytest.mark.parametrize(
+    ("known", "note"),
+    [
+        (tried(*EIGHT), "of 10 boundaries from simple to complex on several rows, 8 were inside"),
+        (tried(*[1.0] * (LEAST - 1)), "9 boundaries from simple to complex on several rows tried, at least 10 are"),
+        (Calibration(ONE_PROGRAM), "of 20 boundaries from simple to complex on several rows, 0 were inside"),
+        (Calibration(SMALL), "outside of the calibrated range: a working set of 49.2 kB"),
+    ],
+)
+def test_too_little_evidence_shows_no_prediction(known, note, monkeypatch):
+    row = predicted(known, monkeypatch)
     assert row.predicted is None
-    assert "of 10 boundaries from simple to complex on several rows, 8 were inside" in row.note
-
-
-def test_fewer_trials_than_the_least_show_no_prediction(monkeypatch):
-    row = predicted(tried(*[1.0] * (LEAST - 1)), monkeypatch)
-    assert row.predicted is None
-    assert "9 boundaries from simple to complex on several rows tried, at least 10 are needed" in row.note
-
-
-def test_trials_of_one_program_are_no_evidence_for_it(monkeypatch):
-    same = Calibration(tuple(replace(each, program="one") for each in tried(*[1.0] * 20).records))
-    assert predicted(same, monkeypatch).predicted is None
+    assert note in row.note
 
 
 def test_a_race_too_coarse_for_the_prediction_decides_nothing(monkeypatch):
@@ -306,13 +304,6 @@ def test_a_race_too_coarse_for_the_prediction_decides_nothing(monkeypatch):
     # a race that shows a difference is decided, however wide its interval is
     slower = [replace(each, saved_low=-99e-6, saved_high=-1e-6) for each in tried(*EIGHT).records]
     assert predicted(Calibration(tuple(slower)), monkeypatch).predicted is None
-
-
-def test_a_working_set_that_was_not_tried_shows_no_prediction(monkeypatch):
-    small = Calibration(tuple(trial(place, 1.0, working_set=1000) for place in range(20)))
-    row = predicted(small, monkeypatch)
-    assert row.predicted is None
-    assert row.note.startswith("outside of the calibrated range: a working set of 49.2 kB")
 
 
 def test_another_target_shows_no_prediction():

@@ -6,9 +6,9 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from workbench.measurement.tables import MEASURED, spread
 from workbench.measurement.race import Race
 from workbench.measurement.row import CANCELLED, NOT_MEASURED, OK, PENDING, RUNNING, UNDER_WAY, Row, failure
+from workbench.measurement.tables import MEASURED, spread
 from workbench.pipeline.config import Config
 from workbench.plots.configurations import headline
 from workbench.widgets.blocks import Bars, Block, action, picture, sendable, table, words
