@@ -17,6 +17,7 @@ import pytest
 import workbench as wb
 from workbench.errors import StoreError
 from workbench.measurement import store as stored
+from workbench.measurement.row import Row, table
 from workbench.measurement.store import VARIABLE, Store, append, place
 
 
@@ -32,6 +33,10 @@ def store(path):
 
 def row(number=0, **other):
     return {"workload_hash": "a", "machine": "m", "tvm": "t", "number": number, **other}
+
+
+def measured(number=0, **other):
+    return Row("opt 0", "llvm", "llvm", "", **row(number, **other))
 
 
 def numbers(store):
@@ -308,7 +313,7 @@ def test_a_place_that_cannot_be_written_is_said_in_a_sentence(tmp_path):
 
 def test_the_variable_names_the_file(monkeypatch, path):
     monkeypatch.setenv(VARIABLE, str(path))
-    append(row(5))
+    append(measured(5))
     assert place() == path
     assert numbers(Store(path)) == [5]
 
@@ -316,7 +321,7 @@ def test_the_variable_names_the_file(monkeypatch, path):
 def test_off_keeps_nothing(monkeypatch):
     monkeypatch.setenv(VARIABLE, "off")
     assert place() is None
-    append(row())
+    append(measured())
 
 
 def test_without_the_variable_it_is_in_the_users_data_folder(monkeypatch, tmp_path):
@@ -330,7 +335,7 @@ def test_a_row_that_cannot_be_kept_is_a_warning_not_an_error(monkeypatch, tmp_pa
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(VARIABLE, str(tmp_path / "file" / "rows.sqlite"))
     with pytest.warns(RuntimeWarning, match="this row is not kept"):
-        append(row())
+        append(measured())
 
 
 def test_the_tests_do_not_write_to_the_users_own_file():
@@ -347,8 +352,6 @@ def test_what_is_kept_can_be_read_without_us(store, path):
 
 @pytest.mark.parametrize("big", [2**63, -(2**63) - 1, 2**80, float("inf"), float("nan"), 0.5, "many"])
 def test_number_that_no_column_holds_is_named_in_its_row(store, big):
-    from workbench.measurement.row import Row, table
-
     rows = [row(traffic_bytes=7, message=""), row(traffic_bytes=big, flops=1, message="slow"), row(flops=2**63 - 1)]
     for given in rows:
         store.append(given)
