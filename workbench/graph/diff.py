@@ -118,10 +118,6 @@ class _Matching(Sides):
         numbering = ValueNumbers()
         ours, theirs = labels(before, after)
         super().__init__(Side(before, ours, numbering), Side(after, theirs, numbering))
-        self.joined: set[int] = set()
-        "the after nodes that several before nodes became"
-        self.forked: set[int] = set()
-        "the before nodes that became several after nodes"
         rest = self.match_equal_values()
         self.match_neighbours()
         Exchanges(self.before, self.after).run()
@@ -141,17 +137,19 @@ class _Matching(Sides):
             self.put(image, uneven)
             return self.result().edits
 
-        matched = self.before.partner, self.after.partner, self.joined, self.forked
-        better = fewest(self.before, self.after, worth, edits)
+        sides = self.before, self.after
+        matched = [(side.partner, side.several) for side in sides]
+        better = fewest(*sides, worth, edits)
         if better is not None:
             self.put(better, uneven)
-        else:
-            self.before.partner, self.after.partner, self.joined, self.forked = matched
+            return
+        for side, (partner, several) in zip(sides, matched, strict=True):
+            side.partner, side.several = partner, several
 
     def put(self, image: list[int | None], uneven: list[int]) -> None:
         """Restart from this one-to-one mapping."""
-        self.before.partner, self.after.partner = list(image), [None] * len(self.after.partner)
-        self.joined, self.forked = set(), set()
+        self.before.restart(list(image))
+        self.after.restart([None] * len(self.after.partner))
         for b, a in enumerate(image):
             if a is not None:
                 self.after.partner[a] = b
@@ -181,8 +179,10 @@ class _Matching(Sides):
             ours, theirs = before_classes[number], after_classes[number]
             pair = next(((b, a) for b in reversed(ours) for a in theirs if self.before.partner[b] == a), None)
             if pair is not None:
-                self.join([b for b in ours if self.before.partner[b] is None], pair[1])
-                self.fork([a for a in theirs if self.after.partner[a] is None], pair[0])
+                for side, nodes, other in ((self.before, ours, pair[1]), (self.after, theirs, pair[0])):
+                    for node in nodes:
+                        if side.partner[node] is None:
+                            self.join(side, node, other)
 
     def pair_by_context(self, ours: list[int], theirs: list[int]) -> tuple[list[int], list[int]]:
         """Pair equal values, those with equal uses first, the rest in order; return the unpaired nodes of each side."""
@@ -201,15 +201,13 @@ class _Matching(Sides):
             self.pair(b, a)
         return rest[len(free) :], free[len(rest) :]
 
-    def join(self, extra: list[int], a: int) -> None:
-        for b in extra:
-            self.before.partner[b] = a
-            self.joined.add(a)
+    def other(self, side: Side) -> Side:
+        return self.after if side is self.before else self.before
 
-    def fork(self, extra: list[int], b: int) -> None:
-        for a in extra:
-            self.after.partner[a] = b
-            self.forked.add(b)
+    def join(self, side: Side, extra: int, other: int) -> None:
+        """Record one more node of a side that the other side's node became, or came from."""
+        side.partner[extra] = other
+        self.other(side).several.add(other)
 
     # -- nodes with changed inputs
 
@@ -285,38 +283,27 @@ class _Matching(Sides):
 
     def match_congruent(self) -> None:
         """Record a merge or split for each free node with the label and (mapped) inputs of a node on the other side."""
-        known: dict[Hashable, int] = {}
-        for a, inputs in enumerate(self.after.graph.inputs):
-            known.setdefault((self.after.labels[a], tuple(inputs)), a)
-        for b, inputs in enumerate(self.before.graph.inputs):
-            if self.before.partner[b] is None and inputs:
-                mapped = tuple(self.before.partner[i] for i in inputs)
-                a = known.get((self.before.labels[b], mapped))
-                if a is not None:
-                    self.join_or_pair(b, a)
-        origin: dict[Hashable, int] = {}
-        for b, inputs in enumerate(self.before.graph.inputs):
-            origin.setdefault((self.before.labels[b], tuple(inputs)), b)
-        for a, inputs in enumerate(self.after.graph.inputs):
-            if self.after.partner[a] is None and inputs:
-                b = origin.get((self.after.labels[a], tuple(self.after.partner[i] for i in inputs)))
-                if b is not None:
-                    self.fork_or_pair(b, a)
+        for side in (self.before, self.after):
+            other = self.other(side)
+            known: dict[Hashable, int] = {}
+            for node, inputs in enumerate(other.graph.inputs):
+                known.setdefault((other.labels[node], tuple(inputs)), node)
+            for node, inputs in enumerate(side.graph.inputs):
+                if side.partner[node] is None and inputs:
+                    found = known.get((side.labels[node], tuple(side.partner[i] for i in inputs)))
+                    if found is not None:
+                        self.join_or_pair(side, node, found)
 
-    def join_or_pair(self, b: int, a: int) -> None:
-        first = self.after.partner[a]
+    def join_or_pair(self, side: Side, node: int, found: int) -> None:
+        other = self.other(side)
+        first = other.partner[found]
         if first is None:
-            self.pair(b, a)
-        elif self.before.partner[first] == a and first not in self.forked and self.same(first, a):
-            self.join([b], a)
-
-    def fork_or_pair(self, b: int, a: int) -> None:
-        first = self.before.partner[b]
-        if first is None:
-            self.pair(b, a)
+            side.partner[node], other.partner[found] = found, node
+            return
+        pair = (first, found) if side is self.before else (found, first)
         # a merged node is not also split: such a group has no single origin
-        elif self.after.partner[first] == b and first not in self.joined and self.same(b, first):
-            self.fork([a], b)
+        if side.partner[first] == found and first not in side.several and self.same(*pair):
+            self.join(side, node, found)
 
     def result(self) -> GraphDiff:
         pairs = {(b, a) for b, a in enumerate(self.before.partner) if a is not None}

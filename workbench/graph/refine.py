@@ -35,6 +35,12 @@ class Side:
         self.numbers = numbering.of(graph, self.labels)
         self.contexts = contexts(graph, self.numbers)
         self.partner: list[int | None] = [None] * len(graph.nodes)
+        self.several: set[int] = set()
+        "the nodes that several nodes of the other graph became, or came from"
+
+    def restart(self, partner: list[int | None]) -> None:
+        """Forget the matching but for a one-to-one mapping."""
+        self.partner, self.several = partner, set()
 
     def classes(self) -> dict[int, list[int]]:
         found: dict[int, list[int]] = defaultdict(list)
