@@ -143,7 +143,7 @@ def measure(options: argparse.Namespace) -> int:
 
     rows = time(
         _model(options.model, options.params, options.inputs, options.trust),
-        [_config(text) for text in options.configs or ("0", "1", "2", "3")],
+        [Config.of(int(text) if text.isdigit() else text) for text in options.configs or ("0", "1", "2", "3")],
         options.target or ("llvm",),
         budget=options.budget,
         timeout=options.timeout,
@@ -313,10 +313,8 @@ def _view(thing: Trace | Graph | tuple[Graph, Graph], step: int | None) -> Graph
 
         return GraphView(thing)
     if step is not None:
-        from workbench.widgets.graph.compare import CompareView
-
         chosen = thing.step(step)
-        return CompareView(chosen.before, chosen.after)
+        return _view((chosen.before, chosen.after), None)
     from workbench.widgets.stepper.pass_stepper import PassStepper
 
     return PassStepper(thing)
@@ -354,10 +352,6 @@ def _settings(pairs: list[str]) -> dict[str, object]:
         except Damaged:
             found[key] = value
     return found
-
-
-def _config(text: str) -> Config:
-    return Config.of(int(text) if text.isdigit() else text)
 
 
 def _step_line(step: Step) -> str:

@@ -92,7 +92,8 @@ def _fill(dot: graphviz.Digraph, graph: Parts, prefix: str, marks: Mapping[int, 
         if mark == "removed":
             look["style"] = "rounded,filled,dashed"
         sign = "" if mark is None else MARKS[mark]["sign"]
-        place.node(f"{prefix}{node.id}", graphviz.escape(sign + _label(node)), **look)
+        label = f"{_text(node.op)}\n{_text(node.type)}" if node.type else _text(node.op)
+        place.node(f"{prefix}{node.id}", graphviz.escape(sign + label), **look)
     dot.body.extend(_nested(graph, clusters))
     for edge in graph.edges:
         dot.edge(f"{prefix}{edge.source}", f"{prefix}{edge.target}")
@@ -112,10 +113,6 @@ def _nested(graph: Parts, clusters: Mapping[int, graphviz.Digraph]) -> Iterator[
         yield f"\tsubgraph {clusters[one].name} {{\n"
         yield from clusters[one].body
         waiting += ["\t}\n", *reversed(inner.get(one, ()))]
-
-
-def _label(node: Node) -> str:
-    return f"{_text(node.op)}\n{_text(node.type)}" if node.type else _text(node.op)
 
 
 def _text(text: str) -> str:

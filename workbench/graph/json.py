@@ -96,17 +96,14 @@ def from_data(data: object) -> Saved:
 
 
 def _read(data: dict[str, Any]) -> Saved:
-    nodes = tuple(Node(id=i, **_tuple_of_source(row)) for i, row in enumerate(data["nodes"]))
+    rows = ({**row, "source": _list(row["source"])} if "source" in row else row for row in data["nodes"])
+    nodes = tuple(Node(id=i, **row) for i, row in enumerate(rows))
     types = [node.type for node in nodes]
     edges = tuple(Edge(s, t, i, types[s]) for s, t, i in data["edges"])
     groups = tuple(Group(**{**row, "inputs": _list(row.get("inputs", []))}) for row in data["groups"])
     answers = Answers(dict(data["merged"]) if "merged" in data else None, data.get("unfusible", ""))
     products = _read_products(data["products"]) if "products" in data else None
     return Parts(nodes, edges, groups, _list(data["outputs"]), data["name"], data["dialect"]), answers, products
-
-
-def _tuple_of_source(row: dict[str, Any]) -> dict[str, Any]:
-    return {**row, "source": _list(row["source"])} if "source" in row else row
 
 
 def _read_products(data: dict[str, Any]) -> Products:

@@ -15,6 +15,7 @@ from functools import cached_property
 from workbench.errors import WorkbenchError
 from workbench.graph.diff import diff, nearest
 from workbench.graph.model import Graph, Node
+from workbench.graph.nodes import reached
 from workbench.pipeline.step import EXACT, STRUCTURAL, SURE, Images, State, Steps
 from workbench.terminal import visible
 
@@ -178,12 +179,12 @@ def _replacements(id: int, forward: Images) -> set[int]:
     images = {image for image, _ in forward.of(id)}
     if images:
         return images
-    waiting = [image for user, _ in forward.ours.consumers[id] for image in forward.mapping.get(user, ())]
-    while waiting:
-        read = {source for source in forward.theirs.inputs[waiting.pop()] if source in forward.new} - images
-        images |= read
-        waiting.extend(read)
-    return images
+
+    def new(node: int) -> list[int]:
+        return [source for source in forward.theirs.inputs[node] if source in forward.new]
+
+    users = (image for user, _ in forward.ours.consumers[id] for image in forward.mapping.get(user, ()))
+    return reached((source for image in users for source in new(image)), new)
 
 
 def _source(node: Node, backward: Images, before: Sources) -> tuple[str, ...]:

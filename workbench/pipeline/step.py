@@ -13,6 +13,7 @@ from workbench.errors import UnknownName, WorkbenchError
 from workbench.graph.changes import GraphDiff
 from workbench.graph.diff import diff
 from workbench.graph.model import Graph
+from workbench.graph.nodes import reached
 from workbench.terminal import visible
 
 if TYPE_CHECKING:
@@ -173,7 +174,8 @@ class Images:
             heads: set[int] = set()
             for user, position in self.ours.consumers[id]:
                 if user in self.mapping:
-                    heads.update(self._arguments(self.mapping[user], position))
+                    readers = (self.theirs.inputs[image] for image in self.mapping[user])
+                    heads.update(inputs[position] for inputs in readers if position < len(inputs))
                 # skip a user that was removed too, within one kernel: beyond it, any node could be downstream
                 elif self.ours.kernel_of(user) == self.ours.kernel_of(id):
                     heads.update(self._within(head, user, position) for head in found[user])
@@ -181,9 +183,6 @@ class Images:
                 heads.add(self.theirs.outputs[self.ours.outputs.index(id)])
             found[id] = frozenset(heads)
         return found
-
-    def _arguments(self, users: Iterable[int], position: int) -> Iterable[int]:
-        return (self.theirs.inputs[user][position] for user in users if position < len(self.theirs.inputs[user]))
 
     def _within(self, head: int, user: int, position: int) -> int:
         """Return the node in the user's place, or, if it is an operator of the user's form, its argument at that position."""
@@ -196,16 +195,15 @@ class Images:
         """Return the heads and the new nodes upstream of them, up to the images of the node's own inputs."""
         mapped = {other for source in self.ours.inputs[id] for other in self.mapping.get(source, ())}
         looked_past = {other for source in self.ours.inputs[id] for other in self._heads.get(source, ())}
-        found, waiting = set(self._heads[id]), [*self._heads[id] & self.new]
-        while waiting:
-            for source in self.theirs.inputs[waiting.pop()]:
-                fresh = source in self.new and source not in found and source not in looked_past
-                if fresh and self.theirs.nodes[source].kind not in ("param", "constant"):
-                    found.add(source)
-                    waiting.append(source)
+
+        def upstream(node: int) -> Iterable[int]:
+            computed = (i for i in self.theirs.inputs[node] if self.theirs.nodes[i].kind not in ("param", "constant"))
+            return (i for i in computed if i in self.new and i not in looked_past)
+
+        found = self._heads[id] | reached(self._heads[id] & self.new, upstream)
         # a removed node is not the value that it read, though its users now read that value
         found -= mapped
-        return found - looked_past or found
+        return set(found - looked_past or found)
 
 
 @dataclass(frozen=True)
