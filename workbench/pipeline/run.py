@@ -97,11 +97,7 @@ def trace(
     if pipeline is None:
         steps = default_pipeline(workload)
     else:
-        steps = (
-            pipeline
-            if isinstance(pipeline, Pipeline)
-            else Pipeline([pipeline] if isinstance(pipeline, str) else pipeline)
-        )
+        steps = Pipeline([pipeline] if isinstance(pipeline, str) else pipeline)
     total = max(1, len(steps))
     with showing_progress(None, f"Running the passes of {workload.name}") as report:
         return Runner(workload, seconds).run(

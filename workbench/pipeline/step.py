@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
@@ -23,42 +23,30 @@ EXACT, STRUCTURAL, SPAN, PLACE = SURE = ("exact", "structural", "span", "place")
 "certainty of a link, the surest first"
 
 
+@dataclass(eq=False, repr=False)
 class State:
-    """A module at one point of a trace. Its graph and text are made once, on first use.
+    """A module at one point of a trace. Its graph and text are made once, on first use."""
 
-    `module` is None where the module is in another process or was not saved.
-    """
-
-    def __init__(
-        self,
-        module: IRModule | None,
-        graph: Callable[[], Graph],
-        text: Callable[[], str],
-        kept: tuple[str, int] | None = None,
-        flaw: Callable[[], str] = lambda: "",
-        workload: Workload | None = None,
-    ) -> None:
-        self.module = module
-        self.workload = workload
-        "the program, for passes and builds that begin here"
-        self.kept = kept
-        "the module in the child process: a trace's number, and the place in it"
-        self.made_from: State | None = None
-        "the state before the pass that made this one; its Trace sets it"
-        self._graph = graph
-        self._text = text
-        self._flaw = flaw
-        self._diffs: dict[State, GraphDiff] = {}
+    module: IRModule | None
+    "None where the module is in another process or was not saved"
+    make_graph: Callable[[], Graph]
+    make_text: Callable[[], str]
+    kept: tuple[str, int] | None = None
+    "the module in the child process: a trace's number, and the place in it"
+    workload: Workload | None = None
+    "the program, for passes and builds that begin here"
+    made_from: State | None = field(default=None, init=False)
+    "the state before the pass that made this one; its Trace sets it"
+    diffs: dict[State, GraphDiff] = field(default_factory=dict, init=False)
 
     @classmethod
     def of(cls, workload: Workload, graph: Callable[[], Graph] | None = None) -> State:
         """Return the state of a workload's module, with the workload's graph or another one."""
-        flaw = partial(dialect_of(workload).frontend.flaw, workload.module)
-        return cls(workload.module, graph or (lambda: workload.graph), workload.text, flaw=flaw, workload=workload)
+        return cls(workload.module, graph or (lambda: workload.graph), workload.text, workload=workload)
 
     @cached_property
     def graph(self) -> Graph:
-        graph, before = self._graph(), self.made_from
+        graph, before = self.make_graph(), self.made_from
         if before is not None:
             graph.follow(lambda: before.graph)
         # the diffs and layers of a trace know its graphs by identity, so a second thread gets the same graph
@@ -66,18 +54,18 @@ class State:
 
     @cached_property
     def text(self) -> str:
-        return self._text()
+        return self.make_text()
 
     @cached_property
     def flaw(self) -> str:
         """The reason why TVM's own check finds the module not well-formed; "" if it is, or the module is not here."""
-        return self._flaw()
+        return "" if self.workload is None else dialect_of(self.workload).frontend.flaw(self.module)
 
     def diff(self, after: State) -> GraphDiff:
         """Return the changes from this state to another, made once: a short file can have many steps between two states."""
-        if after not in self._diffs:
-            self._diffs[after] = diff(self.graph, after.graph)
-        return self._diffs[after]
+        if after not in self.diffs:
+            self.diffs[after] = diff(self.graph, after.graph)
+        return self.diffs[after]
 
 
 @dataclass(frozen=True, eq=False)
