@@ -126,7 +126,7 @@ class Child:
         return message if (message["pid"], message["number"]) == (self.pid, self._number) else None
 
     def obituary(self, job: str, doing: str = "") -> WorkerLost:
-        """Return the error for a child that ended by itself during `doing`, with its end and last error; end its remaining processes."""
+        """Return the error for a child that ended by itself, with its end, its last error and its last progress; end its remaining processes."""
         how, killed = self._end()
         words, frames = self._last_words(), self._frames()
         by_system = killed and limits.kills() > self.kills

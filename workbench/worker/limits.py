@@ -36,7 +36,7 @@ def free() -> int | None:
 
 
 def limit(memory: int | None, held: int) -> int | None:
-    """Return the bytes that a child may hold: the user's limit, or SHARE of the free memory, besides those that it holds now."""
+    """Return the bytes that a child may hold: the user's limit; without one, what it holds now and SHARE of the free memory."""
     if memory is not None:
         return memory
     left = free()
