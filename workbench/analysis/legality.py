@@ -23,7 +23,11 @@ _FUSED = ("primitive", "external", "composite")
 "kinds of groups that are called in place"
 CUT = "annotation.stop_fusion"
 "the operator that keeps two kernels apart in Relay"
-_SCALARS = ("int32", "int64", "float32", "float64", "bool")
+_SCALARS = {
+    form.format(dtype)
+    for dtype in ("int32", "int64", "float32", "float64", "bool")
+    for form in ("{}", "Tensor[(), {}]")
+}
 "scalar constants of these types are written into a kernel; all others are its arguments"
 
 
@@ -64,7 +68,9 @@ def region(graph: Graph, nodes: Iterable[int]) -> Selection:
             raise IllegalEdit(f"a cut ({describe(graph, i)}) is inside the selection; take the cut away first")
     inside = _completed(graph, set(ops), group)
     _check_convex(graph, inside)
-    return Selection(tuple(sorted(inside)), _inputs(graph, inside), _outputs(graph, inside), group)
+    nodes = tuple(sorted(inside))
+    inputs = dict.fromkeys(source for i in nodes for source in graph.inputs[i] if source not in inside)
+    return Selection(nodes, tuple(inputs), _outputs(graph, inside), group)
 
 
 def kernel(graph: Graph, nodes: Iterable[int]) -> Selection:
@@ -215,13 +221,9 @@ def _completed(graph: Graph, inside: set[int], group: int | None) -> set[int]:
             source = graph.inputs[node.id][0]
             if source in inside and all(user in inside for user in users):
                 inside.add(node.id)
-        if node.kind == "constant" and _is_scalar(node.type) and any(user in inside for user in users):
+        if node.kind == "constant" and node.type in _SCALARS and any(user in inside for user in users):
             inside.add(node.id)
     return inside
-
-
-def _is_scalar(type: str) -> bool:
-    return type in _SCALARS or any(type == f"Tensor[(), {dtype}]" for dtype in _SCALARS)
 
 
 def _check_convex(graph: Graph, inside: set[int]) -> None:
@@ -244,10 +246,6 @@ def _check_convex(graph: Graph, inside: set[int]) -> None:
         source = next((s for s in graph.inputs[id] if s in inside or s in came_from), None)
         if source is not None and graph.nodes[id].kind != "constant":
             came_from[id] = source
-
-
-def _inputs(graph: Graph, inside: set[int]) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(s for i in sorted(inside) for s in graph.inputs[i] if s not in inside))
 
 
 def _outputs(graph: Graph, inside: set[int]) -> tuple[int, ...]:

@@ -65,16 +65,10 @@ def _siblings(calls: Calls, op: str) -> list[list[int]]:
     groups: dict[tuple, list[int]] = {}
     for node in calls.graph.nodes:
         if node.kind == "op" and node.op == op and calls.graph.inputs[node.id] and _takes(calls, node):
-            key = (calls.scopes[node.id], node.group, calls.arguments(node.id)[0])
-            heads = groups.setdefault((*key, _form(calls, node)), [])
-            heads.append(node.id)
+            types = tuple(str(type_of(calls, source)) for source in calls.graph.inputs[node.id])
+            key = (calls.scopes[node.id], node.group, calls.arguments(node.id)[0], frozen(node.attrs), types, node.type)
+            groups.setdefault(key, []).append(node.id)
     return list(groups.values())
-
-
-def _form(calls: Calls, node: Node) -> tuple:
-    """Return the key that siblings share."""
-    types = tuple(str(type_of(calls, source)) for source in calls.graph.inputs[node.id])
-    return frozen(node.attrs), types, node.type
 
 
 def _takes(calls: Calls, node: Node) -> bool:

@@ -8,14 +8,14 @@ variable. Tensor constants with the same text are one object, scalars are not.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 
 from workbench.analysis.outcome import Reason
 from workbench.graph.identity import frozen
-from workbench.graph.model import Graph, Node
+from workbench.graph.model import Graph, Group, Node
 from workbench.graph.nodes import reached
 
 Key = Hashable
@@ -46,11 +46,8 @@ class Calls:
 
         Closures and branches count as part of the function around them: they use its values directly.
         """
-        found: list[int | None] = [None] * len(self.graph.groups)
-        for group in self.graph.outside_in:
-            opens = group.kind in ("function", "primitive", "composite", "external") and group.name != CLOSURE
-            found[group.id] = group.id if opens else None if group.parent is None else found[group.parent]
-        return tuple(found)
+        kinds = ("function", "primitive", "composite", "external")
+        return self._innermost(lambda group: group.kind in kinds and group.name != CLOSURE)
 
     @cached_property
     def scopes(self) -> tuple[int | None, ...]:
@@ -60,10 +57,13 @@ class Calls:
     @cached_property
     def _arms(self) -> tuple[int | None, ...]:
         """For each group, the innermost branch or closure at or around it."""
+        return self._innermost(lambda group: group.kind == "branch" or group.name == CLOSURE)
+
+    def _innermost(self, chosen: Callable[[Group], bool]) -> tuple[int | None, ...]:
         found: list[int | None] = [None] * len(self.graph.groups)
         for group in self.graph.outside_in:
             around = None if group.parent is None else found[group.parent]
-            found[group.id] = group.id if group.kind == "branch" or group.name == CLOSURE else around
+            found[group.id] = group.id if chosen(group) else around
         return tuple(found)
 
     @cached_property

@@ -157,10 +157,12 @@ def _reason(calls: Calls, a: int, b: int, known: Sequence[int]) -> Reason | None
     if sorted(map(repr, ours)) == sorted(map(repr, theirs)) and first.op.removeprefix("relax.") in COMMUTATIVE:
         said = f"they are {first.op} of the same two values in another order, which TVM does not look at"
         return Reason("commuted", said, (a, b))
-    if all(
-        x == y or _equal_values(graph, s, t)
-        for x, y, s, t in zip(ours, theirs, graph.inputs[a], graph.inputs[b], strict=True)
-    ):
+
+    def is_equal(s: Node, t: Node) -> bool:
+        return s.kind == "constant" and "digest" in s.attrs and label(s) == label(t)
+
+    pairs = zip(*([graph.nodes[s] for s in graph.inputs[n]] for n in (a, b)), strict=True)
+    if all(x == y or is_equal(s, t) for x, y, (s, t) in zip(ours, theirs, pairs, strict=True)):
         said = f"their constants have equal values but are two objects, and TVM compares only constants of rank 0 by value; share one constant between the {first.op}"
         return Reason("const-identity", said, (a, b))
     return None
@@ -195,11 +197,6 @@ def _cast(graph: Graph, node: int) -> str:
     """Return the type of the match_cast whose binding computes the node; empty where none does."""
     users = (graph.nodes[user] for user, _ in graph.consumers[node])
     return next((u.type for u in users if u.kind == "match" and u.name == graph.nodes[node].name), "")
-
-
-def _equal_values(graph: Graph, a: int, b: int) -> bool:
-    first, other = graph.nodes[a], graph.nodes[b]
-    return first.kind == "constant" and "digest" in first.attrs and label(first) == label(other)
 
 
 def equal_kernels(graph: Graph) -> list[tuple[int, ...]]:

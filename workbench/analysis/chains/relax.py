@@ -47,22 +47,23 @@ class RelaxChains(RelayChains):
 
     def chain(self, run: list[Node]) -> ConstantChain | None:
         family, start = self.family(run[-1]), self.data(run[0])
-        own = [self.given.nodes[node.id] for node in run]
+        own, ids = [self.given.nodes[node.id] for node in run], tuple(node.id for node in run)
         if family not in PASSES or start is None:
-            return self._stays(run, family) if len(run) > 1 and not self._is_clip_and_cast(run) else None
+            is_clip_and_cast = [node.op for node in run] == ["clip", "cast"]
+            return self._stays(run, family) if len(run) > 1 and not is_clip_and_cast else None
         left = self._operators_left(run, PASSES[family])
         if left is None:
             said = f"it was not tried whether {PASSES[family]} shortens them: needs TVM and the module"
-            return self._chain_of(
-                run, len(run), "", [Reason("not-tried", said, tuple(node.id for node in run))], PASSES[family]
-            )
+            return self._chain_of(run, len(run), "", [Reason("not-tried", said, ids)], PASSES[family])
         if left == len(run):
             return self._stays(run, family) if len(run) > 1 else None
-        reasons = []
-        if left > 1:
-            reasons.append(unfolded(own, family))
+        reasons = [unfolded(own, family)] if left > 1 else []
         if family == "layout" and not _lead_back(own):
-            reasons.append(layouts_differ(own))
+            said = (
+                "OptimizeLayoutTransform compares shapes only; where two layouts lead back to the shape but not to the order of "
+                "the elements, its result differs"
+            )
+            reasons.append(Reason("unsafe-layout-fold", said, ids))
         return self._chain_of(run, left, PASSES[family], reasons)
 
     def _operators_left(self, run: Sequence[Node], passes: str) -> int | None:
@@ -80,9 +81,6 @@ class RelaxChains(RelayChains):
             said = "one multiply and one add is as short as such a chain gets"
             return self._chain_of(run, len(run), "", [Reason("canonical", said, tuple(node.id for node in run))])
         return self._chain_of(run, len(run), "", [unfolded(own, family)], PASSES.get(family, ""))
-
-    def _is_clip_and_cast(self, run: Sequence[Node]) -> bool:
-        return [node.op for node in run] == ["clip", "cast"]
 
     def _chain_of(
         self, run: Sequence[Node], left: int, passes: str, reasons: Sequence[Reason], tried: str = ""
@@ -156,13 +154,3 @@ def unfolded(run: Sequence[Node], family: str) -> Reason:
     else:
         said = f"no pass of this TVM makes one of {names} in a row"
     return Reason("no-pass", said, ids)
-
-
-def layouts_differ(run: Sequence[Node]) -> Reason:
-    """Return the hazard of two layouts that are not each other's inverse."""
-    return Reason(
-        "unsafe-layout-fold",
-        "OptimizeLayoutTransform compares shapes only; where two layouts lead back to the shape but not to the order of the "
-        "elements, its result differs",
-        tuple(node.id for node in run),
-    )

@@ -90,11 +90,6 @@ def handovers(report: Fusion) -> tuple[Handover, ...]:
     return tuple(sorted(found, key=lambda each: (-each.bytes, each.source)))
 
 
-def handed_bytes(report: Fusion) -> int:
-    """Return the bytes that kernels pass to other kernels; each value counts once, unknown shapes count 0."""
-    return sum(each.bytes for each in handovers(report))
-
-
 @dataclass(frozen=True)
 class Boundary:
     """One value between two parts, its producer and its consumer."""

@@ -53,7 +53,17 @@ class Decision:
     @property
     def sentence(self) -> str:
         """The reason as a sentence, with the names of the nodes."""
-        return sentence(self)
+        made, data = _SENTENCES[self.code], self.data
+        if callable(made):
+            return made(self)
+        fields: dict[str, Any] = {"data": data, "settings": self.settings, "own": WORDS[self.own_kind]}
+        if self.code == "postponed":
+            fields["taker"] = self.named(data)
+        elif self.code == "tuple_kind":
+            fields["kind"] = WORDS[data]
+        elif self.code == "held":
+            fields["held"] = HELD[data]
+        return made.format(node=self.named(self.node), dominator=self.named(self.dominator), **fields)
 
     @property
     def between(self) -> list[int]:
@@ -133,21 +143,6 @@ WORDS = {
     TUPLE: "a tuple (Tuple)",
     OPAQUE: "opaque (Opaque)",
 }
-
-
-def sentence(decision: Decision) -> str:
-    """Return the decision as a sentence."""
-    made, data = _SENTENCES[decision.code], decision.data
-    if callable(made):
-        return made(decision)
-    fields: dict[str, Any] = {"data": data, "settings": decision.settings, "own": WORDS[decision.own_kind]}
-    if decision.code == "postponed":
-        fields["taker"] = decision.named(data)
-    elif decision.code == "tuple_kind":
-        fields["kind"] = WORDS[data]
-    elif decision.code == "held":
-        fields["held"] = HELD[data]
-    return made.format(node=decision.named(decision.node), dominator=decision.named(decision.dominator), **fields)
 
 
 def _apart(d: Decision) -> str:

@@ -174,7 +174,8 @@ def assert_fused(source: object, ops: Sequence[str], **settings: object) -> None
     best: tuple[int, ...] = ()
     apart: tuple[int, int] | None = None
     for chain in _chains(report.graph, ops):
-        joined = _together(report, chain)
+        group = report.group_of(chain[0])
+        joined = next((place for place, node in enumerate(chain) if node not in group.nodes), len(chain))
         if joined == len(ops):
             return
         if apart is None or joined > len(best):
@@ -283,13 +284,7 @@ def _report(source: Any, settings: dict[str, Any]) -> FusionReport:
 
 def _chains(graph: Graph, ops: Sequence[str]) -> Iterator[tuple[int, ...]]:
     """Yield the chains of uses that match a prefix of `ops`, each as long as possible."""
-    for first in graph.nodes:
-        if first.kind == "op" and first.op == ops[0]:
-            yield from _longest(graph, first.id, ops)
-
-
-def _longest(graph: Graph, first: int, ops: Sequence[str]) -> Iterator[tuple[int, ...]]:
-    waiting: list[tuple[int, ...]] = [(first,)]
+    waiting = [(node.id,) for node in reversed(graph.ops) if node.op == ops[0]]
     while waiting:
         chain = waiting.pop()
         after = [] if len(chain) == len(ops) else _users(graph, chain[-1], ops[len(chain)])
@@ -311,12 +306,6 @@ def _users(graph: Graph, node: int, op: str) -> list[int]:
             elif kind in ("tuple", "get_item"):
                 waiting.append(user)
     return found
-
-
-def _together(report: FusionReport, chain: Sequence[int]) -> int:
-    """Return the number of nodes at the start of the chain that are in one kernel."""
-    group = report.group_of(chain[0])
-    return next((place for place, node in enumerate(chain) if node not in group.nodes), len(chain))
 
 
 def _missing(graph: Graph, ops: Sequence[str]) -> str:

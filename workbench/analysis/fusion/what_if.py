@@ -68,7 +68,7 @@ def why(report: Fusion, a: int, b: int | None) -> Why:
         ends = [report.group_of(a).root, report.group_of(b).root]
         said = f"No value flows from {_name(report, a)} to {_name(report, b)} or back, and they did not both join a later node."
         return Why((a, b), False, said, _settled(report, ends), report)
-    ends = _boundaries(report, way)
+    ends = [node for node, after in pairwise(way) if report.group_of(node) is not report.group_of(after)]
     count = "one boundary" if len(ends) == 1 else f"{len(ends)} boundaries"
     said = f"{_name(report, a)} and {_name(report, b)} are not in one kernel: {count} between them."
     return Why((a, b), False, said, _settled(report, ends), report)
@@ -116,11 +116,6 @@ def _way(report: Fusion, a: int, b: int) -> Sequence[int]:
     while way[-1] != a:
         way.append(came[way[-1]])
     return way[::-1]
-
-
-def _boundaries(report: Fusion, way: Sequence[int]) -> list[int]:
-    """Return the nodes on a path after which the kernel changes."""
-    return [node for node, after in pairwise(way) if report.group_of(node) is not report.group_of(after)]
 
 
 MOST_DEPTH = 4096
@@ -217,7 +212,11 @@ def _copies(report: Fusion, a: int, b: int, boundaries: list[int]) -> Iterator[C
             continue
         for user in users:
             # the outcome can depend on the copy's place in the order: right after the first, or just before its use
-            if all(_works_copied(report, a, b, node, user, place) for place in {node, user - 1}):
+            copies = {place: copied(report.forward, node, user, place) for place in (node, user - 1)}
+            if all(
+                _together(made, report.settings, at + 1 if a == node else _moved(a, at), _moved(b, at))
+                for at, made in copies.items()
+            ):
                 used = f"{nodes[node].op} (node {node}) were used only by {nodes[user].op} (node {user})"
                 yield Change("copy", node, user, f"{used}, for instance computed twice")
 
@@ -249,12 +248,6 @@ def _shapes(report: Fusion, a: int, b: int, boundaries: list[int]) -> Iterator[C
             user = next(user for user, kind in forward.users[node] if kind == BROADCAST)
             ops = report.graph.nodes
             yield Change("shape", node, user, f"{ops[node].op} (node {node}) had the shape of {ops[user].op}'s result")
-
-
-def _works_copied(report: Fusion, a: int, b: int, node: int, user: int, place: int) -> bool:
-    changed = copied(report.forward, node, user, place)
-    a = place + 1 if a == node else _moved(a, place)
-    return _together(changed, report.settings, a, _moved(b, place))
 
 
 def copied(forward: Forward, node: int, user: int, place: int) -> Forward:

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from workbench.analysis.patterns.pattern import PatternNode
 from workbench.analysis.tensors import tensor
+from workbench.graph.dominance import Ancestors
 from workbench.graph.model import Graph, Node
 
 LEAVES = ("var", "constant", "shape")
@@ -115,15 +116,10 @@ class Program:
     @cached_property
     def above(self) -> tuple[int, ...]:
         """The immediate post-dominator of each expression, -1 where there is none (src/relay/ir/indexed_graph.h, PostDom)."""
-        up, depth = [-1] * len(self.rows), [1] * len(self.rows)
-        for row in range(len(self.rows) - 2, -1, -1):
-            meeting = -1
-            for place, user in enumerate(self.users[row]):
-                meeting = user if not place else _common(meeting, user, up, depth)
-                if meeting < 0:
-                    break
-            up[row], depth[row] = meeting, depth[meeting] + 1 if meeting >= 0 else 1
-        return tuple(up)
+        tree = Ancestors(len(self.rows))
+        for row in reversed(range(len(self.rows))):
+            tree.add(row, tree.common(self.users[row]) if self.users[row] else tree.root)
+        return tuple(-1 if up == tree.root else up for up in tree.parent[:-1])
 
     @property
     def paths(self) -> float:
@@ -138,15 +134,6 @@ class Program:
         while row >= 0 and row != by:
             row = self.above[row]
         return row == by
-
-
-def _common(a: int, b: int, up: list[int], depth: list[int]) -> int:
-    while a != b and a >= 0 and b >= 0:
-        if depth[a] >= depth[b]:
-            a, b = (up[a], up[b]) if depth[a] == depth[b] else (up[a], b)
-        else:
-            b = up[b]
-    return a if a == b else -1
 
 
 def of_graph(graph: Graph) -> list[Program]:

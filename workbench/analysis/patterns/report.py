@@ -26,6 +26,18 @@ EXAMINED = 50
 SHOWN = 5
 "Near misses that the text shows."
 
+REFUSED = {
+    "input-only": "the pattern holds this value as an input only, so there is nothing to put into a function",
+    "in-an-earlier-match": "FuseOpsByPattern gave {row}, which it holds, to the match at an earlier binding",
+    "not-in-dataflow": "FuseOpsByPattern and rewrite_call look at calls in dataflow blocks, and this is none",
+    "first-only": "match_dfb gives the first match of a block, which is another one",
+    "fails": "partition and rewrite fail in TVM on this pattern",
+    "differs": "partition and rewrite leave it alone for a reason that the workbench does not know",
+    "overlaps": "it shares a value with the match at {row}, which TVM takes first",
+    "used-outside": "the value of {row}, inside the match, is used outside too, so TVM leaves the match alone",
+}
+"Why a match is not taken -> its sentence."
+
 
 @dataclass(frozen=True)
 class Match:
@@ -182,22 +194,8 @@ def _matched(program: Program, attempt: Attempt, held: Bindings) -> Iterator[Mat
 def _refusal(program: Program, attempt: Attempt) -> str:
     if attempt.taken:
         return ""
-    if attempt.refused is None:
-        return "the pattern holds this value as an input only, so there is nothing to put into a function"
-    why, row = attempt.refused
-    if why == "in-an-earlier-match":
-        return f"FuseOpsByPattern gave {program.named(row)}, which it holds, to the match at an earlier binding"
-    if why == "not-in-dataflow":
-        return "FuseOpsByPattern and rewrite_call look at calls in dataflow blocks, and this is none"
-    if why == "first-only":
-        return "match_dfb gives the first match of a block, which is another one"
-    if why == "fails":
-        return "partition and rewrite fail in TVM on this pattern"
-    if why == "differs":
-        return "partition and rewrite leave it alone for a reason that the workbench does not know"
-    if why == "overlaps":
-        return f"it shares a value with the match at {program.named(row)}, which TVM takes first"
-    return f"the value of {program.named(row)}, inside the match, is used outside too, so TVM leaves the match alone"
+    why, row = attempt.refused or ("input-only", attempt.row)
+    return REFUSED[why].format(row=program.named(row))
 
 
 def _missed(program: Program, pattern: Pattern, row: int, failure: Failure, examined: bool) -> NearMiss:

@@ -6,7 +6,7 @@ places, it asks for attributes, then for types too. The matcher tests each patte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from workbench.analysis.patterns.pattern import DEEPEST, Pattern, PatternBuilder, PatternError, code
@@ -162,16 +162,14 @@ class _Writer:
         self.made: dict[int, int] = {}
 
     def pattern(self, root: int) -> Pattern:
-        for row in sorted(self._needed()):
+        # the chosen expressions and everything they use, including operators
+        used = (part for row in self.rows for part in self.program.rows[row].parts)
+        for row in sorted({*self.rows, *used}):
             self.made[row] = self._constrained(row, self._add_row(row), row == root)
         built = self.builder.build(self.made[root])
         if built.depth() > DEEPEST:
             raise PatternError(f"the chosen nodes are a chain of more than {DEEPEST}, deeper than a pattern should be")
         return built
-
-    def _needed(self) -> set[int]:
-        """Return the chosen expressions and everything they use, including operators."""
-        return {*self.rows, *(part for row in self.rows for part in self.program.rows[row].parts)}
 
     def _add_row(self, row: int) -> int:
         here, add = self.program.rows[row], self.builder.add
@@ -200,7 +198,7 @@ class _Writer:
         if not self.asks or here.kind in ("op", "function", "global") or not self.program.nodes[row]:
             return made
         node = self.program.graph.nodes[self.program.nodes[row][0]]
-        attrs = _plain_attributes(node.attrs)
+        attrs = {name: value for name, value in node.attrs.items() if _is_plain(value) and value not in ("", [])}
         if attrs and here.kind == "call" and row in self.rows:
             made = self.builder.add("attr", [made], attrs=attrs)
         if is_root:
@@ -211,12 +209,8 @@ class _Writer:
         return made
 
 
-def _plain_attributes(attrs: Mapping[str, object]) -> dict[str, object]:
-    """Return the attributes that a pattern can test: numbers, text, and lists of them."""
-    return {name: value for name, value in attrs.items() if _is_plain(value) and value not in ("", [])}
-
-
 def _is_plain(value: object) -> bool:
+    """Return whether a pattern can test an attribute: a number, text, or a list of them."""
     if isinstance(value, (list, tuple)):
         return all(_is_plain(each) for each in value)
     return isinstance(value, (int, float, str))
@@ -224,12 +218,7 @@ def _is_plain(value: object) -> bool:
 
 def _same(graph: Graph, held: Collection[int], chosen: Collection[int]) -> bool:
     """Return whether a match holds exactly the chosen nodes, constants and parameters aside."""
-    return {n for n in held if _computes(graph, n)} == {n for n in chosen if _computes(graph, n)}
-
-
-def _computes(graph: Graph, node: int) -> bool:
-    """Return whether a node is neither a parameter nor a constant."""
-    return graph.nodes[node].kind not in ("param", "constant")
+    return all(graph.nodes[node].kind in ("param", "constant") for node in {*held} ^ {*chosen})
 
 
 def _why_not(report: PatternReport, here: Match | None, chosen: Collection[int]) -> str:

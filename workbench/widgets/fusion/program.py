@@ -12,7 +12,6 @@ from workbench.analysis import legality
 from workbench.analysis.branches import BranchGroup, parallel_branches
 from workbench.analysis.chains import ConstantChain, constant_chains
 from workbench.analysis.fusion import explain_fusion
-from workbench.analysis.fusion.boundaries import handed_bytes
 from workbench.analysis.fusion.kernels import kernel_graph
 from workbench.analysis.fusion.report import FusionReport
 from workbench.analysis.regions import Region, Regions, regions
@@ -104,7 +103,8 @@ class Fused:
 
     @cached_property
     def handed(self) -> int:
-        return handed_bytes(self.report)
+        """The bytes that kernels pass to other kernels; each value counts once, unknown shapes count 0."""
+        return sum(each.bytes for each in self.report.handovers)
 
     def branches(self, least: int) -> list[BranchGroup]:
         if least not in self.groups:
