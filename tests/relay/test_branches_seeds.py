@@ -45,7 +45,7 @@ def test_the_attention_has_fifty_kernels_unfused_and_ten_fused_and_its_region_is
     assert wb.trace(w, "FuseOps{fuse_opt_level=2}").end.graph.kernel_count == 10
     start = next(n.id for n in graph.nodes if n.op == "split")
     end = max(n.id for n in graph.nodes if n.op == "transpose")
-    outlined = wb.outline(w, between(graph, start, end), "multi_head_attention")
+    outlined = wb.outline(w, wb.regions(graph).between(start, end).nodes, "multi_head_attention")
     composites = [g for g in outlined.graph.groups if g.kind == "composite"]
     assert [g.name for g in composites] == ["multi_head_attention"]
     inside = outlined.graph.members[composites[0].id]
@@ -53,15 +53,3 @@ def test_the_attention_has_fifty_kernels_unfused_and_ten_fused_and_its_region_is
     # written out again it is what it was
     back = wb.load(wb.trace(outlined, "DefuseOps").result)
     assert wb.compare_outputs(w, back)
-
-
-def between(graph, start, end):
-    """Every operator on a way from one node to another."""
-    after, before = {start}, {end}
-    for node in graph.nodes:
-        if any(s in after for s in graph.inputs[node.id]):
-            after.add(node.id)
-    for node in reversed(graph.nodes):
-        if any(user in before for user, _ in graph.consumers[node.id]):
-            before.add(node.id)
-    return sorted(after & before)
