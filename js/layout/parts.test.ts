@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { breakCycles } from "./hierarchy.ts";
+import { Skyline } from "./keeping.ts";
 import { assignLayers } from "./layering.ts";
 import { type LevelGraph } from "./level.ts";
 import { CrossingCounter, fromSinks, fromSources, type Order } from "./order.ts";
@@ -169,4 +170,24 @@ test("the heap hands out its items in order", () => {
     out,
     keys.sort((a, b) => a - b),
   );
+});
+
+test("a skyline knows what is lowest between two places", () => {
+  for (let seed = 0; seed < 20; seed++) {
+    const next = random(seed),
+      sky = new Skyline(0),
+      boxes: [number, number, number, boolean][] = [];
+    for (let k = 0; k < 40; k++) {
+      const x0 = below(next, 100),
+        x1 = x0 + 1 + below(next, 30);
+      const inside = boxes.filter(([a, b]) => a < x1 && b > x0);
+      const all = Math.max(0, ...inside.map(([, , y]) => y)),
+        box = Math.max(-Infinity, ...inside.filter(([, , , is]) => is).map(([, , y]) => y));
+      assert.deepEqual(sky.below(x0, x1), { box, all }, `seed ${seed}, step ${k}`);
+      const isBox = next() < 0.7,
+        bottom = all + below(next, 20);
+      sky.put(x0, x1, bottom, isBox);
+      boxes.push([x0, x1, bottom, isBox]);
+    }
+  }
 });
