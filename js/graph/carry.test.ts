@@ -43,10 +43,10 @@ test("a selection is kept where it is exact, and a guess is for places only", ()
 });
 
 test("of two equal nodes, one is kept in an equal graph only", () => {
-  const twice = [{ label: "x" }, { label: "cast", inputs: [0] }, { label: "cast", inputs: [0] }];
+  const twice = "x | cast 0 | cast 0";
   const old = single(graph(twice));
   assert.deepEqual(carry(old, single(graph(twice)), [2]).selection, [2]);
-  assert.deepEqual(carry(old, single(graph([...twice, { label: "add", inputs: [1, 2] }])), [2]).selection, []);
+  assert.deepEqual(carry(old, single(graph(`${twice} | add 1 2`)), [2]).selection, []);
 });
 
 test("a node of another type is not the selected one", () => {

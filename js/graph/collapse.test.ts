@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fromPython, toPython } from "./collapse.ts";
 import { compare, single } from "./picture.ts";
-import { diff, graph } from "./testing.ts";
+import { graph, unchanged } from "./testing.ts";
 
 const CHAIN = "x:param | exp 0 @0 | tanh 1 @1";
 
@@ -18,20 +18,7 @@ test("groups go by the ids that Python has", () => {
 test("a group that both sides have is closed from either, and Python gets both", () => {
   const before = graph(CHAIN, "primitive:a #1 | primitive:b #2");
   const after = graph(CHAIN, "primitive:a #4 | primitive:b #3");
-  const kept = ["kept", "kept", "kept"] as const;
-  const picture = compare(
-    before,
-    after,
-    diff(
-      [...kept],
-      [...kept],
-      [
-        [0, 0],
-        [1, 1],
-        [2, 2],
-      ],
-    ),
-  );
+  const picture = compare(before, after, unchanged(3));
   const closed = fromPython(picture, { after: [4] })!;
   assert.deepEqual(toPython(picture, closed), { before: [1], after: [4] });
   assert.deepEqual(toPython(picture, fromPython(picture, {})!), { before: [], after: [] });
@@ -39,16 +26,8 @@ test("a group that both sides have is closed from either, and Python gets both",
 
 test("the level put in for very many layers is closed where all its layers are", () => {
   const layers = Array.from({ length: 120 }, (_, i) => i);
-  const nodes = [
-    { label: "x", kind: "param" as const },
-    ...layers.map((i) => ({ label: "exp", inputs: [i], group: i })),
-  ];
-  const picture = single(
-    graph(
-      nodes,
-      layers.map((i) => ({ kind: "scope" as const, name: `layer_${i}`, id: i })),
-    ),
-  );
+  const nodes = ["x:param", ...layers.map((i) => `exp ${i} @${i}`)].join(" | ");
+  const picture = single(graph(nodes, layers.map((i) => `scope:layer_${i}`).join(" | ")));
   const ours = [...picture.groups.id[0].keys()].filter((g) => picture.groups.id[0][g] < 0);
   assert.ok(ours.length > 0);
   assert.deepEqual(toPython(picture, new Set(ours)), layers);

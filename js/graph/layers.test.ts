@@ -5,12 +5,7 @@ import { foldLayers } from "./picture_groups.ts";
 import { graph } from "./testing.ts";
 
 const deep = (layers: number) =>
-  single(
-    graph(
-      "x",
-      Array.from({ length: layers }, (_, i) => ({ kind: "scope" as const, name: `layer_${i}` })),
-    ),
-  ).groups;
+  single(graph("x", Array.from({ length: layers }, (_, i) => `scope:layer_${i}`).join(" | "))).groups;
 
 test("hundreds of layers get one level more, each layer in its own chunk, in order", () => {
   const groups = deep(500);

@@ -31,12 +31,7 @@ test("marks are counted, and muted where all sides of a node have them", () => {
 });
 
 test("a collapsed group is muted when all of it is", () => {
-  const nodes = [
-    { label: "x", kind: "param" as const },
-    { label: "exp", inputs: [0], group: 0 },
-    { label: "tanh", inputs: [1], group: 0 },
-  ];
-  const picture = single(graph(nodes, "primitive:fused"));
+  const picture = single(graph("x:param | exp 0 @0 | tanh 1 @0", "primitive:fused"));
   const shown = visible(picture, { ...DEFAULT_OPTIONS, collapsed: new Set([0]) });
   const box = shown.collapsedGroup.indexOf(0);
   assert.ok(!mutedItems(shown, mutedNodes(picture, ["exp"])!).has(box));

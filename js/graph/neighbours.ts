@@ -1,27 +1,20 @@
 /** Walks on the picture: neighbourhoods for "changed only", and the arrow keys' steps along edges. */
-import { rowsBy } from "./csr.ts";
+import { row, rowsBy } from "./csr.ts";
 import { type Picture } from "./picture.ts";
 import { type Visible } from "./visible.ts";
 
 /** Every node within `hops` edges of a seed, in either direction; 1 where it is. */
 export function neighbourhood(picture: Picture, seeds: Iterable<number>, hops: number): Uint8Array {
-  const near = new Uint8Array(picture.nodeCount);
-  const into = rowsBy(picture.target, picture.nodeCount);
-  const out = rowsBy(picture.source, picture.nodeCount);
-  let edge: number[] = [];
-  for (const u of seeds)
-    if (u >= 0 && u < near.length && !near[u]) {
-      near[u] = 1;
-      edge.push(u);
+  const { source, target, nodeCount } = picture;
+  const near = new Uint8Array(nodeCount);
+  const [into, out] = [rowsBy(target, nodeCount), rowsBy(source, nodeCount)];
+  const list: number[] = [];
+  for (const u of seeds) if (u >= 0 && u < nodeCount) visit(u, near, list);
+  for (let hop = 0, head = 0; hop < hops; hop++)
+    for (const end = list.length; head < end; head++) {
+      for (const e of row(into, list[head])) visit(source[e], near, list);
+      for (const e of row(out, list[head])) visit(target[e], near, list);
     }
-  for (let hop = 0; hop < hops; hop++) {
-    const next: number[] = [];
-    for (const u of edge) {
-      for (let i = into.offset[u]; i < into.offset[u + 1]; i++) visit(picture.source[into.items[i]], near, next);
-      for (let i = out.offset[u]; i < out.offset[u + 1]; i++) visit(picture.target[out.items[i]], near, next);
-    }
-    edge = next;
-  }
   return near;
 }
 
@@ -39,10 +32,7 @@ export function stream(picture: Picture, seeds: readonly number[], way: "up" | "
   const list: number[] = [];
   for (const u of seeds) visit(u, found, list);
   for (let head = 0; head < list.length; head++) {
-    for (let i = edges.offset[list[head]]; i < edges.offset[list[head] + 1]; i++) {
-      const e = edges.items[i];
-      if (picture.edgeSide[e] & sides) visit(far[e], found, list);
-    }
+    for (const e of row(edges, list[head])) if (picture.edgeSide[e] & sides) visit(far[e], found, list);
   }
   return list;
 }

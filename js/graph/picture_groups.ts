@@ -39,8 +39,7 @@ export function mergeGroups(sides: readonly [Graph, Graph], wanted: Int32Array):
   const beforeGroup = new Int32Array(a.nodeCount).fill(-1);
   const matched = match(sides, wanted);
 
-  const direct = members(a);
-  const total = transitive(a, direct);
+  const inside = members(a);
   const mapped = new Int32Array(a.groupCount).fill(-1);
   const conflict: number[] = [];
   const size = sizes(parent, afterGroup);
@@ -51,10 +50,11 @@ export function mergeGroups(sides: readonly [Graph, Graph], wanted: Int32Array):
       id[0][matched[g]] = g;
       continue;
     }
-    const held = total[g].filter((v) => wanted[v] >= 0).map((v) => wanted[v]);
+    const shared = inside[g].filter((v) => wanted[v] >= 0);
+    const held = shared.map((v) => wanted[v]);
     const place = fit(held, parent, afterGroup, size);
     if (place === null) {
-      conflict.push(...total[g].filter((v) => wanted[v] >= 0));
+      conflict.push(...shared);
       continue;
     }
     const fresh = parent.length;
@@ -209,18 +209,11 @@ function dropTwisted(a: Graph, b: Graph, found: Int32Array): void {
   }
 }
 
-function members(graph: Graph): number[][] {
-  const list: number[][] = Array.from({ length: graph.groupCount }, () => []);
-  for (let v = 0; v < graph.nodeCount; v++) if (graph.group[v] >= 0) list[graph.group[v]].push(v);
-  return list;
-}
-
-function transitive(graph: Graph, direct: number[][]): number[][] {
-  const all = direct.map((list) => list.slice());
-  for (const g of outsideIn(graph.groupParent).reverse()) {
-    if (graph.groupParent[g] >= 0) for (const v of all[g]) all[graph.groupParent[g]].push(v);
-  }
-  return all;
+/** The nodes in each group, and in the groups in it. */
+function members({ nodeCount, group, groupCount, groupParent }: Graph): number[][] {
+  const lists: number[][] = Array.from({ length: groupCount }, () => []);
+  for (let v = 0; v < nodeCount; v++) for (let g = group[v]; g >= 0; g = groupParent[g]) lists[g].push(v);
+  return lists;
 }
 
 /** Siblings that still are a readable list. */

@@ -94,12 +94,8 @@ function groupsOf(text: string): GroupSpec[] {
 }
 
 /** Marks and pairs of ids as words: "kept added", "0-0 1-1". */
-export function diff(
-  before: string | MarkName[],
-  after: string | MarkName[],
-  pairs: string | [number, number][],
-): Diff {
-  const marks = (names: string | MarkName[]) =>
+export function diff(before: string | string[], after: string | string[], pairs: string | [number, number][]): Diff {
+  const marks = (names: string | string[]) =>
     Uint8Array.from(typeof names === "string" ? names.split(" ") : names, (name) => MARKS.indexOf(name as MarkName));
   const ids = typeof pairs === "string" ? pairs.split(/[ -]/).map(Number) : pairs.flat();
   return { before_mark: marks(before), after_mark: marks(after), pairs: Uint32Array.from(ids) };
@@ -108,7 +104,7 @@ export function diff(
 /** Of two graphs with the same nodes. */
 export function unchanged(count: number): Diff {
   const ids = Array.from({ length: count }, (_, i): [number, number] => [i, i]);
-  const kept = ids.map(() => "kept" as const);
+  const kept = ids.map(() => "kept");
   return diff(kept, kept, ids);
 }
 

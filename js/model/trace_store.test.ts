@@ -56,10 +56,16 @@ function all(nodes: number): (wish: Wish) => ToPage | undefined {
   return ([kind, a = 0, b = 0]) => answers[kind]?.(a, b);
 }
 
-test("a lost state is asked for again only when the user wants it", () => {
+/** The store of a page whose kernel answers with graphs of so many nodes; without a number, with nothing. */
+function opened(nodes?: number): { kernel: Kernel; store: TraceStore } {
   const kernel = new Kernel();
+  if (nodes !== undefined) kernel.answers = all(nodes);
+  return { kernel, store: new TraceStore(kernel) };
+}
+
+test("a lost state is asked for again only when the user wants it", () => {
+  const { kernel, store } = opened();
   kernel.answers = (wish) => ({ type: "lost", wish: [...wish], text: "the child process has ended" });
-  const store = new TraceStore(kernel);
   const wishes = onScreen([0, 1]);
   for (let i = 0; i < 500; i++) store.want(wishes, 3);
   assert.deepEqual(kernel.wishes, ["state,0", "state,1", "diff,0,1"]);
@@ -72,10 +78,7 @@ test("a lost state is asked for again only when the user wants it", () => {
 });
 
 test("a thousand steps keep the memory flat", () => {
-  const kernel = new Kernel();
-  const nodes = 1_000;
-  kernel.answers = all(nodes);
-  const store = new TraceStore(kernel);
+  const { kernel, store } = opened(1_000);
   const pairs = Array.from({ length: 1_000 }, (_, n): Pair => [n, n + 1]);
   for (const pair of pairs) {
     store.want(around(pair, pairs, 1_001, store.near(pair[0])), 3);
@@ -91,9 +94,7 @@ test("a thousand steps keep the memory flat", () => {
 });
 
 test("of graphs of 50,000 nodes only the neighbours are fetched ahead", () => {
-  const kernel = new Kernel();
-  kernel.answers = all(50_000);
-  const store = new TraceStore(kernel);
+  const { store } = opened(50_000);
   store.want([["facts", 5]]);
   assert.equal(store.near(5), 1);
   const pairs = [4, 5, 6].map((n): Pair => [n, n + 1]);
@@ -106,8 +107,7 @@ test("of graphs of 50,000 nodes only the neighbours are fetched ahead", () => {
 });
 
 test("what is under way is not asked for twice, unless it is urgent", () => {
-  const kernel = new Kernel();
-  const store = new TraceStore(kernel);
+  const { kernel, store } = opened();
   store.want([["facts", 3]]);
   store.want([["facts", 3]]);
   assert.equal(kernel.wishes.length, 1);
@@ -116,9 +116,7 @@ test("what is under way is not asked for twice, unless it is urgent", () => {
 });
 
 test("a state against itself has no changes and needs no request", () => {
-  const kernel = new Kernel();
-  kernel.answers = all(2);
-  const store = new TraceStore(kernel);
+  const { kernel, store } = opened(2);
   store.want(onScreen([4, 4]));
   assert.deepEqual(kernel.wishes, ["state,4"]);
   assert.deepEqual(store.diff([4, 4])?.pairs, [0, 0, 1, 1]);

@@ -2,6 +2,7 @@
 import { type KeyRow, type Pressed } from "../components/keys_card.tsx";
 import { type Arrow, between, neighbourhood, step, stream } from "../graph/neighbours.ts";
 import { groupsOf } from "../graph/picture.ts";
+import { isWithin } from "../graph/picture_groups.ts";
 import { type Stage } from "../render/stage.ts";
 
 /** Where the data flows to the right, so do the keys that follow it. */
@@ -161,13 +162,5 @@ export function endsOf(stage: Stage, edge: number): number[] {
 
 export function nodesIn(stage: Stage, group: number): number[] {
   const { picture } = stage;
-  const out: number[] = [];
-  for (let u = 0; u < picture.nodeCount; u++) {
-    for (let g = picture.group[u] ?? -1; g >= 0; g = picture.groups.parent[g] ?? -1)
-      if (g === group) {
-        out.push(u);
-        break;
-      }
-  }
-  return out;
+  return [...picture.group.keys()].filter((u) => isWithin(picture.groups.parent, picture.group[u] ?? -1, group));
 }

@@ -9,7 +9,7 @@ import { elementOf } from "../components/mount.tsx";
 import { toWorld } from "../render/camera.ts";
 import { type Frame, markOf } from "../render/frame.ts";
 import { markInside } from "../render/paint_nodes.ts";
-import { type Scene } from "../render/scene.ts";
+import { itemsIn, type Scene } from "../render/scene.ts";
 import { type Stage } from "../render/stage.ts";
 import { type Theme } from "../render/theme.ts";
 
@@ -64,11 +64,7 @@ export class Minimap {
       const y = corner.startsWith("top") ? 0 : view.height - high - 2 * INSET;
       const [x0, y0] = toWorld(camera, view, x, y);
       const [x1, y1] = toWorld(camera, view, x + wide + 2 * INSET, y + high + 2 * INSET);
-      let covers = false;
-      scene.items.query(x0, y0, x1, y1, (i) => {
-        covers ||= ((scene.visible.side[i] ?? 0) & sides) > 0;
-      });
-      return !covers;
+      return itemsIn(scene, sides, [x0, y0, x1, y1]).length === 0;
     });
     this.corner = free ?? this.corner;
     return free !== undefined;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { single } from "../graph/picture.ts";
 import { graph } from "../graph/testing.ts";
+import { edgeDtype } from "./edge_labels.ts";
 import { sx, sy } from "./frame.ts";
 import { paint } from "./paint.ts";
 import { PAPER, paperRuler } from "./paper.ts";
@@ -51,4 +52,11 @@ test("a label of an edge covers no node and no group's name", async () => {
       assert.ok(!meets(gx, gy, gx + width, gy + 20), `${text} is on the name of a kernel`);
     }
   }
+});
+
+test("one data type, several, none", () => {
+  assert.equal(edgeDtype("Tensor[(1, 64), int8]"), "int8");
+  assert.equal(edgeDtype("(Tensor[(1), int8], Tensor[(2), int8])"), "int8");
+  assert.equal(edgeDtype("(Tensor[(1), int8], Tensor[(2), int32])"), "mixed");
+  assert.equal(edgeDtype("fn ()"), "");
 });

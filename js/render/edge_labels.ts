@@ -7,6 +7,7 @@ import { DTYPES } from "./colours.ts";
 import { HEADER } from "./content.ts";
 import { type Detail, type Frame, sx, sy } from "./frame.ts";
 import { type Pen } from "./pen.ts";
+import { itemsIn } from "./scene.ts";
 import { oneLine } from "./text.ts";
 import { type Theme } from "./theme.ts";
 
@@ -72,19 +73,12 @@ function pieces(f: Frame, e: number): Plate[] {
 }
 
 function isFree(f: Frame, plate: Plate, placed: readonly Plate[]): boolean {
-  return !placed.some((other) => overlap(plate, other)) && !onNode(f, plate) && !onHeader(f, plate);
+  const onNode = () => itemsIn(f.scene, f.sides, worldOf(f, plate)).length > 0;
+  return !placed.some((other) => overlap(plate, other)) && !onNode() && !onHeader(f, plate);
 }
 
 function overlap([a, b, c, d]: Plate, [left, top, right, bottom]: Plate): boolean {
   return a < right && c > left && b < bottom && d > top;
-}
-
-function onNode(f: Frame, plate: Plate): boolean {
-  let hit = false;
-  f.scene.items.query(...worldOf(f, plate), (i) => {
-    if (f.scene.visible.side[i] & f.sides) hit = true;
-  });
-  return hit;
 }
 
 function onHeader(f: Frame, plate: Plate): boolean {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compare, type Picture, single } from "../graph/picture.ts";
-import { diff, type GroupSpec, graph, type NodeSpec } from "../graph/testing.ts";
+import { diff, type GroupSpec, graph, type NodeSpec, unchanged } from "../graph/testing.ts";
 import { type Camera, type Size, WHOLE_SCALE } from "./camera.ts";
 import { paperRuler } from "./paper.ts";
 import { around, type Scene } from "./scene.ts";
@@ -96,21 +96,15 @@ test("a lone input beside an empty area is not the first view", async () => {
   assert.ok(seen(stage).length >= 6, `${seen(stage).length} nodes in view`);
 });
 
+const paired = (count: number) => Array.from({ length: count }, (_, i): [number, number] => [i, i]);
+
 function changedAt(place: number, length = 200): Picture {
   const chain = (middle: string) =>
     graph(
       Array.from({ length }, (_, i) => ({ label: i === place ? middle : "nn.relu", inputs: i === 0 ? [] : [i - 1] })),
     );
-  const marks = Array.from({ length }, (_, i) => (i === place ? "changed" : "kept")) as ("changed" | "kept")[];
-  return compare(
-    chain("tanh"),
-    chain("sigmoid"),
-    diff(
-      marks,
-      marks,
-      marks.map((_, i) => [i, i]),
-    ),
-  );
+  const marks = Array.from({ length }, (_, i) => (i === place ? "changed" : "kept"));
+  return compare(chain("tanh"), chain("sigmoid"), diff(marks, marks, paired(length)));
 }
 
 for (const [name, view] of [
@@ -154,9 +148,9 @@ test("a comparison of narrow panes opens where a change can be read in both", as
 test("in a comparison, layers without a change are closed and those with one are open", async () => {
   const [nodes, groups] = layered(8, 12);
   const changed = nodes.map((node, i) => (i === 40 ? { ...node, label: "tanh" } : node));
-  const marks = nodes.map((_, i) => (i === 40 ? "changed" : "kept")) as ("changed" | "kept")[];
-  const pairs = nodes.map((_, i): [number, number] => [i, i]);
-  const stage = await opened(compare(graph(nodes, groups), graph(changed, groups), diff(marks, marks, pairs)), LAPTOP);
+  const marks = nodes.map((_, i) => (i === 40 ? "changed" : "kept"));
+  const difference = diff(marks, marks, paired(nodes.length));
+  const stage = await opened(compare(graph(nodes, groups), graph(changed, groups), difference), LAPTOP);
   assert.equal(stage.options.collapsed.size, 7);
   assert.ok(!stage.options.collapsed.has(3));
   assert.ok(seen(stage).includes(stage.scene?.visible.itemOf[40] ?? -1));
@@ -165,16 +159,7 @@ test("in a comparison, layers without a change are closed and those with one are
 test("a comparison of two groupings opens on the first group that only one side has", async () => {
   const chain = Array.from({ length: 150 }, (_, i): NodeSpec => ({ label: "nn.relu", inputs: i === 0 ? [] : [i - 1] }));
   const fused = chain.map((node, i) => (i >= 100 && i < 103 ? { ...node, group: 0 } : node));
-  const kept = chain.map(() => "kept" as const);
-  const picture = compare(
-    graph(chain),
-    graph(fused, "primitive:fused"),
-    diff(
-      kept,
-      kept,
-      chain.map((_, i) => [i, i]),
-    ),
-  );
+  const picture = compare(graph(chain), graph(fused, "primitive:fused"), unchanged(chain.length));
   const stage = await opened(picture, LAPTOP);
   assert.ok(seen(stage).includes(stage.scene?.visible.itemOf[100] ?? -1));
 });
@@ -305,8 +290,8 @@ for (const dialect of ["relay", "relax"] as const)
         return { kind: "primitive", name: `kernel_${i}`, ...(scope === undefined ? {} : { parent: scope }) };
       });
       const marks = model.nodes.map((node) => (node.kind ? "kept" : "changed"));
-      const pairs = model.nodes.map((_, i): [number, number] => [i, i]);
-      const pair = () => compare(before, graph(kernels, [...groups, ...fused]), diff(marks, marks, pairs));
+      const changes = diff(marks, marks, paired(marks.length));
+      const pair = () => compare(before, graph(kernels, [...groups, ...fused]), changes);
       for (const panes of PANES)
         for (const [i, pane] of panes.split(" ").entries()) {
           const [width, height] = pane.split("x").map(Number);

@@ -5,7 +5,7 @@ import { Kind } from "../model/messages.ts";
 import { type Box, type Camera, fit, type Size, WHOLE_SCALE } from "./camera.ts";
 import { HEADER } from "./content.ts";
 import { itemsOf } from "./look.ts";
-import { type Scene } from "./scene.ts";
+import { itemsIn, type Scene } from "./scene.ts";
 
 /** Items that are tried as the first one to show, and items in view that make one readable, its own among them. */
 const MOST_TRIED = 8;
@@ -70,10 +70,8 @@ interface Place {
 function placed(scene: Scene, view: Size, item: number, scale: number): Place {
   const window = { width: view.width / scale, height: view.height / scale };
   const [x, y] = [scene.x[item], scene.y[item]];
-  const near: Near[] = [];
-  scene.items.query(x - window.width, y - window.height, x + window.width, y + window.height, (i) => {
-    near.push({ ...boxOf(scene, i), item: i, side: scene.visible.side[i] });
-  });
+  const around = [x - window.width, y - window.height, x + window.width, y + window.height] as const;
+  const near = itemsIn(scene, BOTH, around).map((i) => ({ ...boxOf(scene, i), item: i, side: scene.visible.side[i] }));
   const joined = joinedTo(scene, item);
   const own = boxOf(scene, item);
   const panes = panesOf(scene, near);

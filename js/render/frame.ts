@@ -45,6 +45,12 @@ export function lag(f: Frame, item: number): [number, number] {
   return Number.isNaN(dx) || Number.isNaN(dy) ? [0, 0] : [dx * (1 - f.t), dy * (1 - f.t)];
 }
 
+/** Where an item's middle is on the screen. */
+export function centre(f: Frame, item: number): [number, number] {
+  const [dx, dy] = lag(f, item);
+  return [sx(f, f.scene.x[item] + dx), sy(f, f.scene.y[item] + dy)];
+}
+
 /** New items fade in while the others glide, but faster: they are what one looks for, and in the first frame already half there. */
 export function presence(f: Frame, item: number): number {
   return f.t >= 1 || !f.earlier || !Number.isNaN(f.earlier.seed.x[item]) ? 1 : Math.min(1, 3 * f.t);

@@ -2,7 +2,7 @@
 import { toWorld } from "./camera.ts";
 import { BADGE_GAP, BADGE_HEIGHT, badgeRows, contentOf, HEADER, PAD } from "./content.ts";
 import { detail, type Frame } from "./frame.ts";
-import { type Scene } from "./scene.ts";
+import { itemsIn, type Scene } from "./scene.ts";
 
 export interface Hit {
   item: number;
@@ -22,11 +22,7 @@ type Seen = Pick<Frame, "scene" | "camera" | "view" | "sides" | "ruler">;
 export function hit(seen: Seen, px: number, py: number): Hit {
   const { scene, camera, view, sides } = seen;
   const [x, y] = toWorld(camera, view, px, py);
-  const { visible } = scene;
-  let item = -1;
-  scene.items.query(x, y, x, y, (i) => {
-    if (visible.side[i] & sides) item = Math.max(item, i);
-  });
+  const item = Math.max(-1, ...itemsIn(scene, sides, [x, y, x, y]));
   if (item >= 0) return onItem(seen, item, x, y);
   const group = onHeader(scene, camera.scale, x, y, sides);
   if (group) return group;

@@ -6,6 +6,7 @@ import { paintGroups, paintHeaders } from "./paint_groups.ts";
 import { paintNodes } from "./paint_nodes.ts";
 import { paintSigns, paintWash } from "./paint_notes.ts";
 import { type Pen } from "./pen.ts";
+import { itemsIn } from "./scene.ts";
 
 export function paint(context: Pen, ratio: number, frame: Frame): void {
   const { view, theme } = frame;
@@ -13,17 +14,14 @@ export function paint(context: Pen, ratio: number, frame: Frame): void {
   context.globalAlpha = 1;
   context.fillStyle = theme.background;
   context.fillRect(0, 0, view.width, view.height);
-  const [x0, y0, x1, y1] = worldWindow(frame);
-  const items: number[] = [];
-  frame.scene.items.query(x0, y0, x1, y1, (i) => {
-    if (frame.scene.visible.side[i] & frame.sides) items.push(i);
-  });
+  const area = worldWindow(frame);
+  const items = itemsIn(frame.scene, frame.sides, area);
   // Cells come in the order of the grid; the order on the page must not depend on it.
   if (items.length < 5000) items.sort((a, b) => a - b);
   const level = detail(frame.camera.scale);
   paintGroups(context, frame);
   paintWash(context, frame);
-  paintEdges(context, frame, level, [x0, y0, x1, y1]);
+  paintEdges(context, frame, level, area);
   paintHeaders(context, frame, level);
   paintNodes(context, frame, level, items);
   paintEdgeLabels(context, frame, level);

@@ -12,11 +12,12 @@ import {
   PAD,
   SMALL,
 } from "./content.ts";
-import { type Detail, detail, type Frame, lag, markOf, overlayValue, presence, sx, sy } from "./frame.ts";
+import { centre, type Detail, detail, type Frame, markOf, overlayValue, presence } from "./frame.ts";
 import { MUTED } from "./look.ts";
 import { cividis, formatValue, inkOn, position } from "./overlay.ts";
 import { chevron } from "./paint_groups.ts";
 import { type Pen } from "./pen.ts";
+import { itemsIn } from "./scene.ts";
 
 export function paintNodes(context: Pen, f: Frame, level: Detail, items: number[]): void {
   if (level === "box") paintFar(context, f, items);
@@ -32,10 +33,10 @@ function paintFar(context: Pen, f: Frame, items: number[]): void {
   for (const [color, list] of byColor) {
     context.fillStyle = color;
     for (const i of list) {
-      const [dx, dy] = lag(f, i);
+      const [x, y] = centre(f, i);
       const w = Math.max(2.5, f.scene.size.width[i] * k);
       const h = Math.max(1, f.scene.size.height[i] * k);
-      context.fillRect(sx(f, f.scene.x[i] + dx) - w / 2, sy(f, f.scene.y[i] + dy) - h / 2, w, h);
+      context.fillRect(x - w / 2, y - h / 2, w, h);
     }
   }
   const { selected, linked, hovered } = f.look;
@@ -77,26 +78,19 @@ function rings(context: Pen, f: Frame, items: Iterable<number>, color: string, w
 }
 
 function outline(context: Pen, f: Frame, i: number): void {
-  const [dx, dy] = lag(f, i);
+  const [x, y] = centre(f, i);
   const w = Math.max(4, drawnWidth(f, i)) + 4;
   const h = Math.max(4, f.scene.size.height[i] * f.camera.scale) + 4;
-  context.roundRect(
-    sx(f, f.scene.x[i] + dx) - w / 2,
-    sy(f, f.scene.y[i] + dy) - h / 2,
-    w,
-    h,
-    Math.min(w, h, 7 * f.camera.scale + 3) / 1.5,
-  );
+  context.roundRect(x - w / 2, y - h / 2, w, h, Math.min(w, h, 7 * f.camera.scale + 3) / 1.5);
 }
 
 function paintOne(context: Pen, f: Frame, i: number, level: Detail): void {
   const k = f.camera.scale;
-  const [dx, dy] = lag(f, i);
   const w = drawnWidth(f, i);
   const h = f.scene.size.height[i] * k;
   // Whole device-independent pixels, so that hairlines stay hairlines.
-  const x = Math.round(sx(f, f.scene.x[i] + dx) - w / 2) + 0.5;
-  const y = Math.round(sy(f, f.scene.y[i] + dy) - h / 2) + 0.5;
+  const [cx, cy] = centre(f, i);
+  const [x, y] = [Math.round(cx - w / 2) + 0.5, Math.round(cy - h / 2) + 0.5];
   const content = contentOf(f.scene.visible, i, f.textSide);
   const mark = markOf(f, i);
   const within = mark || markInside(f, i);
@@ -154,18 +148,16 @@ function paintOne(context: Pen, f: Frame, i: number, level: Detail): void {
 
 /** A box from afar is as wide as its name, which keeps its size, where nothing is beside it. */
 function drawnWidth(f: Frame, i: number): number {
-  const { size, x, y, items, visible } = f.scene;
+  const { size, x, y, visible } = f.scene;
   const k = f.camera.scale;
   const [width, height] = [size.width[i], size.height[i]];
   if (detail(k) !== "name") return width * k;
   const wanted = (f.ruler.width(contentOf(visible, i, f.textSide).label, nameSize(height * k)) + NAME_PAD) / k;
   if (wanted <= width) return width * k;
   let free = wanted;
-  items.query(x[i] - wanted, y[i] - height / 2, x[i] + wanted, y[i] + height / 2, (j) => {
-    // The room between two neighbours is for both.
-    if (j !== i && visible.side[j] & f.sides)
-      free = Math.min(free, Math.abs(x[j] - x[i]) + (width - size.width[j]) / 2);
-  });
+  // The room between two neighbours is for both.
+  for (const j of itemsIn(f.scene, f.sides, [x[i] - wanted, y[i] - height / 2, x[i] + wanted, y[i] + height / 2]))
+    if (j !== i) free = Math.min(free, Math.abs(x[j] - x[i]) + (width - size.width[j]) / 2);
   return Math.max(width, Math.min(wanted, free - NAME_PAD / k)) * k;
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { carry } from "../graph/carry.ts";
 import { compare, type Picture, single } from "../graph/picture.ts";
-import { graph, parallelCast } from "../graph/testing.ts";
+import { diff, graph, parallelCast } from "../graph/testing.ts";
 import { DEFAULT_OPTIONS, visible } from "../graph/visible.ts";
 import { layout } from "../layout/compound.ts";
 import { contentOf, sizes } from "./content.ts";
@@ -19,13 +19,8 @@ const ruler = new Ruler(() => 0.55);
 function arrange(picture: Picture, apart = false, collapsed = new Set<number>()) {
   const shown = visible(picture, { ...DEFAULT_OPTIONS, collapsed });
   const size = sizes(shown, ruler);
-  const question = layoutInput(
-    shown,
-    size,
-    ruler,
-    picture.compares && !apart ? sharedSlots(shown) : ownSlots(shown),
-    undefined,
-  );
+  const slots = picture.compares && !apart ? sharedSlots(shown) : ownSlots(shown);
+  const question = layoutInput(shown, size, ruler, slots, undefined);
   return buildScene(shown, size, question, layout(question.input));
 }
 
@@ -41,14 +36,8 @@ test("edges start at their source's border and end at their target's", () => {
 });
 
 test("what was removed and what replaced it share a place, but not in the overlay", () => {
-  const chain = (middle: string) =>
-    graph([{ label: "a" }, { label: middle, inputs: [0] }, { label: "c", inputs: [1] }]);
-  const marks = {
-    before_mark: Uint8Array.from([0, 2, 0]),
-    after_mark: Uint8Array.from([0, 3, 0]),
-    pairs: Uint32Array.from([0, 0, 2, 2]),
-  };
-  const picture = compare(chain("batch_norm"), chain("add"), marks);
+  const [before, after] = [graph("a | batch_norm 0 | c 1"), graph("a | add 0 | c 1")];
+  const picture = compare(before, after, diff("kept removed kept", "kept added kept", "0-0 2-2"));
   const beside = arrange(picture);
   assert.equal(beside.x[1], beside.x[3]);
   assert.equal(beside.y[1], beside.y[3]);
@@ -59,12 +48,7 @@ test("what was removed and what replaced it share a place, but not in the overla
 test("past a node that only the other pane shows, an edge runs straight", () => {
   const before = graph("a | multiply 0 | c 1");
   const after = graph("a | c 0");
-  const picture = compare(before, after, {
-    before_mark: Uint8Array.from([0, 2, 0]),
-    after_mark: new Uint8Array(2),
-    pairs: Uint32Array.from([0, 0, 2, 1]),
-  });
-  const scene = arrange(picture);
+  const scene = arrange(compare(before, after, diff("kept removed kept", "kept kept", "0-0 2-1")));
   const e = [...scene.visible.edgeSide].indexOf(2);
   assert.equal(scene.pointOffset[e + 1] - scene.pointOffset[e], 2);
   assert.equal(scene.points[2 * scene.pointOffset[e]], scene.points[2 * scene.pointOffset[e] + 2]);
@@ -88,18 +72,12 @@ test("pointing at a node finds it, on its own side only", () => {
 });
 
 test("the same graph again moves nothing, and a graph with one op more keeps the rest together", () => {
-  const nodes = [
-    { label: "x", kind: "param" as const },
-    { label: "a", inputs: [0] },
-    { label: "b", inputs: [1] },
-  ];
-  const first = single(graph(nodes));
-  const again = single(graph(nodes));
-  const old = arrange(first);
-  const next = arrange(again);
+  const nodes = "x:param | a 0 | b 1";
+  const [first, again] = [single(graph(nodes)), single(graph(nodes))];
+  const [old, next] = [arrange(first), arrange(again)];
   const was = earlier(old, next, carry(first, again).nodes);
   for (let i = 0; i < 3; i++) assert.deepEqual(moved(next, was, i), [0, 0]);
-  const more = single(graph([...nodes, { label: "c", inputs: [2] }]));
+  const more = single(graph(`${nodes} | c 2`));
   assert.deepEqual([...carry(first, more).nodes], [0, 1, 2, -1]);
 });
 

@@ -83,6 +83,19 @@ function edgesByItem({ edgeCount, source, target }: Visible): Map<number, number
   return map;
 }
 
+/** The items of some sides that touch a rectangle. */
+export function itemsIn(
+  { items, visible: { side } }: Pick<Scene, "items" | "visible">,
+  sides: number,
+  [left, top, right, bottom]: readonly [number, number, number, number],
+): number[] {
+  const found: number[] = [];
+  items.query(left, top, right, bottom, (i) => {
+    if (side[i] & sides) found.push(i);
+  });
+  return found;
+}
+
 /** The smallest box around some items; null for none. */
 export function around(scene: Scene, items: Iterable<number>): Box | null {
   const { x, y, size } = scene;
@@ -114,11 +127,8 @@ function straightWays(visible: Visible, boxes: Float32Array, items: Grid): Float
     if (left > right || top >= bottom) continue;
     // Beside other edges into the same node, an edge keeps to its argument's place.
     const x = Math.min(right, Math.max(left, (boxes[4 * s] + boxes[4 * s + 2]) / 2));
-    let free = true;
-    items.query(x - 6, top + 1, x + 6, bottom - 1, (i) => {
-      free &&= (visible.side[i] & side) === 0 || i === s || i === t;
-    });
-    if (free) ways[e] = x;
+    const between = itemsIn({ items, visible }, side, [x - 6, top + 1, x + 6, bottom - 1]);
+    if (between.every((i) => i === s || i === t)) ways[e] = x;
   }
   return ways;
 }

@@ -19,13 +19,7 @@ function frames(): (now: number) => void {
 test("the first frame after a group was opened shows what is in it, and the group's corner stays where it was", async () => {
   const paint = frames();
   const stage = new Stage(new Ruler(() => 0.5));
-  const inputs = [[], [0], [1], [2]];
-  const nodes = inputs.map((list, i) => ({
-    label: `op${i}`,
-    inputs: list,
-    ...(i === 1 || i === 2 ? { group: 0 } : {}),
-  }));
-  const picture = single(graph(nodes, "scope:layer"));
+  const picture = single(graph("op0 | op1 0 @0 | op2 1 @0 | op3 2", "scope:layer"));
   await stage.setPicture(picture, new Set([0]));
   paint(0);
   const closed = stage.scene!;
