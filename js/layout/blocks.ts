@@ -177,13 +177,12 @@ function pathLengths(graph: LevelGraph, strata: Strata, order: Order): Pick<Orde
     below = new Float64Array(count);
   const own = (v: number): number => (v >= itemCount ? 0 : graph.mainEntry[v] ? ALL_THE_WAY : graph.height[v]);
   for (const v of order.vertex) {
-    for (let k = up.offset[v]; k < up.offset[v + 1]; k++) above[v] = Math.max(above[v], above[source[up.items[k]]]);
+    for (const s of row(up, v)) above[v] = Math.max(above[v], above[source[s]]);
     above[v] += own(v);
   }
   for (let i = count - 1; i >= 0; i--) {
     const v = order.vertex[i];
-    for (let k = down.offset[v]; k < down.offset[v + 1]; k++)
-      below[v] = Math.max(below[v], below[target[down.items[k]]]);
+    for (const s of row(down, v)) below[v] = Math.max(below[v], below[target[s]]);
     below[v] += own(v);
   }
   return { above, below };

@@ -8,7 +8,7 @@
  *
  * Ids: node n is n, group g is N + g, stub k is N + G + k. Level g is the inside of group g; level G the top.
  */
-import { rowsBy, topological } from "../graph/csr.ts";
+import { row, rowsBy, topological } from "../graph/csr.ts";
 import { type LayoutInput } from "./types.ts";
 
 export const BOX = 0;
@@ -233,8 +233,7 @@ function depthsOfValues(nodeCount: number, source: Uint32Array, target: Uint32Ar
   const out = rowsBy(source, nodeCount);
   const depth = new Int32Array(nodeCount);
   for (const n of topological(source, target, nodeCount, undefined, out))
-    for (let k = out.offset[n]; k < out.offset[n + 1]; k++)
-      depth[target[out.items[k]]] = Math.max(depth[target[out.items[k]]], depth[n] + 1);
+    for (const e of row(out, n)) depth[target[e]] = Math.max(depth[target[e]], depth[n] + 1);
   return depth;
 }
 
@@ -257,12 +256,8 @@ function meanNode(home: Int32Array, bottomUp: Int32Array, nodeCount: number, gro
 
 /** Edges grouped by producer in producer order; turned-round edges, each its own net, come last. */
 function byNet(source: Uint32Array, reversed: Uint8Array, nodeCount: number): Uint32Array {
-  const start = new Uint32Array(nodeCount + 2);
-  for (let e = 0; e < source.length; e++) start[(reversed[e] ? nodeCount : source[e]) + 1]++;
-  for (let n = 0; n <= nodeCount; n++) start[n + 1] += start[n];
-  const order = new Uint32Array(source.length);
-  for (let e = 0; e < source.length; e++) order[start[reversed[e] ? nodeCount : source[e]]++] = e;
-  return order;
+  const net = source.map((s, e) => (reversed[e] ? nodeCount : s));
+  return rowsBy(net, nodeCount + 1).items;
 }
 
 /**

@@ -5,8 +5,8 @@
  * Entry stubs stay in the first layer and exit stubs in the last, because the group's border is there.
  */
 
-import { type Rows, rowsBy, topological } from "../graph/csr.ts";
-import { ENTRY, EXIT } from "./hierarchy.ts";
+import { type Rows, row, rowsBy, topological } from "../graph/csr.ts";
+import { BOX, ENTRY, EXIT } from "./hierarchy.ts";
 import { type LevelGraph } from "./level.ts";
 import { ArcList, NetworkSimplex } from "./simplex.ts";
 
@@ -35,18 +35,14 @@ export function assignLayers(graph: LevelGraph): Layering {
     into = rowsBy(graph.target, n);
   const order = topological(graph.source, graph.target, n, undefined, out);
   const layer = new Int32Array(n);
-  let hasEntry = false,
-    hasExit = false;
-  for (let i = 0; i < n; i++) {
-    hasEntry ||= graph.kind[i] === ENTRY;
-    hasExit ||= graph.kind[i] === EXIT;
-  }
+  const hasEntry = graph.kind.includes(ENTRY),
+    hasExit = graph.kind.includes(EXIT);
   const top = hasEntry ? 1 : 0;
   let bottom = top;
   for (const v of order) {
     if (graph.kind[v] === ENTRY) continue;
     let l = top;
-    for (let k = into.offset[v]; k < into.offset[v + 1]; k++) l = Math.max(l, layer[graph.source[into.items[k]]] + 1);
+    for (const w of row(into, v)) l = Math.max(l, layer[graph.source[w]] + 1);
     layer[v] = l;
     if (graph.kind[v] !== EXIT) bottom = Math.max(bottom, l);
   }
@@ -97,12 +93,9 @@ function shortest({ graph, out, into, layer }: Plan, hasEntry: boolean, hasExit:
 function sinkFeeders({ graph, order, out, into, layer }: Plan): void {
   const feeder = new Uint8Array(graph.kind.length);
   for (const v of order) {
-    let only = graph.kind[v] === 0 && out.offset[v] < out.offset[v + 1] ? 1 : 0;
-    for (let k = into.offset[v]; only && k < into.offset[v + 1]; k++) {
-      const u = graph.source[into.items[k]];
-      if (!feeder[u] || !hasOneConsumer(graph, out, u)) only = 0;
-    }
-    feeder[v] = only;
+    const onlyFed = (w: number): boolean =>
+      feeder[graph.source[w]] === 1 && hasOneConsumer(graph, out, graph.source[w]);
+    if (graph.kind[v] === BOX && out.offset[v] < out.offset[v + 1] && row(into, v).every(onlyFed)) feeder[v] = 1;
   }
   for (let i = order.length - 1; i >= 0; i--) {
     const v = order[i];
@@ -112,14 +105,13 @@ function sinkFeeders({ graph, order, out, into, layer }: Plan): void {
 
 function hasOneConsumer(graph: LevelGraph, out: Rows, v: number): boolean {
   const first = graph.target[out.items[out.offset[v]]];
-  for (let k = out.offset[v] + 1; k < out.offset[v + 1]; k++) if (graph.target[out.items[k]] !== first) return false;
-  return true;
+  return row(out, v).every((w) => graph.target[w] === first);
 }
 
 function highestConsumer(graph: LevelGraph, out: Rows, layer: Int32Array, v: number): number {
-  let lowest = Infinity;
-  for (let k = out.offset[v]; k < out.offset[v + 1]; k++) lowest = Math.min(lowest, layer[graph.target[out.items[k]]]);
-  return lowest;
+  let highest = Infinity;
+  for (const w of row(out, v)) highest = Math.min(highest, layer[graph.target[w]]);
+  return highest;
 }
 
 /**
@@ -132,19 +124,18 @@ function shorten({ graph, order, out, into, layer }: Plan, top: number, bottom: 
   const reach = new Int32Array(n);
   const measure = (u: number): void => {
     reach[u] = -1;
-    for (let k = out.offset[u]; k < out.offset[u + 1]; k++)
-      reach[u] = Math.max(reach[u], layer[graph.target[out.items[k]]]);
+    for (const w of row(out, u)) reach[u] = Math.max(reach[u], layer[graph.target[w]]);
   };
   for (let u = 0; u < n; u++) measure(u);
   let moved = false;
   const visit = (v: number): void => {
-    if (graph.kind[v] !== 0) return;
+    if (graph.kind[v] !== BOX) return;
     let low = top,
       high = bottom,
       cost = 0;
     const inputs = into.offset[v + 1] - into.offset[v];
-    for (let k = into.offset[v]; k < into.offset[v + 1]; k++) {
-      const u = graph.source[into.items[k]];
+    for (const w of row(into, v)) {
+      const u = graph.source[w];
       low = Math.max(low, layer[u] + 1);
       if (reach[u] <= layer[v]) cost++;
     }
@@ -157,7 +148,7 @@ function shorten({ graph, order, out, into, layer }: Plan, top: number, bottom: 
     if (want === layer[v]) return;
     layer[v] = want;
     moved = true;
-    for (let k = into.offset[v]; k < into.offset[v + 1]; k++) measure(graph.source[into.items[k]]);
+    for (const w of row(into, v)) measure(graph.source[w]);
   };
   for (let i = n - 1; i >= 0; i--) visit(order[i]);
   for (let i = 0; i < n; i++) visit(order[i]);

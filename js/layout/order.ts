@@ -1,5 +1,5 @@
 /** The left-to-right order of every layer: vertices of layer l are vertex[start[l]] .. vertex[start[l + 1] - 1]; and its crossings. */
-import { numbersTo } from "../graph/csr.ts";
+import { numbersTo, row, rowsBy } from "../graph/csr.ts";
 import { type Side, type Strata } from "./strata.ts";
 
 export interface Order {
@@ -7,13 +7,6 @@ export interface Order {
   vertex: Uint32Array;
   /** Index of each vertex within its layer. */
   position: Uint32Array;
-}
-
-function emptyOrder(strata: Strata): Order {
-  const start = new Uint32Array(strata.layerCount + 1);
-  for (let v = 0; v < strata.count; v++) start[strata.layer[v] + 1]++;
-  for (let l = 0; l < strata.layerCount; l++) start[l + 1] += start[l];
-  return { start, vertex: new Uint32Array(strata.count), position: new Uint32Array(strata.count) };
 }
 
 export function renumber(order: Order, l: number): void {
@@ -31,16 +24,17 @@ export function put(order: Order, l: number, v: number, slot: number): void {
 }
 
 /** Lays the vertices out in the order given, each at the end of its layer. */
-function orderFrom(strata: Strata, sequence: ArrayLike<number>): Order {
-  const order = emptyOrder(strata);
-  const fill = order.start.slice();
-  for (let i = 0; i < sequence.length; i++) {
-    const v = sequence[i],
-      l = strata.layer[v];
-    order.position[v] = fill[l] - order.start[l];
-    order.vertex[fill[l]++] = v;
-  }
-  return order;
+function orderFrom({ layer, layerCount }: Strata, sequence: ArrayLike<number>): Order {
+  const { offset: start, items } = rowsBy(
+    Array.from(sequence, (v) => layer[v]),
+    layerCount,
+  );
+  const vertex = items.map((i) => sequence[i]),
+    position = new Uint32Array(vertex.length);
+  vertex.forEach((v, i) => {
+    position[v] = i - start[layer[v]];
+  });
+  return { start, vertex, position };
 }
 
 export function copyOrder(from: Order, to: Order): void {
@@ -102,12 +96,10 @@ export function fromSeed(strata: Strata, seed: Float32Array): Order {
     if (!Number.isNaN(estimate[v])) return;
     let sum = 0,
       known = 0;
-    for (let k = rows.offset[v]; k < rows.offset[v + 1]; k++) {
-      const x = estimate[far[rows.items[k]]];
-      if (!Number.isNaN(x)) {
-        sum += x;
-        known++;
-      }
+    for (const s of row(rows, v)) {
+      if (Number.isNaN(estimate[far[s]])) continue;
+      sum += estimate[far[s]];
+      known++;
     }
     if (known > 0) estimate[v] = sum / known;
   };
@@ -118,13 +110,12 @@ export function fromSeed(strata: Strata, seed: Float32Array): Order {
   const sequence = Array.from(fresh.vertex);
   const known = (v: number): number => (Number.isNaN(estimate[v]) ? Infinity : estimate[v]);
   for (let l = 0; l < strata.layerCount; l++) {
-    const row = sequence.slice(fresh.start[l], fresh.start[l + 1]);
-    row.sort((a, b) => {
+    const sorted = sequence.slice(fresh.start[l], fresh.start[l + 1]).sort((a, b) => {
       const x = known(a),
         y = known(b);
       return x === y ? fresh.position[a] - fresh.position[b] : x - y;
     });
-    for (let i = 0; i < row.length; i++) sequence[fresh.start[l] + i] = row[i];
+    for (let i = 0; i < sorted.length; i++) sequence[fresh.start[l] + i] = sorted[i];
   }
   return orderFrom(strata, sequence);
 }

@@ -43,27 +43,24 @@ function warmUp(asked: () => boolean): void {
 
 /** Blocks in a row, with groups and skips: the shapes that models have. */
 function example(count: number): LayoutInput {
-  const source: number[] = [],
-    target: number[] = [],
-    port: number[] = [],
-    groups = Math.ceil(count / 8);
-  const edge = (from: number, to: number, at: number): void => {
-    source.push(from);
-    target.push(to);
-    port.push(at);
-  };
-  for (let n = 1; n < count; n++) {
-    edge(n - 1, n, 0);
-    if (n % 8 === 6) edge(n - 5, n, 1);
-    if (n % 16 === 15) edge(n - 11, n, 1);
-  }
+  const groups = Math.ceil(count / 8),
+    nodes = [...Array(count).keys()];
+  const edges = [
+    ...nodes.slice(1).map((n) => [n - 1, n, 0]),
+    ...nodes.filter((n) => n % 8 === 6).map((n) => [n - 5, n, 1]),
+    ...nodes.filter((n) => n % 16 === 15).map((n) => [n - 11, n, 1]),
+  ];
   return {
     nodes: {
-      width: Float32Array.from({ length: count }, (_, n) => 60 + 10 * (n % 7)),
+      width: Float32Array.from(nodes, (n) => 60 + 10 * (n % 7)),
       height: new Float32Array(count).fill(40),
-      group: Int32Array.from({ length: count }, (_, n) => (n % 8 === 7 ? -1 : n >> 3)),
+      group: Int32Array.from(nodes, (n) => (n % 8 === 7 ? -1 : n >> 3)),
     },
-    edges: { source: Uint32Array.from(source), target: Uint32Array.from(target), port: Uint16Array.from(port) },
+    edges: {
+      source: Uint32Array.from(edges, ([from]) => from),
+      target: Uint32Array.from(edges, ([, to]) => to),
+      port: Uint16Array.from(edges, ([, , port]) => port),
+    },
     groups: {
       parent: Int32Array.from({ length: groups }, (_, g) => (g % 3 === 0 ? -1 : g - 1)),
       headerHeight: new Float32Array(groups).fill(20),

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { align, compareTexts, folds, rising } from "./compare.ts";
+import { random } from "../layout/testing/random.ts";
+import { align, compareTexts, folds, rising, type TextRow } from "./compare.ts";
 import { common } from "./myers.ts";
-import { binding, compareLines, Names, tokens, unnumbered } from "./words.ts";
+import { binding, compareLines, Names, type Piece, tokens, unnumbered } from "./words.ts";
 
 /** The longest common subsequence's length, by the table that everybody knows. */
 function longest(a: string, b: string): number {
@@ -14,17 +15,11 @@ function longest(a: string, b: string): number {
   return table[a.length][b.length];
 }
 
+const kinds = (rows: readonly TextRow[]) => rows.map(({ kind }) => kind).join(" ");
+const marked = (pieces: readonly Piece[]) => pieces.filter(({ differs }) => differs).map(({ text }) => text);
+
 /** "0-1 1-2": line 0 with line 1, and so on. */
 const pairs = (words: string) => words.split(" ").map((pair) => pair.split("-").map(Number) as [number, number]);
-
-/** Reproducible letters. */
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff;
-    return state / 0x7fffffff;
-  };
-}
 
 test("common finds as many as the table does, rising, and only equal ones", () => {
   const next = random(7);
@@ -75,14 +70,10 @@ test("every line is in a row, once, in order", () => {
       () => [Math.floor(next() * a.length), Math.floor(next() * b.length)] as [number, number],
     ).filter(([i, j]) => i < a.length && j < b.length);
     const rows = align(a, b, anchors);
-    assert.deepEqual(
-      rows.map((row) => row.before).filter((i) => i >= 0),
-      a.map((_, i) => i),
-    );
-    assert.deepEqual(
-      rows.map((row) => row.after).filter((i) => i >= 0),
-      b.map((_, i) => i),
-    );
+    for (const [side, lines] of [["before", a] as const, ["after", b] as const]) {
+      const placed = rows.map((row) => row[side]).filter((i) => i >= 0);
+      assert.deepEqual(placed, [...lines.keys()]);
+    }
   }
 });
 
@@ -104,10 +95,7 @@ test("lines that are only numbered anew are the same", () => {
     pairs("0-1 1-2"),
     NONE,
   );
-  assert.deepEqual(
-    rows.map((row) => row.kind),
-    ["added", "changed", "same"],
-  );
+  assert.equal(kinds(rows), "added changed same");
 });
 
 test("the same number for another value is a change, which the text hides", () => {
@@ -117,10 +105,7 @@ test("the same number for another value is a change, which the text hides", () =
   assert.equal(before[2], after[2]);
   assert.equal(rows.find((row) => row.before === 1 && row.after === 0)!.kind, "same");
   assert.equal(rows.at(-1)!.kind, "changed");
-  assert.deepEqual(
-    rows.at(-1)!.words![0].filter((piece) => piece.differs),
-    [{ text: "%0", differs: true }],
-  );
+  assert.deepEqual(marked(rows.at(-1)!.words![0]), ["%0"]);
 });
 
 test("parameters are learnt from their head, and the numbering begins anew with each function", () => {
@@ -134,22 +119,13 @@ test("parameters are learnt from their head, and the numbering begins anew with 
 test("only the words that differ are marked", () => {
   const [before, after] = compareLines("  add(%x, 1f) /* a */", "  add(%x, 2f, 3f) /* a */", new Names())!;
   assert.equal(before.map((piece) => piece.text).join(""), "  add(%x, 1f) /* a */");
-  assert.deepEqual(
-    before.filter((piece) => piece.differs).map((piece) => piece.text),
-    ["1f"],
-  );
-  assert.deepEqual(
-    after.filter((piece) => piece.differs).map((piece) => piece.text),
-    ["2f, 3f"],
-  );
+  assert.deepEqual(marked(before), ["1f"]);
+  assert.deepEqual(marked(after), ["2f, 3f"]);
 });
 
 test("a line whose node is on the other side too has moved", () => {
   const rows = compareTexts(["p", "q"], ["q", "p"], [[0, 1]], (_, line) => line >= 0);
-  assert.deepEqual(
-    rows.map((row) => row.kind),
-    ["moved", "same", "moved"],
-  );
+  assert.equal(kinds(rows), "moved same moved");
 });
 
 test("equal parts fold, but for some lines beside each change", () => {
