@@ -99,8 +99,13 @@ function foldable(picture: Picture, inEdges: Rows, outEdges: Rows): Uint8Array {
   return fold;
 
   function isWeight(u: number, side: number, first: boolean): boolean {
-    const used = row(outEdges, u).filter((e) => picture.edgeSide[e] & side);
-    return used.length > 0 && used.every((e) => isCarried(e, side, first));
+    let used = false;
+    for (const e of row(outEdges, u)) {
+      if (!(picture.edgeSide[e] & side)) continue;
+      if (!isCarried(e, side, first)) return false;
+      used = true;
+    }
+    return used;
   }
 
   /** Whether the consumer of an edge has another input that comes first or is computed. */

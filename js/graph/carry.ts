@@ -6,7 +6,7 @@
  * Exact first: nodes whose whole computation is equal, side against side. From there along the edges: what takes a
  * matched value at the same argument and looks alike is the same node. Looks alone decide only where they are unique.
  */
-import { append, numbersTo, type Rows, row, rowsBy } from "./csr.ts";
+import { append, numbersTo, type Rows, rowsBy } from "./csr.ts";
 import { type Graph, text, textOf } from "./payload.ts";
 import { type Picture, placeOf } from "./picture.ts";
 
@@ -107,10 +107,12 @@ function alongEdges(old: Picture, next: Picture, looks: readonly [Uint32Array, U
     for (const way of [0, 1]) {
       const [edges, far] = nextEnds[way];
       const [oldEdges, oldFar] = oldEnds[way];
-      for (const e of row(edges, u)) {
+      for (let i = edges.offset[u]; i < edges.offset[u + 1]; i++) {
+        const e = edges.items[i];
         const v = far[e];
         if (match.found[v] >= 0) continue;
-        for (const f of row(oldEdges, was)) {
+        for (let k = oldEdges.offset[was]; k < oldEdges.offset[was + 1]; k++) {
+          const f = oldEdges.items[k];
           const w = oldFar[f];
           if (match.taken[w] || looks[0][w] !== looks[1][v] || old.index[f] !== next.index[e]) continue;
           match.found[v] = w;
@@ -145,7 +147,8 @@ function inputKeys(graph: Graph, names: Map<string, number>): Uint32Array {
   for (let v = 0; v < keys.length; v++) {
     // Nodes come producers first, so every input's key is known here.
     let inputs = "";
-    for (const e of row(into, v)) inputs += `,${graph.index[e]}:${keys[graph.source[e]]}`;
+    for (let i = into.offset[v]; i < into.offset[v + 1]; i++)
+      inputs += `,${graph.index[into.items[i]]}:${keys[graph.source[into.items[i]]]}`;
     keys[v] = number(names, `=${graph.kind[v]}|${textOf(graph, "label", v)}|${textOf(graph, "attrs", v)}${inputs}`);
   }
   return keys;

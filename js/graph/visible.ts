@@ -82,8 +82,11 @@ export function visible(picture: Picture, options: ViewOptions): Visible {
   const itemOfGap = new Map<number, number>();
   const itemOfGroup = new Map<number, number>();
   const put = (u: number, items: Map<number, number>, key: number, group: number): void => {
-    const item = items.get(key) ?? add(-1, group);
-    items.set(key, item);
+    let item = items.get(key);
+    if (item === undefined) {
+      item = add(-1, group);
+      items.set(key, item);
+    }
     itemOf[u] = item;
     side[item] |= picture.side[u];
   };

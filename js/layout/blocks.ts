@@ -5,7 +5,7 @@
  * of an odd number, of an even number the one on the longest path, none if they are alike (so that equal branches
  * hang symmetrically). Links never cross, trunks first.
  */
-import { row } from "../graph/csr.ts";
+import { type Rows } from "../graph/csr.ts";
 import { ENTRY, EXIT } from "./hierarchy.ts";
 import { type LevelGraph, type Spacing } from "./level.ts";
 import { type Order } from "./order.ts";
@@ -119,7 +119,7 @@ function isOnlyWay({ source, target, down, up, itemCount }: Strata, s: number): 
 /** The segment from above that deserves to be straight: the middle one of the most important role. */
 function mainAbove({ strata, order, role, above }: Ordered, v: number): number {
   const { up, source } = strata;
-  const candidates = highest(row(up, v), (s) => role[s]);
+  const candidates = highest(up, v, (s) => role[s]);
   if (candidates.length === 0) return -1;
   if (role[candidates[0]] <= INPUT) return candidates[0];
   // Where branches meet, the longest one is the main line, whatever hangs beside it.
@@ -135,11 +135,9 @@ function mainAbove({ strata, order, role, above }: Ordered, v: number): number {
 /** The segment below whose end agrees that this one is its main input; a bend prefers the next bend unless an option forbids it. */
 function mainBelow({ graph, strata, order, below }: Ordered, main: Int32Array, u: number, boxFirst: boolean): number {
   const { down, target, itemCount } = strata;
-  const agreed = row(down, u).filter((s) => main[target[s]] === s);
-  const next = u >= itemCount && !boxFirst ? agreed.find((s) => target[s] >= itemCount) : undefined;
-  if (next !== undefined) return next;
-  const rank = (v: number): number => (v >= itemCount ? 0 : graph.kind[v] === EXIT ? 1 : 2);
-  const candidates = highest(agreed, (s) => rank(target[s]));
+  const nextBend = u >= itemCount && !boxFirst ? 3 : 0;
+  const rank = (v: number): number => (v >= itemCount ? nextBend : graph.kind[v] === EXIT ? 1 : 2);
+  const candidates = highest(down, u, (s) => (main[target[s]] === s ? rank(target[s]) : -1));
   return candidates.length === 0
     ? -1
     : middleOrLongest(
@@ -149,15 +147,16 @@ function mainBelow({ graph, strata, order, below }: Ordered, main: Int32Array, u
       );
 }
 
-/** The segments of the highest rank. */
-function highest(segments: Uint32Array, rank: (s: number) => number): number[] {
-  let best = -1;
+/** The segments of the highest rank; those below 0 do not count. */
+function highest({ offset, items }: Rows, v: number, rank: (s: number) => number): number[] {
+  let best = 0;
   const found: number[] = [];
-  for (const s of segments) {
-    if (rank(s) < best) continue;
-    if (rank(s) > best) found.length = 0;
-    best = rank(s);
-    found.push(s);
+  for (let k = offset[v]; k < offset[v + 1]; k++) {
+    const own = rank(items[k]);
+    if (own < best) continue;
+    if (own > best) found.length = 0;
+    best = own;
+    found.push(items[k]);
   }
   return found;
 }
@@ -177,12 +176,13 @@ function pathLengths(graph: LevelGraph, strata: Strata, order: Order): Pick<Orde
     below = new Float64Array(count);
   const own = (v: number): number => (v >= itemCount ? 0 : graph.mainEntry[v] ? ALL_THE_WAY : graph.height[v]);
   for (const v of order.vertex) {
-    for (const s of row(up, v)) above[v] = Math.max(above[v], above[source[s]]);
+    for (let k = up.offset[v]; k < up.offset[v + 1]; k++) above[v] = Math.max(above[v], above[source[up.items[k]]]);
     above[v] += own(v);
   }
   for (let i = count - 1; i >= 0; i--) {
     const v = order.vertex[i];
-    for (const s of row(down, v)) below[v] = Math.max(below[v], below[target[s]]);
+    for (let k = down.offset[v]; k < down.offset[v + 1]; k++)
+      below[v] = Math.max(below[v], below[target[down.items[k]]]);
     below[v] += own(v);
   }
   return { above, below };

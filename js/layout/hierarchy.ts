@@ -8,7 +8,7 @@
  *
  * Ids: node n is n, group g is N + g, stub k is N + G + k. Level g is the inside of group g; level G the top.
  */
-import { row, rowsBy, topological } from "../graph/csr.ts";
+import { rowsBy, topological } from "../graph/csr.ts";
 import { type LayoutInput } from "./types.ts";
 
 export const BOX = 0;
@@ -233,7 +233,8 @@ function depthsOfValues(nodeCount: number, source: Uint32Array, target: Uint32Ar
   const out = rowsBy(source, nodeCount);
   const depth = new Int32Array(nodeCount);
   for (const n of topological(source, target, nodeCount, undefined, out))
-    for (const e of row(out, n)) depth[target[e]] = Math.max(depth[target[e]], depth[n] + 1);
+    for (let k = out.offset[n]; k < out.offset[n + 1]; k++)
+      depth[target[out.items[k]]] = Math.max(depth[target[out.items[k]]], depth[n] + 1);
   return depth;
 }
 

@@ -4,7 +4,7 @@
  * little. A strip of the picture that has become empty closes.
  */
 
-import { type Rows, rowsBy } from "../graph/csr.ts";
+import { type Rows, row, rowsBy } from "../graph/csr.ts";
 import { ENTRY, EXIT } from "./hierarchy.ts";
 import { type LevelGraph } from "./level.ts";
 import { type Pieces, type Strata } from "./strata.ts";
@@ -122,8 +122,8 @@ class Level {
     let height = 0,
       c = 0;
     for (let l = 0; l < layerCount; l++) {
-      const row = items.items.subarray(items.offset[l], items.offset[l + 1]);
-      for (const i of row) {
+      const across = row(items, l);
+      for (const i of across) {
         if (graph.kind[i] === EXIT) {
           y[i] = height;
           continue;
@@ -134,7 +134,7 @@ class Level {
         y[i] = Number.isNaN(want[i]) ? Math.max(least, l > 0 ? box + gap[l - 1] + half : 0) : Math.max(least, want[i]);
         squeeze[i] = Math.min(y[i] - want[i], graph.give[i]) || 0;
       }
-      for (const i of row) {
+      for (const i of across) {
         const bottom = y[i] + graph.height[i] / 2 - squeeze[i];
         height = Math.max(height, bottom);
         if (graph.kind[i] === 0) sky.put(...this.span(i), bottom, true);
@@ -162,10 +162,8 @@ class Level {
       }
       for (let k = c + 1; k < earliest.length && cluster.layer[k] === l; k++)
         sky.put(cluster.left[k], cluster.right[k], -slantTop[k], false);
-      for (let k = items.offset[l]; k < items.offset[l + 1]; k++) {
-        const i = items.items[k];
+      for (const i of row(items, l))
         if (graph.kind[i] === 0) sky.put(...this.span(i), -(y[i] - graph.height[i] / 2), true);
-      }
     }
     return { slantTop, slantBottom };
   }
@@ -184,12 +182,12 @@ class Level {
           sky.below(cluster.left[c], cluster.right[c]).all + cluster.least[c],
           false,
         );
-      const row = [...items.items.subarray(items.offset[l], items.offset[l + 1])].filter((i) => graph.kind[i] === 0);
-      const lowest = row.map((i) => {
+      const boxes = [...row(items, l)].filter((i) => graph.kind[i] === 0);
+      const lowest = boxes.map((i) => {
         const { box, all } = sky.below(...this.span(i));
         return -Math.max(all, box + LEAST_GAP) - graph.height[i];
       });
-      row.forEach((i, k) => {
+      boxes.forEach((i, k) => {
         sky.put(...this.span(i), -lowest[k], true);
         now = Math.min(now, y[i] - graph.height[i] / 2);
         then = Math.min(then, lowest[k]);
@@ -290,9 +288,7 @@ function clusterSlants(pieces: Pieces, layerCount: number): Slants {
   const left = (p: number): number => Math.min(from[p], to[p]),
     right = (p: number): number => Math.max(from[p], to[p]);
   for (let l = 0; l < layerCount; l++) {
-    const slanted = [...byLayer.items.subarray(byLayer.offset[l], byLayer.offset[l + 1])].filter(
-      (p) => right(p) - left(p) > STRAIGHT,
-    );
+    const slanted = [...row(byLayer, l)].filter((p) => right(p) - left(p) > STRAIGHT);
     slanted.sort((p, q) => left(p) - left(q) || p - q);
     let reach = -Infinity,
       c = -1;

@@ -42,7 +42,7 @@ export function assignLayers(graph: LevelGraph): Layering {
   for (const v of order) {
     if (graph.kind[v] === ENTRY) continue;
     let l = top;
-    for (const w of row(into, v)) l = Math.max(l, layer[graph.source[w]] + 1);
+    for (let k = into.offset[v]; k < into.offset[v + 1]; k++) l = Math.max(l, layer[graph.source[into.items[k]]] + 1);
     layer[v] = l;
     if (graph.kind[v] !== EXIT) bottom = Math.max(bottom, l);
   }
@@ -110,7 +110,8 @@ function hasOneConsumer(graph: LevelGraph, out: Rows, v: number): boolean {
 
 function highestConsumer(graph: LevelGraph, out: Rows, layer: Int32Array, v: number): number {
   let highest = Infinity;
-  for (const w of row(out, v)) highest = Math.min(highest, layer[graph.target[w]]);
+  for (let k = out.offset[v]; k < out.offset[v + 1]; k++)
+    highest = Math.min(highest, layer[graph.target[out.items[k]]]);
   return highest;
 }
 
@@ -124,7 +125,8 @@ function shorten({ graph, order, out, into, layer }: Plan, top: number, bottom: 
   const reach = new Int32Array(n);
   const measure = (u: number): void => {
     reach[u] = -1;
-    for (const w of row(out, u)) reach[u] = Math.max(reach[u], layer[graph.target[w]]);
+    for (let k = out.offset[u]; k < out.offset[u + 1]; k++)
+      reach[u] = Math.max(reach[u], layer[graph.target[out.items[k]]]);
   };
   for (let u = 0; u < n; u++) measure(u);
   let moved = false;
@@ -134,8 +136,8 @@ function shorten({ graph, order, out, into, layer }: Plan, top: number, bottom: 
       high = bottom,
       cost = 0;
     const inputs = into.offset[v + 1] - into.offset[v];
-    for (const w of row(into, v)) {
-      const u = graph.source[w];
+    for (let k = into.offset[v]; k < into.offset[v + 1]; k++) {
+      const u = graph.source[into.items[k]];
       low = Math.max(low, layer[u] + 1);
       if (reach[u] <= layer[v]) cost++;
     }
@@ -148,7 +150,7 @@ function shorten({ graph, order, out, into, layer }: Plan, top: number, bottom: 
     if (want === layer[v]) return;
     layer[v] = want;
     moved = true;
-    for (const w of row(into, v)) measure(graph.source[w]);
+    for (let k = into.offset[v]; k < into.offset[v + 1]; k++) measure(graph.source[into.items[k]]);
   };
   for (let i = n - 1; i >= 0; i--) visit(order[i]);
   for (let i = 0; i < n; i++) visit(order[i]);

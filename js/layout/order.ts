@@ -1,5 +1,5 @@
 /** The left-to-right order of every layer: vertices of layer l are vertex[start[l]] .. vertex[start[l + 1] - 1]; and its crossings. */
-import { numbersTo, row, rowsBy } from "../graph/csr.ts";
+import { numbersTo, rowsBy } from "../graph/csr.ts";
 import { type Side, type Strata } from "./strata.ts";
 
 export interface Order {
@@ -25,15 +25,15 @@ export function put(order: Order, l: number, v: number, slot: number): void {
 
 /** Lays the vertices out in the order given, each at the end of its layer. */
 function orderFrom({ layer, layerCount }: Strata, sequence: ArrayLike<number>): Order {
-  const { offset: start, items } = rowsBy(
-    Array.from(sequence, (v) => layer[v]),
-    layerCount,
-  );
-  const vertex = items.map((i) => sequence[i]),
+  const { offset: start, items: vertex } = rowsBy(layer, layerCount),
+    fill = start.slice(),
     position = new Uint32Array(vertex.length);
-  vertex.forEach((v, i) => {
-    position[v] = i - start[layer[v]];
-  });
+  for (let i = 0; i < sequence.length; i++) {
+    const v = sequence[i],
+      l = layer[v];
+    position[v] = fill[l] - start[l];
+    vertex[fill[l]++] = v;
+  }
   return { start, vertex, position };
 }
 
@@ -96,9 +96,10 @@ export function fromSeed(strata: Strata, seed: Float32Array): Order {
     if (!Number.isNaN(estimate[v])) return;
     let sum = 0,
       known = 0;
-    for (const s of row(rows, v)) {
-      if (Number.isNaN(estimate[far[s]])) continue;
-      sum += estimate[far[s]];
+    for (let k = rows.offset[v]; k < rows.offset[v + 1]; k++) {
+      const x = estimate[far[rows.items[k]]];
+      if (Number.isNaN(x)) continue;
+      sum += x;
       known++;
     }
     if (known > 0) estimate[v] = sum / known;

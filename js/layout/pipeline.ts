@@ -1,6 +1,6 @@
 /** One level through Sugiyama's steps: layers, order, places, routes. */
 
-import { rowsBy } from "../graph/csr.ts";
+import { row, rowsBy } from "../graph/csr.ts";
 import { BOX } from "./hierarchy.ts";
 import { assignLayers, type Layering } from "./layering.ts";
 import { type LevelGraph, type LevelLayout, onGrid, type Spacing, sizeOnGrid } from "./level.ts";
@@ -94,12 +94,12 @@ function crossedGaps({ strata, order }: Arranged, movable: (i: number) => boolea
     count,
   );
   for (let l = 0; l < count; l++) {
-    const row = gaps.items.subarray(gaps.offset[l], gaps.offset[l + 1]);
+    const segments = row(gaps, l);
     const above = (s: number): number => position[source[s]] + sourcePort[s] / 0x10000;
     const below = (s: number): number => position[target[s]] + targetPort[s] / 0x10000;
-    for (const a of row) {
+    for (const a of segments) {
       if (!movable(source[a])) continue;
-      if (row.some((b) => !movable(source[b]) && (above(a) - above(b)) * (below(a) - below(b)) < 0)) {
+      if (segments.some((b) => !movable(source[b]) && (above(a) - above(b)) * (below(a) - below(b)) < 0)) {
         crossed[l] = 1;
         break;
       }

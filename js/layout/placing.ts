@@ -26,10 +26,10 @@ export function placeVertices(graph: LevelGraph, strata: Strata, order: Order, s
   // Rigid chains lean on each other: in a dense graph they make a wide staircase. There, links only pull.
   if (small && plan.width > WIDE * widestLayer(ordered)) plan = prepare(ordered, false);
   const { row, blocks, sequence } = plan;
-  const exact = row.count + 2 * row.a.length < EXACT_LIMIT;
+  const exact = row.count + row.end.length < EXACT_LIMIT;
   const sweeps = exact
     ? 3
-    : Math.max(3, Math.min(SWEEPS, Math.floor(2_000_000 / (1 + row.a.length + row.left.length))));
+    : Math.max(3, Math.min(SWEEPS, Math.floor(2_000_000 / (1 + row.weight.length + row.left.length))));
   for (let i = 0; i < sweeps; i++) if (!medianSweep(row, sequence)) break;
   if (exact) solveExactly(row);
   else if (shove(row, sequence)) medianSweep(row, sequence);
@@ -97,20 +97,17 @@ function medianSweep(row: Row, sequence: Uint32Array): boolean {
 }
 
 function toMedian(row: Row, b: number): boolean {
-  const { x } = row;
+  const { x, end, at, weight, endsOf } = row;
   stops.length = 0;
   let total = 0;
-  const stop = (at: number, weight: number): void => {
-    stops.push({ at, weight });
-    total += weight;
+  const stop = (place: number, by: number): void => {
+    stops.push({ at: place, weight: by });
+    total += by;
   };
-  for (let k = row.pullsA.offset[b]; k < row.pullsA.offset[b + 1]; k++) {
-    const p = row.pullsA.items[k];
-    stop(x[row.b[p]] + row.db[p] - row.da[p], row.weight[p]);
-  }
-  for (let k = row.pullsB.offset[b]; k < row.pullsB.offset[b + 1]; k++) {
-    const p = row.pullsB.items[k];
-    stop(x[row.a[p]] + row.da[p] - row.db[p], row.weight[p]);
+  for (let k = endsOf.offset[b]; k < endsOf.offset[b + 1]; k++) {
+    const own = endsOf.items[k],
+      other = own ^ 1;
+    stop(x[end[other]] + at[other] - at[own], weight[own >> 1]);
   }
   if (!Number.isNaN(row.anchor[b])) stop(row.anchor[b], row.anchorWeight[b]);
   if (stops.length === 0) return false;
@@ -130,9 +127,9 @@ function toMedian(row: Row, b: number): boolean {
     const c = row.rightOf.items[k];
     high = Math.min(high, x[row.right[c]] - row.least[c]);
   }
-  const at = Math.max(low, Math.min(high, want));
-  if (Math.abs(at - x[b]) < 0.01) return false;
-  x[b] = at;
+  const place = Math.max(low, Math.min(high, want));
+  if (Math.abs(place - x[b]) < 0.01) return false;
+  x[b] = place;
   return true;
 }
 
@@ -145,6 +142,7 @@ const TOUCH = 0.01;
  * blocks cannot make.
  */
 function shove(row: Row, sequence: Uint32Array): boolean {
+  const { end, at, endsOf } = row;
   const inRow = new Uint32Array(row.count);
   const members: number[] = [];
   let stamp = 0,
@@ -187,15 +185,11 @@ function shove(row: Row, sequence: Uint32Array): boolean {
         if (inRow[direction > 0 ? row.right[c] : row.left[c]] === stamp) continue;
         room = Math.min(room, row.x[row.right[c]] - row.x[row.left[c]] - row.least[c]);
       }
-      for (let k = row.pullsA.offset[b]; k < row.pullsA.offset[b + 1]; k++, work++) {
-        const p = row.pullsA.items[k];
-        if (inRow[row.b[p]] === stamp) continue;
-        feel(direction * (row.x[b] + row.da[p] - row.x[row.b[p]] - row.db[p]), row.weight[p]);
-      }
-      for (let k = row.pullsB.offset[b]; k < row.pullsB.offset[b + 1]; k++, work++) {
-        const p = row.pullsB.items[k];
-        if (inRow[row.a[p]] === stamp) continue;
-        feel(direction * (row.x[b] + row.db[p] - row.x[row.a[p]] - row.da[p]), row.weight[p]);
+      for (let k = endsOf.offset[b]; k < endsOf.offset[b + 1]; k++, work++) {
+        const own = endsOf.items[k],
+          other = own ^ 1;
+        if (inRow[end[other]] === stamp) continue;
+        feel(direction * (row.x[b] + at[own] - row.x[end[other]] - at[other]), row.weight[own >> 1]);
       }
       if (!Number.isNaN(row.anchor[b])) feel(direction * (row.x[b] - row.anchor[b]), row.anchorWeight[b]);
     }
@@ -222,35 +216,22 @@ const FAR = 1e6;
 
 /** The optimum by network simplex: a node per pull turns |x - y| into two arcs (Gansner et al., section 4.2). */
 function solveExactly(row: Row): void {
-  const { count, a, b, da, db } = row;
-  const anchored: { block: number; node: number; at: number; weight: number }[] = [];
-  for (let i = 0; i < count; i++)
-    if (!Number.isNaN(row.anchor[i]))
-      anchored.push({
-        block: i,
-        node: count + a.length + anchored.length,
-        at: row.anchor[i],
-        weight: row.anchorWeight[i],
-      });
-  const root = count + a.length + anchored.length;
+  const { count, end, at } = row,
+    pulls = row.weight.length;
+  const anchored = [...row.anchor.keys()].filter((i) => !Number.isNaN(row.anchor[i]));
+  const root = count + pulls + anchored.length;
   const arcs = new ArcList();
   const position = new Float64Array(root + 1);
   position.set(row.x);
   for (let c = 0; c < row.left.length; c++) arcs.add(row.left[c], row.right[c], row.least[c], 0);
-  for (let p = 0; p < a.length; p++) {
-    const la = Math.max(0, db[p] - da[p]),
-      lb = Math.max(0, da[p] - db[p]);
-    arcs.add(count + p, a[p], la, row.weight[p]);
-    arcs.add(count + p, b[p], lb, row.weight[p]);
-    position[count + p] = Math.min(row.x[a[p]] - la, row.x[b[p]] - lb);
-  }
-  for (const { block, node, at, weight: pull } of anchored) {
-    const la = Math.max(0, -at),
-      lb = Math.max(0, at);
-    arcs.add(node, root, la, pull);
-    arcs.add(node, block, lb, pull);
-    position[node] = Math.min(-la, row.x[block] - lb);
-  }
+  const join = (node: number, a: number, b: number, apart: number, weight: number): void => {
+    const [la, lb] = [Math.max(0, -apart), Math.max(0, apart)];
+    arcs.add(node, a, la, weight);
+    arcs.add(node, b, lb, weight);
+    position[node] = Math.min(position[a] - la, position[b] - lb);
+  };
+  for (let p = 0, e = 0; p < pulls; p++, e += 2) join(count + p, end[e], end[e + 1], at[e] - at[e + 1], row.weight[p]);
+  for (const [k, i] of anchored.entries()) join(count + pulls + k, root, i, row.anchor[i], row.anchorWeight[i]);
   // The root stands still at 0 for the anchors; otherwise it joins only nodes without another edge, and without a pull.
   for (let i = 0; i < count; i++) if (row.leftOf.offset[i] === row.leftOf.offset[i + 1]) arcs.add(root, i, -FAR, 0);
   new NetworkSimplex(arcs, position).solve(SIMPLEX_BUDGET);

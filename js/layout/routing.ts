@@ -3,7 +3,7 @@
  * in the gaps between bands, where none are: so no wire can touch a box that is not its own.
  */
 
-import { rowsBy } from "../graph/csr.ts";
+import { row, rowsBy } from "../graph/csr.ts";
 import { assignLanes, inBands, naturalGaps, RUN_GAP } from "./bands.ts";
 import { keepHeights } from "./keeping.ts";
 import { type LevelGraph, type LevelLayout, onGrid, type Spacing, sizeOnGrid } from "./level.ts";
@@ -161,7 +161,7 @@ function targetPoints(graph: LevelGraph, x: ArrayLike<number>, from: Float64Arra
   const at = new Float64Array(graph.target.length);
   const rows = rowsBy(graph.target, graph.kind.length);
   for (let v = 0; v < graph.kind.length; v++) {
-    const wires = rows.items.subarray(rows.offset[v], rows.offset[v + 1]);
+    const wires = row(rows, v);
     if (wires.length === 0) continue;
     if (!Number.isNaN(graph.targetShift[wires[0]]) || graph.kind[v] !== 0) {
       for (const w of wires) at[w] = x[v] + (graph.targetShift[w] || 0);

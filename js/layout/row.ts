@@ -18,14 +18,12 @@ export interface Row {
   least: Float64Array;
   rightOf: Rows;
   leftOf: Rows;
-  /** Pull p: weight[p] * |x[a[p]] + da[p] - x[b[p]] - db[p]|. */
-  a: Uint32Array;
-  b: Uint32Array;
-  da: Float64Array;
-  db: Float64Array;
+  /** Pull p has the ends e = 2p and f = 2p + 1, each at a place in its block: weight[p] * |x[end[e]] + at[e] - x[end[f]] - at[f]|. */
+  end: Uint32Array;
+  at: Float64Array;
   weight: Float64Array;
-  pullsA: Rows;
-  pullsB: Rows;
+  /** The ends in each block. */
+  endsOf: Rows;
   /** Where the block was in the previous picture, NaN where unknown, and how many of its members were there. */
   anchor: Float64Array;
   anchorWeight: Float64Array;
@@ -92,42 +90,29 @@ function constraints({ graph, strata, order, spacing }: Ordered, { of, shift, co
 }
 
 function pulls({ graph, strata, role, above, below }: Ordered, { of, shift, count, straight }: Blocks) {
-  const a: number[] = [],
-    b: number[] = [],
-    da: number[] = [],
-    db: number[] = [],
-    weight: number[] = [];
+  const [end, at, weight]: number[][] = [[], [], []];
+  const pull = (u: number, fromU: number, v: number, fromV: number, by: number): void => {
+    if (of[u] === of[v]) return;
+    end.push(of[u], of[v]);
+    at.push(shift[u] + fromU, shift[v] + fromV);
+    weight.push(by);
+  };
   for (let s = 0; s < strata.source.length; s++) {
     const u = strata.source[s],
       v = strata.target[s];
-    if (of[u] === of[v]) continue;
-    a.push(of[u]);
-    da.push(shift[u] + strata.sourceShift[s]);
-    b.push(of[v]);
-    db.push(shift[v] + strata.targetShift[s]);
-    const pull =
-      u >= strata.itemCount && v >= strata.itemCount ? BEND_PULL : straight[s] ? STRAIGHT_PULL : SLANTED_PULL;
-    weight.push(pull[role[s]]);
+    const by = u >= strata.itemCount && v >= strata.itemCount ? BEND_PULL : straight[s] ? STRAIGHT_PULL : SLANTED_PULL;
+    pull(u, strata.sourceShift[s], v, strata.targetShift[s], by[role[s]]);
   }
   // A group whose main way in is straight above its main way out lets the level around it run straight as well.
   const main = graph.mainEntry.indexOf(1);
   const entry = main >= 0 ? main : longest(graph, ENTRY, below),
     exit = longest(graph, EXIT, above);
-  if (entry >= 0 && exit >= 0 && of[entry] !== of[exit]) {
-    a.push(of[entry]);
-    da.push(shift[entry]);
-    b.push(of[exit]);
-    db.push(shift[exit]);
-    weight.push(THROUGH_PULL);
-  }
+  if (entry >= 0 && exit >= 0) pull(entry, 0, exit, 0, THROUGH_PULL);
   return {
-    a: Uint32Array.from(a),
-    b: Uint32Array.from(b),
-    da: Float64Array.from(da),
-    db: Float64Array.from(db),
+    end: Uint32Array.from(end),
+    at: Float64Array.from(at),
     weight: Float64Array.from(weight),
-    pullsA: rowsBy(a, count),
-    pullsB: rowsBy(b, count),
+    endsOf: rowsBy(end, count),
   };
 }
 

@@ -5,7 +5,7 @@
  * chosen so that bends stay in proportion to boxes, run beside the picture instead (bands.ts).
  */
 
-import { type Rows, rowsBy } from "../graph/csr.ts";
+import { type Rows, row, rowsBy } from "../graph/csr.ts";
 import { type Layering } from "./layering.ts";
 import { type LevelGraph } from "./level.ts";
 
@@ -140,32 +140,26 @@ function longestWithin(graph: LevelGraph, span: (w: number) => number, netCount:
 
 /** Orders the segments at each end of a vertex: by argument position, or by where a box's inside put them. */
 function rankPorts(graph: LevelGraph, strata: Strata, byWire: number[]): void {
-  const rank = (
-    rows: Rows,
-    ports: Uint32Array,
-    ranks: Uint16Array,
-    counts: Uint16Array,
-    fixed: Float32Array,
-    shifts: Float32Array,
-  ): void => {
+  const { upper, lower } = strata;
+  const rank = ({ rows }: Side, here: Side, ports: Uint32Array, fixed: Float32Array, shifts: Float32Array): void => {
     const key = (s: number): number => {
       const wire = byWire[s];
       return Number.isNaN(fixed[wire]) ? ports[wire] : fixed[wire];
     };
     for (let v = 0; v < strata.itemCount; v++) {
-      const row = rows.items.subarray(rows.offset[v], rows.offset[v + 1]);
-      if (row.length > 1) row.sort((a, b) => key(a) - key(b) || a - b);
-      for (let i = 0, r = 0; i < row.length; i++) {
-        if (i > 0 && key(row[i]) !== key(row[i - 1])) r++;
-        ranks[row[i]] = r;
-        counts[v] = r + 1;
-        shifts[row[i]] = fixed[byWire[row[i]]] || 0;
+      const segments = row(rows, v);
+      if (segments.length > 1) segments.sort((a, b) => key(a) - key(b) || a - b);
+      for (let i = 0, r = 0; i < segments.length; i++) {
+        if (i > 0 && key(segments[i]) !== key(segments[i - 1])) r++;
+        here.port[segments[i]] = r;
+        here.ports[v] = r + 1;
+        shifts[segments[i]] = fixed[byWire[segments[i]]] || 0;
       }
     }
-    for (let v = strata.itemCount; v < strata.count; v++) counts[v] = 1;
+    for (let v = strata.itemCount; v < strata.count; v++) here.ports[v] = 1;
   };
-  rank(strata.up, graph.targetPort, strata.targetPort, strata.portsAbove, graph.targetShift, strata.targetShift);
-  rank(strata.down, graph.sourcePort, strata.sourcePort, strata.portsBelow, graph.sourceShift, strata.sourceShift);
+  rank(upper, lower, graph.targetPort, graph.targetShift, strata.targetShift);
+  rank(lower, upper, graph.sourcePort, graph.sourceShift, strata.sourceShift);
 }
 
 /** The pieces of every wire: one for each gap between layers that it passes, from one x to the next. */

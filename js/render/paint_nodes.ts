@@ -17,7 +17,6 @@ import { MUTED } from "./look.ts";
 import { cividis, formatValue, inkOn, position } from "./overlay.ts";
 import { chevron } from "./paint_groups.ts";
 import { type Pen } from "./pen.ts";
-import { itemsIn } from "./scene.ts";
 
 export function paintNodes(context: Pen, f: Frame, level: Detail, items: number[]): void {
   if (level === "box") paintFar(context, f, items);
@@ -148,16 +147,18 @@ function paintOne(context: Pen, f: Frame, i: number, level: Detail): void {
 
 /** A box from afar is as wide as its name, which keeps its size, where nothing is beside it. */
 function drawnWidth(f: Frame, i: number): number {
-  const { size, x, y, visible } = f.scene;
+  const { size, x, y, items, visible } = f.scene;
   const k = f.camera.scale;
   const [width, height] = [size.width[i], size.height[i]];
   if (detail(k) !== "name") return width * k;
   const wanted = (f.ruler.width(contentOf(visible, i, f.textSide).label, nameSize(height * k)) + NAME_PAD) / k;
   if (wanted <= width) return width * k;
   let free = wanted;
-  // The room between two neighbours is for both.
-  for (const j of itemsIn(f.scene, f.sides, [x[i] - wanted, y[i] - height / 2, x[i] + wanted, y[i] + height / 2]))
-    if (j !== i) free = Math.min(free, Math.abs(x[j] - x[i]) + (width - size.width[j]) / 2);
+  items.query(x[i] - wanted, y[i] - height / 2, x[i] + wanted, y[i] + height / 2, (j) => {
+    // The room between two neighbours is for both.
+    if (j !== i && visible.side[j] & f.sides)
+      free = Math.min(free, Math.abs(x[j] - x[i]) + (width - size.width[j]) / 2);
+  });
   return Math.max(width, Math.min(wanted, free - NAME_PAD / k)) * k;
 }
 

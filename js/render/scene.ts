@@ -36,21 +36,17 @@ export interface Scene extends Places {
 export function buildScene(visible: Visible, size: Sizes, question: Question, result: LayoutResult): Scene {
   const { slots, route, input } = question;
   const { width, height, groupBox } = result;
-  const x = Float32Array.from({ length: visible.count }, (_, i) => result.x[slots.of[i]]);
-  const y = Float32Array.from({ length: visible.count }, (_, i) => result.y[slots.of[i]]);
+  const x = new Float32Array(visible.count).map((_, i) => result.x[slots.of[i]]);
+  const y = new Float32Array(visible.count).map((_, i) => result.y[slots.of[i]]);
   const boxes = itemBoxes(size, x, y);
-  const straight =
-    slots.count < visible.count || visible.picture.compares
-      ? straightWays(visible, boxes, new Grid(boxes, width, height))
-      : null;
+  const straight = visible.picture.compares ? straightWays(visible, boxes, new Grid(boxes, width, height)) : null;
   const { points, pointOffset } = edgePoints({ visible, size, x, y }, route, result, straight);
-  return indexed({ visible, size, x, y, groupBox, points, pointOffset, width, height }, input.groups.minWidth);
+  return indexed({ visible, size, x, y, groupBox, points, pointOffset, width, height }, input.groups.minWidth, boxes);
 }
 
 /** A picture with its indexes; groups are at least so wide that their names have room. */
-function indexed(places: Places, minWidth: Float32Array): Scene {
-  const { visible, size, x, y, groupBox, points, pointOffset, width, height } = places;
-  const boxes = itemBoxes(size, x, y);
+function indexed(places: Places, minWidth: Float32Array, boxes: Float32Array): Scene {
+  const { visible, groupBox, points, pointOffset, width, height } = places;
   const drawn: (Float32Array | undefined)[] = [];
   let byItem: Map<number, number[]> | null = null;
   return {
@@ -141,27 +137,39 @@ function edgePoints(
 ) {
   const pointOffset = new Uint32Array(visible.edgeCount + 1);
   const free = (e: number) => route[e] < 0 || edgeOffset[route[e]] === edgeOffset[route[e] + 1];
-  const points: number[] = [];
+  let most = 0;
+  for (let e = 0; e < visible.edgeCount; e++)
+    most += free(e) ? 4 : 4 + 2 * (edgeOffset[route[e] + 1] - edgeOffset[route[e]]);
+  const points = new Float32Array(most);
+  let n = 0;
+  const put = (x: number, y: number): void => {
+    points[n++] = x;
+    points[n++] = y;
+  };
   for (let e = 0; e < visible.edgeCount; e++) {
     const s = visible.source[e];
     const t = visible.target[e];
     const below = y[s] + size.height[s] / 2;
     const above = y[t] - size.height[t] / 2;
-    if (straight && !Number.isNaN(straight[e])) points.push(straight[e], below, straight[e], above);
-    else if (free(e)) points.push(x[s], below, x[t], above);
-    else {
+    if (straight && !Number.isNaN(straight[e])) {
+      put(straight[e], below);
+      put(straight[e], above);
+    } else if (free(e)) {
+      put(x[s], below);
+      put(x[t], above);
+    } else {
       const first = edgeOffset[route[e]];
       const last = edgeOffset[route[e] + 1] - 1;
       // An item may be smaller than the place it shares; its edges go on to its own border.
-      points.push(within(path[2 * first], x[s], size.width[s] / 2 - 6), below);
-      if (Math.abs(path[2 * first + 1] - below) > 0.5) points.push(path[2 * first], path[2 * first + 1]);
-      for (let p = first + 1; p < last; p++) points.push(path[2 * p], path[2 * p + 1]);
-      if (Math.abs(path[2 * last + 1] - above) > 0.5) points.push(path[2 * last], path[2 * last + 1]);
-      points.push(within(path[2 * last], x[t], size.width[t] / 2 - 6), above);
+      put(within(path[2 * first], x[s], size.width[s] / 2 - 6), below);
+      if (Math.abs(path[2 * first + 1] - below) > 0.5) put(path[2 * first], path[2 * first + 1]);
+      for (let p = first + 1; p < last; p++) put(path[2 * p], path[2 * p + 1]);
+      if (Math.abs(path[2 * last + 1] - above) > 0.5) put(path[2 * last], path[2 * last + 1]);
+      put(within(path[2 * last], x[t], size.width[t] / 2 - 6), above);
     }
-    pointOffset[e + 1] = points.length / 2;
+    pointOffset[e + 1] = n / 2;
   }
-  return { points: Float32Array.from(points), pointOffset };
+  return { points: points.slice(0, n), pointOffset };
 }
 
 function within(x: number, middle: number, half: number): number {
@@ -282,5 +290,5 @@ export function turnedScene(laid: Scene, size: Sizes): Scene {
   const groupBox = swap(laid.groupBox).map((at, i) => (i % 4 === 3 ? at - SPARE : at));
   const [x, y, width, height] = [laid.y, laid.x, laid.height, laid.width];
   const places = { ...laid, size, x, y, groupBox, points: swap(laid.points), width, height, turned: true };
-  return indexed(places, new Float32Array(laid.visible.open.length));
+  return indexed(places, new Float32Array(laid.visible.open.length), itemBoxes(size, x, y));
 }
