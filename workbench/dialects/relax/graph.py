@@ -83,11 +83,8 @@ def _called_often(module: tvm.IRModule) -> set[int]:
             relax.analysis.post_order_visit(function, count)
     known = local | {identity(function): function for function in (*functions.values(), *local.values())}
     often = [known[key] for key, uses in calls.items() if uses > 1 and key in known]
-    return {identity(function) for function in often if sort_of(function) == "function" and _is_in_place(function)}
-
-
-def _is_in_place(function: relax.Function) -> bool:
-    return any(map(function_attributes(function).get, IN_PLACE))
+    relax_functions = (function for function in often if sort_of(function) == "function")
+    return {identity(each) for each in relax_functions if any(map(function_attributes(each).get, IN_PLACE))}
 
 
 class _Env(Env):

@@ -8,7 +8,7 @@ reduction.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -178,7 +178,7 @@ def _rearranging(
 
 def _reducing(block: Any, before: int, store: Any, loads: list[Any], odd: Any) -> tuple[int, str]:
     here = f"block {block.name_hint}"
-    axes = {axis.var: None for axis in block.iter_vars if int(axis.iter_type) == _REDUCED}
+    axes = dict.fromkeys(axis.var for axis in block.iter_vars if int(axis.iter_type) == _REDUCED)
     if not axes:
         said = f"{here} reads {_place(odd)}, which the indices of {_place(store)} do not give, and reduces nothing"
         return OPAQUE, said
@@ -188,7 +188,7 @@ def _reducing(block: Any, before: int, store: Any, loads: list[Any], odd: Any) -
         said = f"{here} adds up {a} * {b} in {_place(store)}, and reads both again for other results"
         return max(before, OUT_ELEMWISE), said
     for load in loads:
-        if not all(index in axes for index in load.indices if _used(index, lambda v: v in axes)):
+        if not all(index in axes for index in load.indices if not _variables(index).isdisjoint(axes)):
             said = f"{here} reduces {_place(load)}, whose index is more than the reduced axis itself, as in pooling"
             return max(before, OUT_ELEMWISE), said
     names = ", ".join(str(getattr(axis, "name", axis)) for axis in axes)
@@ -240,9 +240,8 @@ def _names(indices: Any) -> set[Any] | None:
     return set(indices) if all(_class_name(index) == "Var" for index in indices) else None
 
 
-def _used(expr: Any, wanted: Callable[[Any], bool]) -> list[Any]:
-    """Return the wanted variables in an index."""
-    return [node for node in _all_of(expr) if _class_name(node) == "Var" and wanted(node)]
+def _variables(index: Any) -> set[Any]:
+    return {node for node in _all_of(index) if _class_name(node) == "Var"}
 
 
 def _multiplied(body: Any) -> tuple[Any, Any] | None:
@@ -260,13 +259,8 @@ def _multiplied(body: Any) -> tuple[Any, Any] | None:
 
 
 def _is_reused(store: Any, load: Any) -> bool:
-    left = _names(store.indices)
-    if left is None:
-        return False
-    left = set(left)
-    for index in load.indices:
-        left -= set(_used(index, lambda _: True))
-    return bool(left)
+    written = _names(store.indices)
+    return written is not None and bool(written.difference(*map(_variables, load.indices)))
 
 
 def _uncast(expr: Any) -> Any:

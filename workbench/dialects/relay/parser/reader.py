@@ -85,12 +85,12 @@ class Reader(Cursor):
         "of the types that the text defines"
         self.temporaries: dict[str, Temporary] = {}
         "%0, %1, ... of the function being read, wherever they are bound in it"
-        self.depth = 0
-        "functions and blocks that are open"
         self.crossing = False
         "whether that function uses one outside the block that binds it"
         self.crossed: list[Expr] = []
         "the functions that do"
+        self.depth = 0
+        "functions and blocks that are open"
 
     def module(self) -> Module:
         functions: dict[str, Expr] = {}

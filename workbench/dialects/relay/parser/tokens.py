@@ -117,10 +117,8 @@ class Cursor:
             self.at += 1
 
     def expect(self, text: str) -> None:
-        self.skip_comments()
-        if self.token.text != text or self.token.kind == "string":
+        if not self.accept(text):
             raise self.fail(f"`{text}`")
-        self.at += 1
 
     def accept(self, text: str) -> bool:
         self.skip_comments()

@@ -27,38 +27,34 @@ class Repair:
     said: str
     "the repair, for the note"
     pattern: re.Pattern[str]
-    replacement: Callable[[re.Match[str]], str]
+    replacement: str | Callable[[re.Match[str]], str]
 
 
 def _whole(comment: str) -> bool:
     return comment.startswith("/*") and comment.endswith("*/")
 
 
-def _replace_by(text: str) -> Callable[[re.Match[str]], str]:
-    return lambda _: text
-
-
 COLOURS = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 REPAIRS = (
-    Repair("terminal colours were left out", COLOURS, _replace_by("")),
-    Repair("line breaks became plain ones", re.compile(r"\r\n?|[\u2028\u2029\x0b\x0c\x85]"), _replace_by("\n")),
-    Repair("HTML tags were left out", re.compile(r"</?(?:br|p|div|pre|code|span|em|i|b|strong)\b[^<>\n]{0,200}>"), _replace_by("")),
+    Repair("terminal colours were left out", COLOURS, ""),
+    Repair("line breaks became plain ones", re.compile(r"\r\n?|[\u2028\u2029\x0b\x0c\x85]"), "\n"),
+    Repair("HTML tags were left out", re.compile(r"</?(?:br|p|div|pre|code|span|em|i|b|strong)\b[^<>\n]{0,200}>"), ""),
     Repair(
         "HTML entities became the characters they name",
         re.compile(r"&(?:[a-z]{2,6}|#\d{2,5}|#x[0-9a-f]{2,5});", re.IGNORECASE),
         lambda found: html.unescape(found.group()),
     ),
-    Repair(BEFORE_LINES, re.compile(r"^[ \t]{0,8}>(?: ?>){0,5}(?!>) ?", re.MULTILINE), _replace_by("")),
-    Repair("unusual spaces became plain ones", re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]"), _replace_by(" ")),
-    Repair("invisible characters were left out", re.compile(r"[\u200b-\u200f\u2060\ufeff\u00ad]"), _replace_by("")),
+    Repair(BEFORE_LINES, re.compile(r"^[ \t]{0,8}>(?: ?>){0,5}(?!>) ?", re.MULTILINE), ""),
+    Repair("unusual spaces became plain ones", re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]"), " "),
+    Repair("invisible characters were left out", re.compile(r"[\u200b-\u200f\u2060\ufeff\u00ad]"), ""),
     Repair(
         "typographic quotes became plain ones",
         re.compile(r"[\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb]"),
         lambda found: found.group().translate(_QUOTES),
     ),
-    Repair("typographic arrows became plain ones", re.compile(r"\u2192|[\u2010-\u2015\u2212]>"), _replace_by("->")),
-    Repair("typographic arrows became plain ones", re.compile(r"\u21d2"), _replace_by("=>")),
-    Repair("typographic dashes became plain ones", re.compile(r"[\u2010-\u2015\u2212]"), _replace_by("-")),
+    Repair("typographic arrows became plain ones", re.compile(r"\u2192|[\u2010-\u2015\u2212]>"), "->"),
+    Repair("typographic arrows became plain ones", re.compile(r"\u21d2"), "=>"),
+    Repair("typographic dashes became plain ones", re.compile(r"[\u2010-\u2015\u2212]"), "-"),
     Repair(
         "comments that had lost their slashes got them back",
         re.compile(r"(?:/ ?)?\*\s*((?:ty|span)=[^*;{}\"]*)\*(?: ?/)?"),
@@ -83,7 +79,7 @@ REPAIRS = (
     Repair(
         BEFORE_LINES,
         re.compile(rf"^[ \t]{{0,200}}(?:(?:{_PROMPT})[ \t]{{0,200}}){{1,3}}{_BEGINS}", re.MULTILINE),
-        _replace_by(""),
+        "",
     ),
 )  # fmt: skip
 
@@ -129,7 +125,7 @@ def _apply(repair: Repair, to: Repaired) -> None:
     places: list[int] = []
     copied = length = 0
     for found in repair.pattern.finditer(to.text):
-        put = repair.replacement(found)
+        put = repair.replacement if isinstance(repair.replacement, str) else repair.replacement(found)
         if put == found.group():
             continue
         pieces += (to.text[copied : found.start()], put)
