@@ -105,7 +105,7 @@ def _scales(workload: Workload, plain: FollowedBuild) -> dict[Field, Scale]:
     try:
         probed, ids = compiler_of(workload).probed(workload)
     except MeasureError:
-        # a model with large constants cannot be probed: its errors stay those of the integers
+        # no operator of its `main` has a value of its own: the errors stay those of the integers
         return {}
     program, _ = compiler_of(workload).unoptimized(probed, plain.target)
     path = Path([program.graph, plain.graphs[-1]])

@@ -47,9 +47,9 @@ class Relax:
         return match
 
     def editable(self, module: Any) -> Editable:
-        from workbench.dialects.relax.passes import editing
+        from workbench.dialects.relax.passes.editing import Located
 
-        return editing.editable(module)
+        return Located(module)
 
     @property
     def importers(self) -> Mapping[str, Importer]:

@@ -48,9 +48,11 @@ class Relay:
         return match
 
     def editable(self, module: Any) -> Editable:
-        from workbench.dialects.relay.passes import editing
+        from tvm import relay
 
-        return editing.editable(module)
+        from workbench.dialects.relay.passes.editing import Located
+
+        return Located(relay.transform.InferType()(module))
 
     @property
     def importers(self) -> Mapping[str, Importer]:

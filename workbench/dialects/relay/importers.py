@@ -88,31 +88,24 @@ def onnx(model: Any, name: str, inputs: Inputs) -> Workload:
 
 
 def _converted(model: Any, name: str, given: Mapping[str, tuple[int, ...]], *, frozen: bool) -> Workload:
-    importer = _Importer(given, "float32", frozen, {})
-    importer.converting.contradicted = contradicted(model, given)
-    with one_convert_map(onnx_frontend), linear_folding(onnx_frontend), importer.converting, importer:
+    importer, converting = onnx_frontend.GraphProto(given, "float32", frozen, {}), Converting()
+    converting.contradicted = contradicted(model, given)
+    convert = importer._convert_operator  # noqa: SLF001  the node being converted has no public name
+
+    def recorded(op_name: str, inputs: Any, attrs: dict[str, Any], opset: int) -> Any:
+        converting.now(op_name, attrs["tvm_custom"]["name"])
+        return convert(op_name, inputs, attrs, opset)
+
+    importer._convert_operator = recorded  # noqa: SLF001
+    with one_convert_map(onnx_frontend), linear_folding(onnx_frontend), converting, importer:
         module, params = importer.from_onnx(model.graph, opset(model))
         made = load(module, params, name)
         if made and any(node.op.startswith("dyn.") for node in made.graph.ops):
             # as from_onnx does: shapes that follow from those of the inputs are folded only here
             made = load(relay.transform.DynamicToStatic()(made.module), params, name)
     assert made is not None, "it is an IRModule"
-    made.notes += notes(model, given, _newest(), made.graph) + importer.converting.warnings
+    made.notes += notes(model, given, _newest(), made.graph) + converting.warnings
     return made
-
-
-class _Importer(onnx_frontend.GraphProto):
-    """TVM's importer, which also records the node being converted."""
-
-    converting: Converting
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.converting = Converting()
-
-    def _convert_operator(self, op_name: str, inputs: Any, attrs: dict[str, Any], opset: int) -> Any:
-        self.converting.now(op_name, attrs["tvm_custom"]["name"])
-        return super()._convert_operator(op_name, inputs, attrs, opset)
 
 
 def _with_mapping(onnx: Any) -> None:

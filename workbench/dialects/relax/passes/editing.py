@@ -263,11 +263,6 @@ class Located(Editable):
         return with_main(self.module, rebuilt(main, params, bindings, instead, [main.body.body]))
 
 
-def editable(module: tvm.IRModule) -> Editable:
-    """Return the module, for the passes of `edits.py`."""
-    return Located(module)
-
-
 def _rebound(binding: Any, variable: relax.Var, instead: Mapping[int, relax.Expr]) -> Any:
     value = replaced(binding.value, instead)
     if isinstance(binding, relax.VarBinding):

@@ -208,11 +208,6 @@ class Located(Editable):
         return with_main(self.module, relay.Function(params, memo[main.body], None, [], main.attrs))
 
 
-def editable(module: tvm.IRModule) -> Editable:
-    """Return the module, its types inferred, for the passes of `edits.py`."""
-    return Located(relay.transform.InferType()(module))
-
-
 def _meanings(module: tvm.IRModule, parsed: Module) -> dict[Expr, relay.Expr]:
     """Return the expression of the module for each one of its text, by walking both together."""
     found: dict[Expr, relay.Expr] = {}
@@ -222,11 +217,11 @@ def _meanings(module: tvm.IRModule, parsed: Module) -> dict[Expr, relay.Expr]:
             found.update(zip(said.params, meant.params, strict=True))
         if said.kind == "match":
             for pattern, clause in zip(said.patterns, meant.clauses, strict=True):
-                found.update(zip(pattern.variables, _bound_by(clause.lhs), strict=True))
+                found.update(zip(pattern.variables, bound_by(clause.lhs), strict=True))
     return found
 
 
-def _bound_by(pattern: relay.Pattern) -> list[relay.Var]:
+def bound_by(pattern: relay.Pattern) -> list[relay.Var]:
     """Return the variables that a pattern binds, left to right."""
     found, stack = [], [pattern]
     while stack:

@@ -14,7 +14,7 @@ from workbench.analysis.patterns import PatternNode
 from workbench.analysis.patterns.pattern import PatternError
 from workbench.analysis.patterns.program import Program, Row, other_type
 from workbench.dialects.pattern_objects import Paired
-from workbench.dialects.relay.passes.editing import Located
+from workbench.dialects.relay.passes.editing import Located, bound_by
 from workbench.errors import reason_of
 from workbench.graph.model import Graph
 
@@ -104,7 +104,7 @@ def _parts(expr: relay.Expr) -> list[relay.Expr]:
     if isinstance(expr, relay.Function):
         return [*expr.params, expr.body]
     if isinstance(expr, relay.Match):
-        return [expr.data, *(part for clause in expr.clauses for part in (*_bound(clause.lhs), clause.rhs))]
+        return [expr.data, *(part for clause in expr.clauses for part in (*bound_by(clause.lhs), clause.rhs))]
     return [getattr(expr, name) for name in _FIELDS.get(type(expr), ())]
 
 
@@ -116,13 +116,6 @@ _FIELDS = {
     relay.RefRead: ("ref",),
     relay.RefWrite: ("ref", "value"),
 }
-
-
-def _bound(pattern: relay.Pattern) -> list[relay.Var]:
-    if isinstance(pattern, relay.PatternVar):
-        return [pattern.var]
-    inner = pattern.patterns if isinstance(pattern, (relay.PatternConstructor, relay.PatternTuple)) else ()
-    return [var for each in inner for var in _bound(each)]
 
 
 _KINDS = {
