@@ -11,7 +11,6 @@ from typing import Any
 from workbench.analysis.tensors import tensor, tensors
 from workbench.analysis.units import Unit, linked
 from workbench.debugging.kernel_errors.forms import layouts
-from workbench.graph.changes import GraphDiff
 from workbench.graph.diff import diff, nearest
 from workbench.graph.model import Graph
 from workbench.pipeline.step import Images
@@ -131,12 +130,9 @@ class Hop:
     theirs: Tensors
 
     @cached_property
-    def _diff(self) -> GraphDiff:
-        return diff(self.ours.graph, self.theirs.graph)
-
-    @cached_property
     def _images(self) -> Images:
-        return Images(self.ours.graph, self.theirs.graph, self._diff)
+        ours, theirs = self.ours.graph, self.theirs.graph
+        return Images(ours, theirs, diff(ours, theirs))
 
     def of(self, field: Field) -> list[Field]:
         """Return the candidates for a tensor, the surest first.
