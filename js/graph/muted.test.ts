@@ -2,15 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mutedItems } from "../render/look.ts";
 import { markCounts, mutedNodes, opTypes, type Tally } from "./muted.ts";
-import { compare, single } from "./picture.ts";
-import { graph, parallelCast } from "./testing.ts";
+import { single } from "./picture.ts";
+import { castPicture, graph } from "./testing.ts";
 import { DEFAULT_OPTIONS, visible } from "./visible.ts";
 
-const cast = parallelCast();
-const PICTURE = compare(cast.before, cast.after, cast.diff);
+const PICTURE = castPicture();
 
 test("op types are counted once for both sides, most first, and other kinds apart", () => {
-  const { ops, kinds } = opTypes(single(cast.before));
+  const { ops, kinds } = opTypes(single(PICTURE.sides[0]));
   const inWords = (tallies: Tally[]) => tallies.map(({ name, count }) => `${name} ${count}`);
   assert.deepEqual([inWords(ops), inWords(kinds)], [["cast 2", "nn.relu 2", "add 1"], ["param 1"]]);
 });

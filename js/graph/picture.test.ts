@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { BOTH, compare, single } from "./picture.ts";
-import { diff, graph, parallelCast, unchanged } from "./testing.ts";
+import { castPicture, diff, graph, parallelCast, unchanged } from "./testing.ts";
 
 const [BEFORE, AFTER] = [1, 2];
 
@@ -12,8 +12,7 @@ test("a single graph keeps its own numbers", () => {
 });
 
 test("kept nodes are one, merged ones are partners", () => {
-  const { before, after, diff: d } = parallelCast(false);
-  const picture = compare(before, after, d);
+  const picture = castPicture(false);
   assert.equal(picture.nodeCount, 6);
   assert.deepEqual([...picture.side], [BOTH, BOTH, BOTH, BEFORE, BEFORE, BOTH]);
   assert.deepEqual(picture.partners.get(3), [1]);
@@ -21,8 +20,7 @@ test("kept nodes are one, merged ones are partners", () => {
 });
 
 test("edges know their sides", () => {
-  const { before, after, diff: d } = parallelCast(false);
-  const picture = compare(before, after, d);
+  const picture = castPicture(false);
   const side = (source: number, target: number, index: number) => {
     const e = [...picture.source.keys()].find(
       (i) => picture.source[i] === source && picture.target[i] === target && picture.index[i] === index,
@@ -35,8 +33,7 @@ test("edges know their sides", () => {
 });
 
 test("a merged node's ghost is laid out in its partner's kernel", () => {
-  const { before, after, diff: d } = parallelCast(true);
-  const picture = compare(before, after, d);
+  const picture = castPicture();
   assert.equal(picture.group[1], 0);
   assert.equal(picture.group[3], 0);
   assert.equal(picture.groups.side[0], AFTER);

@@ -1,7 +1,7 @@
 /** Small graphs for tests, written as a person would say them. */
 import { type GraphPayload, type GroupKind, type Kind } from "../model/messages.ts";
 import { decode, GROUP_KINDS, type Graph, KINDS } from "./payload.ts";
-import { type Diff, MARKS, type MarkName } from "./picture.ts";
+import { compare, type Diff, MARKS, type MarkName, type Picture } from "./picture.ts";
 
 export interface NodeSpec {
   label: string;
@@ -127,4 +127,10 @@ export function parallelCast(fused = true) {
     after,
     diff: diff("kept merged merged merged merged kept", "kept merged merged kept", "0-0 1-1 2-2 3-1 4-2 5-3"),
   };
+}
+
+/** The comparison of the two. */
+export function castPicture(fused = true): Picture {
+  const { before, after, diff } = parallelCast(fused);
+  return compare(before, after, diff);
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { carry } from "../graph/carry.ts";
 import { compare, type Picture, single } from "../graph/picture.ts";
-import { diff, graph, parallelCast } from "../graph/testing.ts";
+import { castPicture, diff, graph } from "../graph/testing.ts";
 import { DEFAULT_OPTIONS, visible } from "../graph/visible.ts";
 import { layout } from "../layout/compound.ts";
 import { contentOf, sizes } from "./content.ts";
@@ -25,8 +25,7 @@ function arrange(picture: Picture, apart = false, collapsed = new Set<number>())
 }
 
 test("edges start at their source's border and end at their target's", () => {
-  const { before, after, diff } = parallelCast();
-  const scene = arrange(compare(before, after, diff));
+  const scene = arrange(castPicture());
   for (let e = 0; e < scene.visible.edgeCount; e++) {
     const [s, t] = [scene.visible.source[e], scene.visible.target[e]];
     const [p, q] = [2 * scene.pointOffset[e], 2 * scene.pointOffset[e + 1] - 2];
@@ -55,15 +54,13 @@ test("past a node that only the other pane shows, an edge runs straight", () => 
 });
 
 test("a kernel's box is drawn around its own side's ops only", () => {
-  const { before, after, diff } = parallelCast();
-  const scene = arrange(compare(before, after, diff));
+  const scene = arrange(castPicture());
   assert.ok(scene.sideBox(2)[2] < scene.groupBox[2]);
   assert.ok(scene.sideBox(2)[2] > 0);
 });
 
 test("pointing at a node finds it, on its own side only", () => {
-  const { before, after, diff } = parallelCast();
-  const scene = arrange(compare(before, after, diff));
+  const scene = arrange(castPicture());
   const camera = { x: scene.x[3], y: scene.y[3], scale: 1 };
   const view = { width: 200, height: 200 };
   const item = (sides: number) => hit({ scene, camera, view, sides, ruler }, 100, 100).item;
@@ -82,8 +79,8 @@ test("the same graph again moves nothing, and a graph with one op more keeps the
 });
 
 test("measured values lie on nodes and on kernels' boxes of their own side, on one scale; a collapsed kernel keeps its value", () => {
-  const { before, after, diff } = parallelCast();
-  const picture = compare(before, after, diff);
+  const picture = castPicture();
+  const [, after] = picture.sides;
   const kernel = picture.groups.id[1].findIndex((id) => id >= 0);
   const place = picture.groups.id[1][kernel];
   const inside = after.group.indexOf(place);
