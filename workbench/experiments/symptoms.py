@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
 from workbench.dialects.base import Workload
-from workbench.dialects.compiler.planned import FAILED
+from workbench.dialects.compiler.results import FAILED
 from workbench.errors import (
     Cancelled,
     MeasureError,

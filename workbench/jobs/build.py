@@ -19,7 +19,7 @@ from workbench.analysis.units import linked
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.built import Built, Compiler, cuda_compute, llvm_host_cpu
 from workbench.dialects.compiler.cuda_code import compiled_for_elsewhere, for_elsewhere
-from workbench.dialects.compiler.planned import Planned
+from workbench.dialects.compiler.results import Planned
 from workbench.dialects.registry import dialect
 from workbench.dialects.scheduling import RECORDS
 from workbench.dialects.trust import UNTRUSTED, allowed

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Shapes, Workload, choose_entry, workload_of
-from workbench.dialects.compiler.planned import OK
+from workbench.dialects.compiler.results import OK
 from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError
 from workbench.pipeline.config import AS_IS, Config, check_config, context_of, has_pass

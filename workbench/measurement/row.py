@@ -9,8 +9,8 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.compiler.planned import FAILED as FAILED
-from workbench.dialects.compiler.planned import OK as OK
+from workbench.dialects.compiler.results import FAILED as FAILED
+from workbench.dialects.compiler.results import OK as OK
 from workbench.errors import Untrusted, WorkbenchError
 from workbench.measurement.machine import conditions
 from workbench.pipeline.config import Config

@@ -11,7 +11,7 @@ from typing import Any
 import tvm
 
 from workbench.dialects.base import Workload
-from workbench.dialects.compiler.planned import Fallbacks, Planned, Program
+from workbench.dialects.compiler.results import Fallbacks, Planned, Program
 from workbench.dialects.compiler.running import Running
 from workbench.dialects.compiler.tvm_target import code_forms, make_target
 from workbench.errors import NoDevice

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.units import Unit, linked
 from workbench.dialects.base import Shapes, Workload, choose_entry, workload_of
-from workbench.dialects.compiler.planned import Planned
+from workbench.dialects.compiler.results import Planned
 from workbench.graph.model import Graph
 from workbench.measurement.memory.plan import MemoryPlan, PlannedTensor, Step, Storage
 from workbench.pipeline.config import Config, check_config

@@ -17,7 +17,7 @@ from workbench.dialects.compiler.built import SOURCES, Built, Compiler, tir_text
 from workbench.dialects.compiler.capture import pass_context
 from workbench.dialects.compiler.cuda_code import compiled_where_it_runs
 from workbench.dialects.compiler.inputs import values_of
-from workbench.dialects.compiler.planned import Program
+from workbench.dialects.compiler.results import Program
 from workbench.dialects.compiler.running import KernelTime, Made, RanCall, Running, evaluated
 from workbench.dialects.compiler.tuning import scheduled
 from workbench.dialects.compiler.tvm_target import make_target

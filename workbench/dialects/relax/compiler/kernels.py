@@ -19,7 +19,7 @@ from workbench.analysis.tensors import Tensor, tensors
 from workbench.analysis.units import linked
 from workbench.dialects.base import Workload, refuse_without_main
 from workbench.dialects.compiler.capture import pass_context
-from workbench.dialects.compiler.planned import OUTSIDE, Call, Cause, FallbackKernel, Fallbacks, Program
+from workbench.dialects.compiler.results import OUTSIDE, Call, Cause, FallbackKernel, Fallbacks, Program
 from workbench.dialects.compiler.tuning import scheduled
 from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.relax.entries import run_alone

@@ -13,7 +13,7 @@ from tvm import relax
 from workbench.analysis.tensors import Tensor
 from workbench.dialects.base import Workload, refuse_without_main
 from workbench.dialects.compiler.capture import pass_context
-from workbench.dialects.compiler.planned import GIVE_SIZES, Block, Planned, Value
+from workbench.dialects.compiler.results import GIVE_SIZES, Block, Planned, Value
 from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.compat import identity

@@ -19,7 +19,7 @@ from tvm.relay.backend import te_compiler  # pyright: ignore[reportAttributeAcce
 from workbench.analysis.fusion.forward import OUT_ELEMWISE
 from workbench.dialects.base import Workload, refuse_without_main
 from workbench.dialects.compiler.capture import pass_context
-from workbench.dialects.compiler.planned import Cause, FallbackKernel, Fallbacks, Mismatch, UnusedRecords
+from workbench.dialects.compiler.results import Cause, FallbackKernel, Fallbacks, Mismatch, UnusedRecords
 from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.relay.compiler.optimization import quickly_optimized, silent_autotvm
 from workbench.dialects.relay.passes.editing import Located

@@ -10,7 +10,7 @@ import tvm
 from tvm import relay
 
 from workbench.analysis.tensors import Tensor
-from workbench.dialects.compiler.planned import GIVE_SIZES, OUTSIDE, Call, Program
+from workbench.dialects.compiler.results import GIVE_SIZES, OUTSIDE, Call, Program
 from workbench.dialects.relay.compiler.folding import at
 from workbench.dialects.relay.printer import parts
 from workbench.errors import MeasureError

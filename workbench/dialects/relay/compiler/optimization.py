@@ -21,7 +21,7 @@ from tvm.relay.function import FunctionWithFields
 from workbench.dialects.base import Workload, refuse_without_main
 from workbench.dialects.compiler.capture import pass_context
 from workbench.dialects.compiler.cuda_code import compiled_where_it_runs
-from workbench.dialects.compiler.planned import Block, Call, Planned, Value
+from workbench.dialects.compiler.results import Block, Call, Planned, Value
 from workbench.dialects.compiler.tuning import scheduled
 from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.relay.compiler.folding import Folder, NotPlain, at

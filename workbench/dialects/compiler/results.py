@@ -1,4 +1,4 @@
-"""The calls of a build and their counts, its memory plan, and its kernels with a fallback, in the same terms for every dialect."""
+"""What a compiler answers about a program, in the same terms for every dialect: calls and counts, a memory plan, kernels with a fallback."""
 
 from __future__ import annotations
 
