@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, NoServer, Untrusted, WorkbenchError, WorkerLost
@@ -136,10 +135,6 @@ class TuneOptions:
     away is tried again. Requests to the tracker have the Tracker's priority."""
     executor: Executor | None = None
     "executor that compiles them"
-
-    @property
-    def of_a_run(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("timeout", "memory", "seed", "check", "remote")}
 
 
 @dataclass(frozen=True)

@@ -184,8 +184,9 @@ class Run(BackgroundRun[Result]):
 
         def run(trial: Trial) -> Race:
             self._at(f"Racing trial {trial.number} against the default")
-            limits = {"budget": options.race, "cancelled": self._control.stopped, **options.of_a_run}
-            return race(self.workload, Config(), trial.config, trial.target, **limits)
+            names = ("timeout", "memory", "seed", "check", "remote")
+            how = {"cancelled": self._control.stopped, **{name: getattr(options, name) for name in names}}
+            return race(self.workload, Config(), trial.config, trial.target, budget=options.race, **how)
 
         found = decide(self._trials.of(target), target, self.objectives, run)
         self._final_seconds += time.perf_counter() - begun
