@@ -13,7 +13,7 @@ from workbench.measurement.race import Race
 from workbench.measurement.row import Row
 from workbench.pipeline.config import Config
 from workbench.widgets.background import Work
-from workbench.widgets.workbench import measurements
+from workbench.widgets.workbench import session
 from workbench.widgets.workbench.session import Measurements
 
 PATIENCE = 10.0
@@ -27,7 +27,7 @@ class Bench:
         self.begun: list[str] = []
         self.started = {config: threading.Event() for config in (A, B, C)}
         self.go = threading.Event()
-        monkeypatch.setattr(measurements, "measure_one", self._measure)
+        monkeypatch.setattr(session, "measure_one", self._measure)
         monkeypatch.setattr(Measurements, "_counted", lambda _, row, *__: row)
         self.errors: list[Exception] = []
         self.work = Work(self.errors.append)
