@@ -168,3 +168,14 @@ def test_bytes_of_a_tensor_with_an_open_dimension_are_a_lower_bound_and_that_is_
     bytes, flops = found.notes
     assert bytes.startswith("bytes are a lower bound: (n, 4) float32 ")
     assert flops.endswith("on the dimensions that are open")
+
+
+def test_value_of_a_kernel_is_that_of_its_last_operator() -> None:
+    """A kernel's variable may have the name of an operator inside of it."""
+    program = sample("chain")
+    fused = wb.load(wb.trace(program, "LegalizeOps,AnnotateTIROpPattern,FuseOps{fuse_opt_level=2}").result)
+    probed, (node,) = build.probed(fused)
+    assert fused.graph.nodes[node].op == "relu"
+    (value,) = build.COMPILER.compiled(probed, "llvm", PLAIN).load(0).outputs()
+    (expected,) = build.COMPILER.compiled(program, "llvm", PLAIN).load(0).outputs()
+    np.testing.assert_allclose(value, expected, rtol=1e-6)
