@@ -32,7 +32,7 @@ class Bench:
         self.errors: list[Exception] = []
         self.work = Work(self.errors.append)
         self.workload: Any = "a workload, which only the replaced functions see"
-        self.measures = Measurements(self.workload, "llvm", 0.1, lambda: None, self.work)
+        self.measures = Measurements(self.workload, "llvm", 0.1, self.work)
 
     def _measure(self, workload: object, config: Config, target: str, limits: MeasureOptions, **_: object) -> Row:
         self.begun.append(config.label)
