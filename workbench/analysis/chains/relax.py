@@ -46,25 +46,24 @@ class RelaxChains(RelayChains):
         self.given = graph
 
     def chain(self, run: list[Node]) -> ConstantChain | None:
-        family, start = self.family(run[-1]), self.data(run[0])
-        own, ids = [self.given.nodes[node.id] for node in run], tuple(node.id for node in run)
-        if family not in PASSES or start is None:
-            is_clip_and_cast = [node.op for node in run] == ["clip", "cast"]
-            return self._stays(run, family) if len(run) > 1 and not is_clip_and_cast else None
-        left = self._operators_left(run, PASSES[family])
+        family, ids = self.family(run[-1]), tuple(node.id for node in run)
+        passes = PASSES.get(family, "")
+        left = self._operators_left(run, passes) if passes else len(run)
         if left is None:
-            said = f"it was not tried whether {PASSES[family]} shortens them: needs TVM and the module"
-            return self._chain_of(run, len(run), "", [Reason("not-tried", said, ids)], PASSES[family])
+            said = f"it was not tried whether {passes} shortens them: needs TVM and the module"
+            return self._chain_of(run, len(run), "", [Reason("not-tried", said, ids)], passes)
         if left == len(run):
-            return self._stays(run, family) if len(run) > 1 else None
-        reasons = [unfolded(own, family)] if left > 1 else []
-        if family == "layout" and not _lead_back(own):
+            # one clip and one cast cannot be folded further
+            is_shortest = len(run) == 1 or [node.op for node in run] == ["clip", "cast"]
+            return None if is_shortest else self._chain_of(run, left, "", [self._unfolded(run, family)], passes)
+        reasons = [self._unfolded(run, family)] if left > 1 else []
+        if family == "layout" and not _lead_back([self.given.nodes[node] for node in ids]):
             said = (
                 "OptimizeLayoutTransform compares shapes only; where two layouts lead back to the shape but not to the order of "
                 "the elements, its result differs"
             )
             reasons.append(Reason("unsafe-layout-fold", said, ids))
-        return self._chain_of(run, left, PASSES[family], reasons)
+        return self._chain_of(run, left, passes, reasons)
 
     def _operators_left(self, run: Sequence[Node], passes: str) -> int | None:
         """Return the operators of a run that the pass leaves; None where there is no module to run it on."""
@@ -75,12 +74,18 @@ class RelaxChains(RelayChains):
             return len(run) if found.status == FAILED else None
         return remains(self.given, passes).left_of([node.id for node in run])
 
-    def _stays(self, run: Sequence[Node], family: str) -> ConstantChain:
-        own = [self.given.nodes[node.id] for node in run]
+    def _unfolded(self, run: Sequence[Node], family: str) -> Reason:
+        """Return why a run is not folded, or not folded further."""
+        ids = tuple(node.id for node in run)
         if family == "arithmetic" and rules.canonical(run):
-            said = "one multiply and one add is as short as such a chain gets"
-            return self._chain_of(run, len(run), "", [Reason("canonical", said, tuple(node.id for node in run))])
-        return self._chain_of(run, len(run), "", [unfolded(own, family)], PASSES.get(family, ""))
+            return Reason("canonical", "one multiply and one add is as short as such a chain gets", ids)
+        names = " and ".join(dict.fromkeys(self.given.nodes[node].op for node in ids))
+        said = {
+            "reshape": f"no pass of this TVM merges {names}; RemoveRedundantReshape looks at relax.reshape only",
+            "layout": f"{names} leads to another shape than before, and OptimizeLayoutTransform drops only what leads back",
+            "arithmetic": f"no pass of this TVM merges {names} with constants, FoldConstant neither, as the value before is none; FuseOps makes one kernel of them",
+        }.get(family, f"no pass of this TVM makes one of {names} in a row")
+        return Reason("no-pass", said, ids)
 
     def _chain_of(
         self, run: Sequence[Node], left: int, passes: str, reasons: Sequence[Reason], tried: str = ""
@@ -139,18 +144,3 @@ def _plain(attrs: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return attributes without a result layout that equals the data's, which Relax writes out."""
     same = attrs.get("out_layout") == attrs.get("data_layout", "NCHW")
     return {name: value for name, value in attrs.items() if name != "out_layout"} if same else attrs
-
-
-def unfolded(run: Sequence[Node], family: str) -> Reason:
-    """Return why a run is not folded, or not folded further."""
-    ids = tuple(node.id for node in run)
-    names = " and ".join(dict.fromkeys(node.op for node in run))
-    if family == "reshape":
-        said = f"no pass of this TVM merges {names}; RemoveRedundantReshape looks at relax.reshape only"
-    elif family == "layout":
-        said = f"{names} leads to another shape than before, and OptimizeLayoutTransform drops only what leads back"
-    elif family == "arithmetic":
-        said = f"no pass of this TVM merges {names} with constants, FoldConstant neither, as the value before is none; FuseOps makes one kernel of them"
-    else:
-        said = f"no pass of this TVM makes one of {names} in a row"
-    return Reason("no-pass", said, ids)

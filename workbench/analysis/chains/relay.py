@@ -190,7 +190,7 @@ class RelayChains:
         # one clip and one cast cannot be folded further
         if len(run) == 1 or [node.op for node in run] == ["clip", "cast"]:
             return None
-        return self._chain_of(run, left, "", reasons or [self._unfolded(run, steps, family)], passes)
+        return self._chain_of(run, left, "", reasons or [self._unfolded(run, family)], passes)
 
     def step(self, node: Node, run: list[Node]) -> Step:
         """Return an operator as the rules see it."""
@@ -243,7 +243,7 @@ class RelayChains:
     def _needs_binding(self, constant: int) -> bool:
         return not self.weights.isdisjoint(reached([constant], self.graph.inputs.__getitem__))
 
-    def _unfolded(self, run: Sequence[Node], steps: Sequence[Step], family: str) -> Reason:
+    def _unfolded(self, run: Sequence[Node], family: str) -> Reason:
         """Return why a run is not folded."""
         names = " and ".join(dict.fromkeys(node.op for node in run))
         code, said = "no-rule", f"TVM has no rule that makes one of {names} in a row"
@@ -251,7 +251,7 @@ class RelayChains:
             said = f"SimplifyExpr has no rule for {names} with constants; write x - c as x + (-c), and x / c as x * (1 / c)"
         elif family == "arithmetic":
             code, said = "canonical", "one multiply and then one add is the form that TVM brings such chains to"
-        elif family in CASTS and rules.are_casts(steps):
+        elif family in CASTS and rules.are_casts(run):
             said = "the first cast may lose something, so SimplifyExpr keeps both"
         return Reason(code, said, tuple(node.id for node in run))
 

@@ -55,7 +55,7 @@ def left(family: str, source: str, steps: Sequence[Step]) -> int:
     return counts.get(family, len)(steps)
 
 
-def are_casts(steps: Sequence[Step]) -> bool:
+def are_casts(steps: Sequence[Step | Node]) -> bool:
     """Return whether the rules for casts apply to a run: casts, after at most one clip."""
     return all(step.op == "cast" for step in steps[1:]) and steps[0].op in CASTS
 
