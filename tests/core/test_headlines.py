@@ -135,7 +135,8 @@ def _shown(blocks: list[dict[str, Any]]) -> str:
 def _new(kind: Any) -> Any:
     """Return a panel of which only `blocks` is asked."""
     page = SimpleNamespace(work=Work(print))
-    return kind(SimpleNamespace(page=page, drawing=SimpleNamespace(current=None)))
+    measurements = SimpleNamespace(listeners=[])
+    return kind(SimpleNamespace(page=page, drawing=SimpleNamespace(current=None), measurements=measurements))
 
 
 def _panel(kind: Any, rows: list[dict[str, Any]], **traits: Any) -> str:
