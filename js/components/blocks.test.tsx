@@ -74,6 +74,22 @@ test("a table has header cells, and its rows keep their elements when others com
   ]);
 });
 
+test("a line has a bar and a button, and a short line the columns that are left", async () => {
+  const bars = { column: 1, spans: [[0.5, 0.75, 1], []] };
+  await show({ ...table([["opt 3", "2 ms"], ["! failed"]], ["0", ""]), bars, button: ["+ add", "add"] });
+  const [line, failure] = all("tbody tr");
+  assert.equal(one(".wb-bar-fill", line).style.width, "75%");
+  assert.match(one(".wb-whisker", line).style.cssText, /left: 50%/);
+  part("pick-0").click();
+  part("add-0").click();
+  assert.deepEqual(sent, [
+    { type: "act", what: "pick", arg: "0" },
+    { type: "act", what: "add", arg: "0" },
+  ]);
+  assert.equal(all("button, .wb-bar-track", failure).length, 0);
+  assert.equal(one<HTMLTableCellElement>("th.wb-mark-removed", failure).colSpan, 2);
+});
+
 test("a row selects its nodes and does its action", async () => {
   const revealed: number[][] = [];
   const row = { text: "add", nodes: [3], small: "", sign: "a", look: "branch", act: "go", arg: "7", drop: "2" };

@@ -18,7 +18,6 @@ import { bindBoard } from "../panels/bind_board.ts";
 import { Compare, CompareBar, ComparePanes } from "../panels/compare.tsx";
 import { Inspector } from "../panels/inspector.tsx";
 import { CheckButton } from "../panels/pass_words.tsx";
-import { Pins } from "../panels/pins.tsx";
 import { Ribbon } from "../panels/ribbon.tsx";
 import { SideFacts } from "../panels/side_facts.tsx";
 import { ROW_KEYS, StepList } from "../panels/step_list.tsx";
@@ -143,6 +142,40 @@ function Header({ choice, send }: { choice: TraceChoice; send: Send | undefined 
       <Pins choice={choice} />
       {checkable && send && <CheckButton send={send} />}
     </header>
+  );
+}
+
+/** The pinned steps A and B, and the switch that compares them. */
+function Pins({ choice }: { choice: TraceChoice }) {
+  const pinned = choice.pinned.value;
+  const comparing = choice.comparing.value;
+  return (
+    <div class="wb-group wb-pins">
+      {pinned.map((step, k) => (
+        <Button
+          key={step}
+          label={`Unpin the state after ${choice.name(step)}`}
+          testid={`pinned-${k}`}
+          onClick={() => choice.pin(step)}
+        >
+          <span>
+            <span class="wb-pin-letter">{"AB"[k]}</span> {choice.name(step)}
+          </span>
+        </Button>
+      ))}
+      {pinned.length === 2 && (
+        <Button
+          label="Compare the two pinned states"
+          class="wb-segment wb-single"
+          testid="compare-pins"
+          aria-pressed={comparing}
+          onClick={() => choice.compare(!comparing)}
+        >
+          A ↔ B
+        </Button>
+      )}
+      {pinned.length === 1 && <span class="wb-dim">pin another one to compare</span>}
+    </div>
   );
 }
 

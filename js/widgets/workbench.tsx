@@ -1,11 +1,11 @@
 /** The whole workbench: passes at the left, the graph in the middle, the inspector at the right, steps and tabs beneath. */
-import { type Signal, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { type ComponentChildren } from "preact";
 import { Blocks, CodeBlock } from "../components/blocks.tsx";
 import { Asking } from "../components/button.tsx";
 import { type Reveal } from "../components/linked.tsx";
 import { Main, Panel } from "../components/panel.tsx";
-import { open, type Shell } from "../components/shell.tsx";
+import { open } from "../components/shell.tsx";
 import { BusyStrip, drawingFailure, ErrorStrip } from "../components/strips.tsx";
 import { Tabs } from "../components/tabs.tsx";
 import { type Failure, type State, type ToPython } from "../model/messages.ts";
@@ -22,7 +22,6 @@ import { EDIT_KEYS, historyKeys, PassList } from "../panels/pass_list.tsx";
 import { PrintedText } from "../panels/printed_text.tsx";
 import { BuildReasons, StateFacts } from "../panels/side_facts.tsx";
 import { type SliderStep, StepSlider } from "../panels/step_slider.tsx";
-import { type Stage } from "../render/stage.ts";
 
 const HEIGHT = 560;
 const MEMORY_HEIGHT = 340;
@@ -58,94 +57,76 @@ export function workbench(model: Model, el: HTMLElement): () => void {
     { does: "the text, before and after", act: { d: () => pick(tab.value === "text" ? "" : "text") } },
   ];
   if (!saved) compare.listed = EDIT_KEYS;
-  shell.render(<Page {...{ shell, stage, traits, compare, board, undrawn, tab, pick, saved, send, reveal }} />);
+  const Page = () => {
+    const state = traits.get("state").value ?? {};
+    const checks = traits.get("checks").value ?? {};
+    const width = shell.width.value;
+    const blocks = { traits, send: saved ? undefined : send, reveal };
+    const beside: Record<string, ComponentChildren> = {
+      measure: <PanelBlocks class="wb-plots" trait="plots" {...blocks} />,
+      memory: board.shows.value && <Memory height={MEMORY_HEIGHT} {...{ board, shell, send }} />,
+    };
+    const panels = PANELS.map(([name, title, trait]) => ({
+      name,
+      title,
+      content: (
+        <div class={`wb-tab-${name}`}>
+          <PanelBlocks class="wb-listed" trait={trait} {...blocks} />
+          {beside[name]}
+        </div>
+      ),
+    }));
+    const printed = {
+      ...{ model: traits.model, stage, open: tab.value === "text" },
+      seq: traits.get("seq").value ?? 0,
+      saved: saved ? (traits.get("texts").value ?? []) : undefined,
+    };
+    const tabs = [
+      ...panels,
+      { name: "text", title: "Text", content: <PrintedText {...printed} /> },
+      { name: "code", title: "Code", content: <Code state={state} /> },
+    ];
+    return (
+      <>
+        <Header state={state} form={traits.get("preset_form").value ?? []} saved={saved} send={send} />
+        <Main height={Math.max(320, traits.get("height").value ?? HEIGHT)}>
+          <Panel name="Passes" side="left" startsOpen={width >= 640}>
+            <Asking saved={saved}>
+              <PassList state={state} catalog={traits.get("catalog").value ?? {}} checks={checks} send={send} />
+            </Asking>
+          </Panel>
+          <div class="wb-centre">
+            <CompareBar compare={compare} />
+            <ErrorStrip error={undrawn.value ?? state.error ?? wrong(state, checks) ?? unbuilt(state)} />
+            <BuildReasons state={state} />
+            <ComparePanes
+              compare={compare}
+              facts={(side) => <StateFacts {...{ state, side, send: saved ? undefined : send }} />}
+            />
+          </div>
+          <Panel name="Inspector" side="right" startsOpen={width >= 1300}>
+            <Inspector stage={stage} />
+          </Panel>
+        </Main>
+        <Asking saved={saved}>
+          <StepSlider
+            steps={sliderSteps(state, checks)}
+            step={state.step ?? -1}
+            onStep={(index) => send({ type: "step", index })}
+            rest={REST_MS}
+            hidden={state.mode === "context" && !state.passes?.length}
+          />
+        </Asking>
+        <Tabs tabs={tabs} open={tab.value} onPick={pick} name="workbench">
+          <BusyStrip busy={state.busy} send={send} />
+        </Tabs>
+      </>
+    );
+  };
+  shell.render(<Page />);
   shell.root.append(shell.status);
   shell.atEnd(bindBoard(model, compare, problem));
   return () => shell.dispose();
-}
-
-interface PageProps {
-  shell: Shell;
-  stage: Stage;
-  traits: Traits;
-  compare: Compare;
-  board: MemoryBoard;
-  /** Why the graph can't be drawn. */
-  undrawn: Signal<Failure | null>;
-  /** The name of the open tab. */
-  tab: Signal<string>;
-  pick: (name: string) => void;
-  saved: boolean;
-  send: Send;
-  reveal: Reveal;
-}
-
-function Page({ shell, stage, traits, compare, ...page }: PageProps) {
-  const { board, undrawn, tab, pick, saved, send, reveal } = page;
-  const state = traits.get("state").value ?? {};
-  const checks = traits.get("checks").value ?? {};
-  const width = shell.width.value;
-  const blocks = { traits, send: saved ? undefined : send, reveal };
-  const beside: Record<string, ComponentChildren> = {
-    measure: <PanelBlocks class="wb-plots" trait="plots" {...blocks} />,
-    memory: board.shows.value && <Memory height={MEMORY_HEIGHT} {...{ board, shell, send }} />,
-  };
-  const panels = PANELS.map(([name, title, trait]) => ({
-    name,
-    title,
-    content: (
-      <div class={`wb-tab-${name}`}>
-        <PanelBlocks class="wb-listed" trait={trait} {...blocks} />
-        {beside[name]}
-      </div>
-    ),
-  }));
-  const printed = {
-    ...{ model: traits.model, stage, open: tab.value === "text" },
-    seq: traits.get("seq").value ?? 0,
-    saved: saved ? (traits.get("texts").value ?? []) : undefined,
-  };
-  const tabs = [
-    ...panels,
-    { name: "text", title: "Text", content: <PrintedText {...printed} /> },
-    { name: "code", title: "Code", content: <Code state={state} /> },
-  ];
-  return (
-    <>
-      <Header state={state} form={traits.get("preset_form").value ?? []} saved={saved} send={send} />
-      <Main height={Math.max(320, traits.get("height").value ?? HEIGHT)}>
-        <Panel name="Passes" side="left" startsOpen={width >= 640}>
-          <Asking saved={saved}>
-            <PassList state={state} catalog={traits.get("catalog").value ?? {}} checks={checks} send={send} />
-          </Asking>
-        </Panel>
-        <div class="wb-centre">
-          <CompareBar compare={compare} />
-          <ErrorStrip error={undrawn.value ?? state.error ?? wrong(state, checks) ?? unbuilt(state)} />
-          <BuildReasons state={state} />
-          <ComparePanes
-            compare={compare}
-            facts={(side) => <StateFacts {...{ state, side, send: saved ? undefined : send }} />}
-          />
-        </div>
-        <Panel name="Inspector" side="right" startsOpen={width >= 1300}>
-          <Inspector stage={stage} />
-        </Panel>
-      </Main>
-      <Asking saved={saved}>
-        <StepSlider
-          steps={sliderSteps(state, checks)}
-          step={state.step ?? -1}
-          onStep={(index) => send({ type: "step", index })}
-          rest={REST_MS}
-          hidden={state.mode === "context" && !state.passes?.length}
-        />
-      </Asking>
-      <Tabs tabs={tabs} open={tab.value} onPick={pick} name="workbench">
-        <BusyStrip busy={state.busy} send={send} />
-      </Tabs>
-    </>
-  );
 }
 
 interface PanelBlocksProps {

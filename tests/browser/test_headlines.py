@@ -32,6 +32,7 @@ def test_builds_own_count_has_its_reasons(relay: Notebook) -> None:
 
 def test_two_rows_claim_nothing_before_a_race(relay: Notebook) -> None:
     view = shown(relay, "wb.samples.load('parallel_cast'), budget=0.05")
+    assert view.python("bench.wait(60)"), "a toggle withdraws a measurement that is under way"
     expect(view.part("act-measure-race")).to_be_hidden()
     view.part("toggle-EliminateCommonSubexpr").click()
     expect(view.part("headline")).to_contain_text("not raced")

@@ -20,8 +20,8 @@ from workbench.widgets import page_types
 from workbench.widgets.background import Task
 from workbench.widgets.history import History
 from workbench.widgets.messages import verb
-from workbench.widgets.stepper.trace_states import Checked
-from workbench.widgets.workbench.page import WHOLE, Page, Picture, pass_states
+from workbench.widgets.stepper.trace_states import WHOLE, Checked
+from workbench.widgets.workbench.page import Page, Picture, pass_states
 from workbench.widgets.workbench.pass_list import Catalog, Choice
 
 RUNNING, NOT_RUN = "passes are running", "not run"

@@ -11,7 +11,7 @@ from workbench.widgets.background import Task
 from workbench.widgets.blocks import Block, action, entry, table, words
 from workbench.widgets.history import Newest
 from workbench.widgets.messages import act, field
-from workbench.widgets.workbench.page import WHOLE
+from workbench.widgets.stepper.trace_states import WHOLE
 from workbench.widgets.workbench.panel import Panel
 from workbench.widgets.workbench.session import Session
 from workbench.wording import duration

@@ -16,14 +16,11 @@ from workbench.pipeline.trace import Trace
 from workbench.widgets import page_types
 from workbench.widgets.host import Host
 from workbench.widgets.payload import encode_pair
+from workbench.widgets.stepper.trace_states import WHOLE
 from workbench.widgets.workbench.pass_list import Choice, field_kind, value_text
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-
-WHOLE = -1
-"the step number of the whole pipeline: its input against its result"
 
 
 @dataclass(frozen=True, eq=False)

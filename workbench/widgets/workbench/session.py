@@ -26,11 +26,11 @@ from workbench.pipeline.trace import Trace
 from workbench.widgets.background import Task, Work, sentence
 from workbench.widgets.messages import verb
 from workbench.widgets.page_types import State
-from workbench.widgets.stepper.trace_states import check_outputs
+from workbench.widgets.stepper.trace_states import WHOLE, check_outputs
 from workbench.widgets.workbench import pass_list
 from workbench.widgets.workbench.compiler_build import CompilerBuild
 from workbench.widgets.workbench.drawing import Drawing, Setup
-from workbench.widgets.workbench.page import WHOLE, Page, code, context_state
+from workbench.widgets.workbench.page import Page, code, context_state
 from workbench.widgets.workbench.pass_list import Choice
 from workbench.widgets.workbench.presets import Presets
 from workbench.worker.parent import unasked

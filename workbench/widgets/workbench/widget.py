@@ -43,14 +43,14 @@ from workbench.widgets.page_types import (
     show_message,
 )
 from workbench.widgets.payload import DiffPayload, GraphPayload, packed
-from workbench.widgets.stepper.trace_states import printed
+from workbench.widgets.stepper.trace_states import WHOLE, printed
 from workbench.widgets.workbench import page
 from workbench.widgets.workbench.drawing import NOT_RUN, RUNNING, Setup
 from workbench.widgets.workbench.explore_panel import ExplorePanel
 from workbench.widgets.workbench.kernels_panel import KernelsPanel
 from workbench.widgets.workbench.measure_panel import MeasurePanel
 from workbench.widgets.workbench.memory_panel import MemoryPanel
-from workbench.widgets.workbench.page import WHOLE, Page
+from workbench.widgets.workbench.page import Page
 from workbench.widgets.workbench.panel import Panel
 from workbench.widgets.workbench.pass_list import Catalog as PassCatalog
 from workbench.widgets.workbench.pass_list import Choice
