@@ -9,11 +9,13 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 
+@cache
 def installed_dialect() -> str:
-    """Return the dialect of this environment's TVM, looked up without importing it; "" with no TVM."""
+    """Return the dialect of this environment's TVM, looked up before a lane refuses it; "" with no TVM."""
     spec = importlib.util.find_spec("tvm")
     if spec is None or spec.origin is None:
         return ""
