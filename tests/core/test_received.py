@@ -31,7 +31,7 @@ from workbench.dialects.relax.parser.expressions import Vocabulary
 from workbench.dialects.relax.parser.source import find_program
 from workbench.errors import LoadError
 from workbench.experiments.schedules.database import begun, mend
-from workbench.experiments.tuning import scheduler
+from workbench.experiments.tuning import trial_log
 from workbench.experiments.tuning.evaluate import Evaluator
 from workbench.graph.received import DEPTH, Damaged, contents, fields, literal, parse, place
 from workbench.target_text import target_text
@@ -162,7 +162,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "m.wbtrace": wb.Trace.open,
     "m.yaml": Remarks.open,
     "autotvm.log": read_log,
-    "trials.jsonl": lambda path: scheduler.Trials(Evaluator(wb.load(_RELAY), ("time",)), path),
+    "trials.jsonl": lambda path: trial_log.Trials(Evaluator(wb.load(_RELAY), ("time",)), path),
     "presets.json": lambda _: presets.load(),
     "about.json": lambda path: begun(path.parent, {}),
     "database_workload.json": lambda path: mend(path.parent),
@@ -190,7 +190,7 @@ def test_what_is_no_file_or_too_large_is_not_read(name, make, tmp_path, monkeypa
     path = tmp_path / name
     make(path)
     monkeypatch.setattr(presets, "place", lambda: path)
-    monkeypatch.setattr(scheduler, "header", lambda _: {})
+    monkeypatch.setattr(trial_log, "header", lambda _: {})
     tracemalloc.start()
     with pytest.raises((wb.WorkbenchError, OSError), match=r"not a file|bytes"):
         READERS[name](path)

@@ -10,7 +10,7 @@ import pytest
 
 from workbench.dialects.base import Workload
 from workbench.errors import NoDevice, StoreError, WorkbenchError, WorkerLost
-from workbench.experiments.tuning import scheduler as logs
+from workbench.experiments.tuning import trial_log as logs
 from workbench.experiments.tuning.evaluate import Clock, Evaluator
 from workbench.experiments.tuning.run import Run, TuneOptions
 from workbench.experiments.tuning.space import Space

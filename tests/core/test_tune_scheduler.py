@@ -16,10 +16,11 @@ from workbench.errors import NoDevice, NoServer, WorkerLost
 from workbench.experiments.engine import Budget, Control
 from workbench.experiments.tuning import evaluate, scheduler
 from workbench.experiments.tuning.evaluate import Evaluator, TuneOptions
-from workbench.experiments.tuning.scheduler import Lanes, Scheduler, Trials
+from workbench.experiments.tuning.scheduler import Lanes, Scheduler
 from workbench.experiments.tuning.search import Exhaustive, Guided
 from workbench.experiments.tuning.space import Space
 from workbench.experiments.tuning.trial import key_of
+from workbench.experiments.tuning.trial_log import Trials
 from workbench.measurement.count import Final
 from workbench.measurement.row import Row
 from workbench.pipeline.config import Config

@@ -182,12 +182,12 @@ def mutate_lines(random: Random, seeds: Sequence[bytes]) -> bytes:
 
 def read_log(data: bytes) -> None:
     from workbench.dialects.base import Workload
-    from workbench.experiments.tuning import scheduler
+    from workbench.experiments.tuning import trial_log
     from workbench.experiments.tuning.evaluate import Evaluator
 
-    scheduler.header = lambda workload: HEAD  # what is here depends on TVM and on the machine
+    trial_log.header = lambda workload: HEAD  # what is here depends on TVM and on the machine
     path = written(data, "log.jsonl")
-    trials = scheduler.Trials(Evaluator(Workload(None, {}, "w", "relay"), ("time",)), path)
+    trials = trial_log.Trials(Evaluator(Workload(None, {}, "w", "relay"), ("time",)), path)
     for trial in trials.all:
         assert trial.key
         trials.keep(trial)

@@ -14,10 +14,11 @@ from workbench.errors import NoDevice, NoServer, WorkbenchError, WorkerLost, che
 from workbench.experiments.engine import RECENT, BackgroundRun, Best, Budget, improvements
 from workbench.experiments.tuning.evaluate import Clock, Evaluator, TuneOptions
 from workbench.experiments.tuning.result import Result, Verdict, decide
-from workbench.experiments.tuning.scheduler import Candidate, Lanes, Scheduler, Trials
+from workbench.experiments.tuning.scheduler import Candidate, Lanes, Scheduler
 from workbench.experiments.tuning.search import search
 from workbench.experiments.tuning.space import Space
-from workbench.experiments.tuning.trial import PRUNED, Trial, default_log_path, front, objectives_of
+from workbench.experiments.tuning.trial import PRUNED, Trial, front, objectives_of
+from workbench.experiments.tuning.trial_log import Trials, default_log_path
 from workbench.measurement.race import Race, race
 from workbench.pipeline.config import Config
 from workbench.target_text import TargetLike, target_texts

@@ -1,4 +1,4 @@
-"""The scheduler of one target's candidates, the lanes in which they run (here one at a time, or on a tracker's devices), and the trials.
+"""The scheduler of one target's candidates, and the lanes in which they run: here one at a time, or on a tracker's devices.
 
 The run's thread takes all decisions; other threads only evaluate candidates. A candidate is in one place at a time: queued, under way,
 waiting for another candidate with the same final module, or kept as a trial. None is dropped, and none is tried twice.
@@ -13,14 +13,14 @@ from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 
 from workbench.errors import NoServer
 from workbench.experiments.engine import Budget
 from workbench.experiments.tuning.evaluate import BuildInProgress, Evaluator
 from workbench.experiments.tuning.search import Search
 from workbench.experiments.tuning.space import Assignment, Space
-from workbench.experiments.tuning.trial import WORTH_SECONDS, Trial, append, header, key_of, open_log
+from workbench.experiments.tuning.trial import Trial, key_of
+from workbench.experiments.tuning.trial_log import Trials
 from workbench.measurement.remote.devices import MOST_DEVICES
 from workbench.measurement.remote.tracker import SERVERS, Tracker
 from workbench.measurement.row import FAILED
@@ -83,50 +83,6 @@ def _settle(result: Future[Trial], job: Job) -> None:
         result.set_result(job())
     except Exception as error:  # noqa: BLE001  the thread that takes the results raises it or retries
         result.set_exception(error)
-
-
-class Trials:
-    """The trials of a run; each is written to the log, if there is one, before anything else knows it.
-
-    The run's thread writes; any thread reads.
-    """
-
-    def __init__(self, evaluator: Evaluator, log: str | Path | None = None) -> None:
-        self._path = None if log is None else Path(log).expanduser()
-        self._evaluator, self._lock = evaluator, threading.Lock()
-        trials = [] if self._path is None else open_log(self._path, header(evaluator.workload))
-        self._trials = {trial.number: trial for trial in trials}
-        self._by_key = {trial.key: trial for trial in trials}
-        self._next = max(self._trials, default=-1) + 1
-        for trial in trials:
-            evaluator.learn(trial)
-
-    @property
-    def all(self) -> tuple[Trial, ...]:
-        """All trials so far, in the order in which they began."""
-        with self._lock:
-            return tuple(self._trials[number] for number in sorted(self._trials))
-
-    def of(self, target: str) -> list[Trial]:
-        return [trial for trial in self.all if trial.target == target]
-
-    def next_number(self) -> int:
-        self._next += 1
-        return self._next - 1
-
-    def find(self, target: str, config: Config) -> Trial | None:
-        """Return the trial of a configuration, if it answers the objectives of this run."""
-        found = self._by_key.get(key_of(target, config))
-        return found if found is not None and self._evaluator.is_enough(found) else None
-
-    def keep(self, trial: Trial) -> None:
-        """Keep a trial, in place of an earlier one with the same number."""
-        if self._path is not None:
-            append(self._path, trial.to_data(), through=trial.seconds > WORTH_SECONDS)
-        with self._lock:
-            self._trials[trial.number] = trial
-        self._by_key[trial.key] = trial
-        self._evaluator.learn(trial)
 
 
 @dataclass
