@@ -58,6 +58,13 @@ def test_a_cancel_does_not_wait_for_the_executor(small, pool):
     assert list(rows["status"]) == ["cancelled", "cancelled"]
 
 
+@pytest.mark.one_dialect
+def test_a_cancel_during_a_build_on_the_executor_is_in_the_rows(small, pool):
+    asked = iter(range(1000))
+    rows = wb.measure(small, [0, 3], budget=0.02, executor=pool, cancelled=lambda: next(asked) > 4)
+    assert list(rows["status"]) == ["cancelled", "cancelled"]
+
+
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:distributed.*", "ignore::DeprecationWarning:dask.*")
 def test_builds_on_dask(small):

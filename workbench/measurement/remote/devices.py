@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-from workbench.errors import MeasureError, WorkbenchError
+from workbench.errors import MeasureError, WorkbenchError, WorkerLost
 from workbench.measurement.build_and_time import MeasureOptions, Variant, measured, reference
 from workbench.measurement.remote.executor import awaited, submitted
 from workbench.measurement.remote.tracker import Tracker, target_there
@@ -54,8 +54,9 @@ def measured_elsewhere(variants: Sequence[Variant], how: MeasureOptions) -> Iter
         if tracker is not None:
             yield from _on_devices(variants, orders, how, tracker)
             return
-        for order in orders:
-            if order is not None:
+        # the row of a cancelled build says so
+        with suppress(WorkerLost):
+            for order in filter(None, orders):
                 awaited(order, how.progress, how.cancelled)
         for place, (each, order) in enumerate(zip(variants, orders, strict=True)):
             yield place, measured(each, how, order)
@@ -91,17 +92,17 @@ def _on_devices(
 
 
 def _ordered(variant: Variant, how: MeasureOptions, folder: Path) -> Future[Path] | None:
-    """Start the build of a row. None without an executor, and for a row that is refused: its message gives the reason later."""
+    """Start the build of a row. None without an executor, and for a row that is refused or cancelled: its message says why later."""
     if how.executor is None or variant.row.status is not None:
         return None
+    program, target = variant.program, variant.target
     try:
         check_config(variant.origin, variant.config)
+        if how.tracker is None:
+            target = worker().run("resolve_target", program, {"target": target}, **how.of_a_job)
     except WorkbenchError:
         return None
     folder.mkdir()
-    program, target = variant.program, variant.target
-    if how.tracker is None:
-        target = worker().run("resolve_target", program, {"target": target}, **how.of_a_job)
     written = worker().written(program)
     return submitted(how.executor, program, written, str(target), variant.build.to_data(), folder, how.timeout)
 
