@@ -169,7 +169,7 @@ def test_a_long_graph_without_repetition_is_cut_into_parts_that_can_be_read():
     graph = layered(long_and_different(2000))
     assert len(names(graph)) == 59
     assert max(counts(graph)) == 34
-    sorter = graphlib.TopologicalSorter[int | None]()
+    sorter: graphlib.TopologicalSorter[int | None] = graphlib.TopologicalSorter()
     for edge in graph.edges:
         source, target = graph.nodes[edge.source].group, graph.nodes[edge.target].group
         if source != target:

@@ -163,7 +163,7 @@ def circular(graph: Graph, groups: Sequence[Branches]) -> set[int]:
 def _is_acyclic(graph: Graph, groups: Sequence[Branches]) -> bool:
     """Return whether the branches of each group can become one node; negative numbers are these nodes."""
     ends = {branch[-1]: -1 - place for place, branches in enumerate(groups) for branch in branches}
-    made = TopologicalSorter[int]()
+    made: TopologicalSorter[int] = TopologicalSorter()
     for node, inputs in enumerate(graph.inputs):
         if node not in ends:
             made.add(node, *(ends.get(source, source) for source in inputs))
