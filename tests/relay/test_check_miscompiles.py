@@ -9,6 +9,7 @@ from tvm import relay
 
 import workbench as wb
 from workbench.pipeline.checks import StepCheck
+from workbench.pipeline.outputs import run_once
 
 
 def signs() -> relay.Expr:
@@ -92,3 +93,15 @@ def test_the_same_passes_on_a_graph_that_they_suit_are_right() -> None:
     for units in (3, 8):
         bias = [relay.var(name, shape=(1, units)) for name in "ab"]
         assert checked(two_dense(units, *bias), DENSE).status == "same"
+
+
+def test_operators_around_lets_have_values():
+    w = wb.load(
+        "def @main(%x: Tensor[(2, 4), float32]) { %0 = exp(%x); %1 = add(%0, %0);"
+        " let %a = sqrt(%1); let %b = nn.relu(%a); (add(%b, %1), %0) }"
+    )
+    values = run_once(w, wanted="nodes").nodes
+    assert [w.graph.nodes[node].op for node in values] == ["exp", "add", "sqrt", "nn.relu", "add"]
+    exp, twice, root, relu, result = values.values()
+    for value, expected in ((twice, 2 * exp), (root, np.sqrt(2 * exp)), (relu, root), (result, relu + twice)):
+        np.testing.assert_allclose(value, expected, rtol=1e-6)

@@ -34,7 +34,7 @@ from workbench.dialects.relay.compiler.optimization import devices_in_words, opt
 from workbench.dialects.relay.diagnostics import as_error
 from workbench.dialects.relay.entries import open_dimensions, unshared
 from workbench.dialects.relay.passes.editing import Located
-from workbench.dialects.relay.passes.rewriting import dataflow, in_module, with_body
+from workbench.dialects.relay.passes.rewriting import in_module, operands, with_body
 from workbench.dialects.trust import ask
 from workbench.errors import MeasureError, TVMFailed
 from workbench.quoting import shell
@@ -79,17 +79,35 @@ def _parts(module: Any) -> list[Any]:
 def probed(workload: Workload) -> tuple[Workload, list[int]]:
     """Return the workload with a module whose outputs are the values of its nodes, and the id of the node of each output.
 
-    Nodes are the operators of `main` outside of kernels, `let` and `if`. Raises MeasureError: the module has none.
+    Nodes are the operators of `main` outside of kernels and branches. Raises MeasureError: the module has none.
     """
     refuse_without_main(workload, MeasureError)
     at, main = Located(workload.module, workload.name), workload.module["main"]
-    inside = set(dataflow(main.body))
+    lets, inside = _in_scope(main.body)
     found = [node.id for node in at.graph.ops if node.type.startswith("Tensor[") and at.expressions[node.id] in inside]
     if not found:
         raise MeasureError("no operator of main has a value of its own")
     results = relay.Tuple([at.expressions[id] for id in found])
+    for let in reversed(lets):
+        results = relay.Let(let.var, let.value, results)
     made = with_body(main, results)
     return workload.of(in_module(workload.module, {"main": made})), found
+
+
+def _in_scope(body: relay.Expr) -> tuple[list[relay.Let], set[relay.Expr]]:
+    """Return the lets around the result of a body, and the expressions that can be read where all of these are bound."""
+    lets: list[relay.Let] = []
+    while isinstance(body, relay.Let):
+        lets.append(body)
+        body = body.body
+    found: set[relay.Expr] = set()
+    waiting = [body, *(let.value for let in lets)]
+    while waiting:
+        expr = waiting.pop()
+        if expr not in found and isinstance(expr, (relay.Call, relay.Tuple, relay.TupleGetItem, relay.If)):
+            found.add(expr)
+            waiting += [expr.cond] if isinstance(expr, relay.If) else operands(expr)
+    return lets, found
 
 
 Entry = tuple[int, int]
