@@ -65,6 +65,16 @@ def test_a_cancel_during_a_build_on_the_executor_is_in_the_rows(small, pool):
     assert list(rows["status"]) == ["cancelled", "cancelled"]
 
 
+@pytest.mark.one_dialect
+def test_an_interrupt_in_a_pass_before_the_builds_gives_rows(small):
+    def interrupted(module):
+        raise KeyboardInterrupt
+
+    with ThreadPoolExecutor(2) as threads:
+        rows = wb.measure(small, [0, wb.Pipeline([interrupted])], budget=0.02, executor=threads)
+    assert list(rows["status"]) == ["interrupted", "interrupted"]
+
+
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:distributed.*", "ignore::DeprecationWarning:dask.*")
 def test_builds_on_dask(small):

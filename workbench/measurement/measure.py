@@ -142,11 +142,11 @@ def measured_rows(
 
         return replace(how, progress=within)
 
-    if how.tracker is None and how.executor is None:
-        ended = ((place, measured(each, labelled(place))) for place, each in enumerate(variants))
-    else:
-        ended = measured_elsewhere(list(variants), how)
     try:
+        if how.tracker is None and how.executor is None:
+            ended = ((place, measured(each, labelled(place))) for place, each in enumerate(variants))
+        else:
+            ended = measured_elsewhere(list(variants), how)
         for place, row in ended:
             if store:
                 append(row)
