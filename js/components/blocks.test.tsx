@@ -76,8 +76,13 @@ test("a table has header cells, and its rows keep their elements when others com
 
 test("a line has a bar and a button, and a short line the columns that are left", async () => {
   const bars = { column: 1, spans: [[0.5, 0.75, 1], []] };
-  await show({ ...table([["opt 3", "2 ms"], ["! failed"]], ["0", ""]), bars, button: ["+ add", "add"] });
+  const rows = [["opt 3", "2 ms"], ["! failed"]];
+  await show({ ...table(rows, ["0", ""]), bars, button: ["+ add", "add"], tips: ["10 samples", ""] });
   const [line, failure] = all("tbody tr");
+  assert.deepEqual(
+    [...all<HTMLElement>("tbody th")].map(({ title }) => title),
+    ["10 samples", "! failed"],
+  );
   assert.equal(one(".wb-bar-fill", line).style.width, "75%");
   assert.match(one(".wb-whisker", line).style.cssText, /left: 50%/);
   part("pick-0").click();
@@ -87,7 +92,29 @@ test("a line has a bar and a button, and a short line the columns that are left"
     { type: "act", what: "add", arg: "0" },
   ]);
   assert.equal(all("button, .wb-bar-track", failure).length, 0);
-  assert.equal(one<HTMLTableCellElement>("th.wb-mark-removed", failure).colSpan, 2);
+  assert.equal(one<HTMLTableCellElement>("th.wb-mark-removed", failure).colSpan, 3, "the button's column too");
+  assert.equal(all("thead tr > *").length, 3);
+});
+
+test("lines keep their elements when one with the place of an argument comes between", async () => {
+  await show(
+    table(
+      [
+        ["a", "1"],
+        ["b", "2"],
+      ],
+      ["0", "1"],
+    ),
+  );
+  const [first, second] = all("tbody tr");
+  await show(table([["a", "1"], ["details of a"], ["b", "2"]], ["0", "", "1"]));
+  const [a, , b] = all("tbody tr");
+  assert.ok(a === first && b === second);
+});
+
+test("an error is announced", async () => {
+  await show({ t: "p", text: "the name is empty", look: "bad", name: "refused" });
+  assert.equal(part("refused").getAttribute("role"), "alert");
 });
 
 test("a row selects its nodes and does its action", async () => {

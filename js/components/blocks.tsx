@@ -80,7 +80,11 @@ function One({ block, ...context }: Context & { block: Block }) {
 
 function Words({ block, reveal }: Context & { block: Paragraph }) {
   return (
-    <p class={`wb-said-${block.look || "plain"}`} data-testid={block.name || undefined}>
+    <p
+      class={`wb-said-${block.look || "plain"}`}
+      role={block.look === "bad" ? "alert" : undefined}
+      data-testid={block.name || undefined}
+    >
       <Linked text={block.text} links={block.links} limit={2000} reveal={reveal} />
     </p>
   );
@@ -230,11 +234,13 @@ function Facts({ block, send }: Context & { block: Table }) {
               <Face text={text} press={act(block.sort, String(j))} />
             </th>
           ))}
+          {block.button && <td />}
         </tr>
       </thead>
       <tbody>
         {lines.map((line, i) => (
-          <TableLine key={block.args[i] || i} {...{ block, line, place: i, columns: head.length, act }} />
+          // Preact takes 1 and "1" for the same key.
+          <TableLine key={block.args[i] || `line ${i}`} {...{ block, line, place: i, columns: head.length, act }} />
         ))}
       </tbody>
     </table>
@@ -253,14 +259,15 @@ function TableLine({ block, line, place, columns, act }: TableLineProps) {
   const [first = "", ...others] = line;
   const arg = block.args[place] ?? String(place);
   const [words, what] = (arg && block.button) || [];
+  const all = block.button && !words ? columns + 1 : columns;
   const cell = (text: string, j: number) => ({
     title: text,
-    colSpan: j === line.length - 1 ? columns - j : 1,
+    colSpan: j === line.length - 1 ? all - j : 1,
     ...(text.startsWith("! ") && { class: "wb-mark-removed" }),
   });
   return (
     <tr class={block.marked.includes(place) ? "wb-current" : ""} data-testid={block.name && `${block.name}-${place}`}>
-      <th scope="row" {...cell(first, 0)}>
+      <th scope="row" {...cell(first, 0)} title={block.tips?.[place] || first}>
         <Face text={first} press={arg !== "" && act(block.act, arg)} testid={`${block.act}-${arg}`} />
       </th>
       {others.map((text, j) => (

@@ -556,6 +556,7 @@ export interface StepWindow {
 The last text of a shorter line takes the columns that are left. A text that begins with `! ` is about a failure. */
 export interface Table {
   hints?: string[];
+  tips?: string[];
   bars?: Bars;
   button?: [string, string];
   t: "table";

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from page_driver import Page
 from workbench_widget.driving import MERGE, PIPELINE, rows
@@ -31,6 +33,7 @@ def test_each_configuration_tried_is_a_row_once_and_the_plots_fill(cast, dialect
     assert bench.rows["kernels"][0] < bench.rows["kernels"][1]
     assert [plot["name"] for plot in bench.plots] == ["plot-kernels", "plot-runtime"]
     assert all(svg.startswith("<?xml") for plot in bench.plots for svg in plot["svg"])
+    assert ["samples after warm-up" in tip for tip in table["tips"]] == [True, True], "also without a click"
     assert "samples" in bench.rows
     Page(bench).click_action("measure-clear")
     assert rows(bench) == []
@@ -110,6 +113,42 @@ def test_measured_rows_are_sorted_and_opened(bench, page):
     assert len(lines()) == 3
     page.click_action("measure-row", "1")
     assert len(lines()) == 2
+
+
+def test_rows_of_several_targets_are_sorted_by_target(bench, page):
+    for config, target in (("first", "llvm"), ("Second", "cuda"), ("third", "opencl")):
+        bench.session.measurements._set(Config(name=config), Row(config, target, target, "", status="not measured"))
+
+    def column(place):
+        return [line[place] for line in block(bench, "measure", "rows")["rows"][1:] if len(line) > 1]
+
+    page.click_action("measure-sort", "5")
+    assert block(bench, "measure", "rows")["sorted"] == 5
+    assert column(5) == ["cuda", "llvm", "opencl"]
+    page.click_action("measure-sort", "0")
+    assert column(0) == ["first", "Second", "third"], "as a reader sorts words"
+
+
+def test_rows_that_are_measured_after_a_clear_are_closed(bench, page):
+    for _ in range(2):
+        page.click_action("measure-run")
+        assert len(block(bench, "measure", "rows")["rows"]) == 2
+        page.click_action("measure-row", "0")
+        assert len(block(bench, "measure", "rows")["rows"]) == 3
+        page.click_action("measure-clear")
+
+
+def test_a_second_click_does_not_begin_the_measurement_again(bench, page):
+    with worker()._free:  # another job is running
+        page.press("measure-run")
+        deadline = time.monotonic() + 60
+        while [row.status for row in rows(bench)] != ["running"]:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        page.press("measure-run")
+        assert [row.status for row in rows(bench)] == ["running"]
+    assert bench.wait()
+    assert [row.status for row in rows(bench)] == ["ok"]
 
 
 def block(bench, tab, name):

@@ -139,6 +139,8 @@ class TableParts(TypedDict, total=False):
 
     hints: list[str]
     "the tooltip of each column's name"
+    tips: list[str]
+    "the tooltip of each line's first text; the text itself where there is none"
     bars: Bars
     button: tuple[str, str]
     "the words and the action of a button at the end of each line that has an argument"

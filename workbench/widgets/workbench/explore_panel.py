@@ -155,12 +155,14 @@ class ExplorePanel(Panel):
         picture = self.session.drawing.picture
         shown = None if picture is None else picture.preview
         left = f" tried, {found.total - len(rows)} to go" if len(rows) < found.total else ""
+        # only Relay has passes above the usual level
+        leveled = any(row.changed and _level(row) for row in listed)
         said = f"{self._where}: {sum(row.changed for row in rows)} of {len(rows)}{left} would change it"
         return [
             words(said, "note", "explore-words"),
             table(
-                ["Pass", "Kernels", "Ops", "Nodes", "Time", "Opt level"],
-                map(_line, listed),
+                ["Pass", "Kernels", "Ops", "Nodes", "Time", *(["Opt level"] if leveled else [])],
+                (_line(row, leveled) for row in listed),
                 "explore-rows",
                 act="explore-preview",
                 marked=(place for place, row in enumerate(listed) if row.name == shown),
@@ -171,13 +173,16 @@ class ExplorePanel(Panel):
         ]
 
 
-def _line(row: Effect) -> list[str]:
+def _line(row: Effect, leveled: bool) -> list[str]:
     if not row.changed:
         said = {"error": f"! {row.message}", "same": "changes nothing"}
         return [row.name, said.get(row.status, row.message)]
-    level = f"from {row.opt_level} on" if (row.opt_level or 0) > USUAL_LEVEL else ""
     deltas = (_signed(row.delta(what)) for what in ("kernels", "ops", "nodes"))
-    return [row.name, *deltas, duration(row.seconds * 1e6), level]
+    return [row.name, *deltas, duration(row.seconds * 1e6), *([_level(row)] if leveled else [])]
+
+
+def _level(row: Effect) -> str:
+    return f"from {row.opt_level} on" if (row.opt_level or 0) > USUAL_LEVEL else ""
 
 
 def _signed(count: int | None) -> str:

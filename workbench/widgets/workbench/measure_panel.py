@@ -19,6 +19,8 @@ from workbench.widgets.workbench.session import Session
 from workbench.wording import counted, one_line
 
 SHOWN = [MEASURED[name] for name in ("config", "kernels", "functions", "peak_bytes", "median_us")]
+TARGET = MEASURED["target"]
+"the last column, if the rows have several targets"
 CALM = (*UNDER_WAY, CANCELLED, NOT_MEASURED)
 "statuses that are not a fault"
 NOTHING = "Nothing measured yet. Switch a pass on or off, then measure: each configuration becomes a row."
@@ -50,7 +52,9 @@ class MeasurePanel(Panel):
 
     @act("run")
     def _measure(self) -> None:
-        self.session.measure(again=True)
+        """Measure the configuration; a click while that runs does not begin it again."""
+        known = self.session.measurements.all().get(self.session.config)
+        self.session.measure(again=known is None or known.status != RUNNING)
 
     @act("race")
     def _race(self) -> None:
@@ -59,12 +63,13 @@ class MeasurePanel(Panel):
     @act("clear")
     def _clear(self) -> None:
         self.session.measurements.clear()
+        self._opened.intersection_update(self.session.measurements.all())
 
     @act("sort")
     def _sort_by(self, arg: str) -> None:
         """Order the rows by a column: up, then down, then as they were measured."""
         column, was = whole(arg), self._sort
-        if column is not None and column < len(SHOWN):
+        if column is not None and column <= len(SHOWN):
             self._sort = (column, False) if was is None or was[0] != column else None if was[1] else (column, True)
             self.show()
 
@@ -130,17 +135,21 @@ class MeasurePanel(Panel):
 
     def _table(self, rows: dict[Config, Row], current: Config, *, several: bool) -> Block:
         slowest = max((row.q3_us or row.median_us or 0.0 for row in rows.values()), default=0.0)
-        lines: list[tuple[str, list[str], list[float], bool]] = []
+        lines: list[tuple[str, list[str], list[float], bool, str]] = []
         for place, config, row in self._ordered(rows):
             cells = [f"● {row.config}" if config == current else row.config, *_numbers(row), _time(row)]
             cells += [row.target] if several else []
-            lines.append((str(place), cells, _bar(row, slowest), config == current))
-            lines += [("", [text], [], False) for text in self._beneath(config, row)]
-        args, texts, spans, marked = zip(*lines, strict=True)
+            details = _details(config, row)
+            lines.append((str(place), cells, _bar(row, slowest), config == current, details))
+            if said := failure(row.status, row.message):
+                lines.append(("", [said if row.status in CALM else f"! {said}"], [], False, ""))
+            if config in self._opened:
+                lines.append(("", [details], [], False, ""))
+        args, texts, spans, marked, tips = zip(*lines, strict=True)
         column, down = self._sort or (-1, False)
         bars: Bars = {"column": len(SHOWN) - 1, "spans": list(spans)}
         return table(
-            [*(column.heading for column in SHOWN), *(["Target"] if several else [])],
+            [column.heading for column in (*SHOWN, *([TARGET] if several else []))],
             texts,
             "rows",
             act="measure-row",
@@ -149,6 +158,7 @@ class MeasurePanel(Panel):
             args=args,
             hints=[column.hint for column in SHOWN],
             bars=bars,
+            tips=list(tips),
         )
 
     def _ordered(self, rows: dict[Config, Row]) -> list[tuple[int, Config, Row]]:
@@ -159,24 +169,22 @@ class MeasurePanel(Panel):
         column, down = self._sort
 
         def key(each: tuple[int, Config, Row]) -> tuple[bool, Any]:
-            value = getattr(each[2], SHOWN[column].name)
-            return value is None, value if value is not None else 0
+            value = getattr(each[2], [*SHOWN, TARGET][column].name)
+            return value is None, value.casefold() if isinstance(value, str) else value or 0
 
         return sorted(placed, key=key, reverse=down)
 
-    def _beneath(self, config: Config, row: Row) -> Iterator[str]:
-        """Yield the sentence of a row that failed, and its details if they are open."""
-        if said := failure(row.status, row.message):
-            yield said if row.status in CALM else f"! {said}"
-        if config in self._opened:
-            facts = [
-                config.whole if config.whole != row.config else "",
-                spread(row.to_data()),
-                f"{counted(len(row.samples), 'sample')} after warm-up" if row.samples else "",
-                f"target {row.target}" if row.target else "",
-                row.message,
-            ]
-            yield " · ".join(filter(None, facts))
+
+def _details(config: Config, row: Row) -> str:
+    """Return what the columns leave out; a saved page, where no line can be opened, has it as the line's tooltip."""
+    facts = [
+        config.whole if config.whole != row.config else "",
+        spread(row.to_data()),
+        f"{counted(len(row.samples), 'sample')} after warm-up" if row.samples else "",
+        f"target {row.target}" if row.target else "",
+        row.message,
+    ]
+    return " · ".join(filter(None, facts))
 
 
 def _failed(row: Row | None) -> FailedRow | None:
