@@ -82,6 +82,7 @@ export type ToPage = FactsMessage | StateMessage | TextMessage | SidesMessage | 
 
 /** The traits that the page reads, of all widgets; a widget has some of them. */
 export interface Traits {
+  _script?: string;
   _still_id?: string;
   _view?: string;
   ablation_tab?: Block[];

@@ -28,8 +28,9 @@ FLAGS = (
 )
 PROBED = Path(__file__).parents[2] / "js/.test/probed.js"
 PROBE = f"""
-import workbench.widgets.base
-workbench.widgets.base.View._esm = open({str(PROBED)!r}, encoding="utf-8").read()
+import pathlib, workbench.widgets.base
+workbench.widgets.base._BUNDLE = pathlib.Path({str(PROBED)!r})
+workbench.widgets.base._scripts.clear()
 """
 "a cell: the views of graphs made after it have `frames` and `places()` on their roots (js/testing/probed.ts)"
 LAB = "import sys; sys.modules['rfc3987_syntax'] = None; from jupyterlab.labapp import main; main()"

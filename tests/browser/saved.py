@@ -41,6 +41,7 @@ class Saved:
 
     def svg(self) -> str:
         """The picture as the page's own save button writes it."""
+        self.page.wait_for_timeout(400)  # a title comes before its picture
         with self.page.expect_download() as download:
             self.part("save").click()
         return Path(download.value.path()).read_text(encoding="utf-8")

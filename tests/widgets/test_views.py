@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import ipywidgets
 import pytest
 import traitlets
 from page_driver import Page
@@ -13,6 +14,7 @@ from workbench.errors import WorkbenchError
 from workbench.graph.model import GraphBuilder
 from workbench.measurement.kernels import Kernels
 from workbench.pipeline.config import Config
+from workbench.widgets.base import _BUNDLE as BUNDLE
 from workbench.widgets.payload import encode_graph
 
 
@@ -211,3 +213,14 @@ def test_each_side_of_a_comparison_has_values_and_one_scale():
     assert view.overlay_state["values"] == {}
     view.overlay()
     assert view.overlay_state == {}
+
+
+def test_a_page_gets_the_script_once_and_again_after_all_widgets_were_closed():
+    views = [wb.GraphView(chain("relu")), wb.CompareView(chain("relu"), chain("exp"))]
+    assert len({view.get_state("_script")["_script"] for view in views}) == 1
+    assert max(len(view.get_state("_esm")["_esm"]) for view in views) < 1500
+    ipywidgets.Widget.close_all()
+    again = wb.GraphView(chain("relu")).get_state("_script")["_script"]
+    assert again != views[0].get_state("_script")["_script"]
+    script = ipywidgets.widget_serialization["from_json"](again, None)
+    assert script.code == BUNDLE.read_text(encoding="utf-8")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import html
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_origin
 
 import anywidget
+import ipywidgets
 import traitlets
 
 from workbench.errors import UnknownKeyword, WorkbenchError
@@ -21,6 +23,7 @@ from workbench.widgets.still import AGAIN, LIVE, Bundle, Still, new_id, svg_pict
 from workbench.wording import counted
 
 _BUNDLE = Path(__file__).parent / "static" / "workbench.js"
+_LOADER = (Path(__file__).parent / "loader.js").read_text(encoding="utf-8")
 if not _BUNDLE.exists():
     raise WorkbenchError(
         f"the widgets' {_BUNDLE.name} has not been built; in a checkout run `make bundle`, else install the wheel again"
@@ -38,6 +41,29 @@ SAVED = {"sync": True, "saved": True}
 
 Shown = tuple[Graph] | tuple[Graph, Graph, GraphDiff]
 "one graph; or two and their difference"
+
+
+class Script(ipywidgets.Widget):
+    """The script of all views, which a page gets once: each widget's own module loads it from this model."""
+
+    code = traitlets.Unicode().tag(sync=True)
+
+
+_scripts: list[Script] = []
+_making = threading.Lock()
+
+
+def script() -> Script:
+    """Return the script's model; a new one if there is none, or if a notebook closed it with all its widgets."""
+    with _making:
+        if not _scripts or _scripts[-1].comm is None:
+            _scripts[:] = [Script(code=_BUNDLE.read_text(encoding="utf-8"))]
+        return _scripts[-1]
+
+
+def _own() -> dict[str, str]:
+    """Return the traits that differ from one widget to the next and are not a user's."""
+    return {"_still_id": new_id(), "_script": f"IPY_MODEL_{script().model_id}"}
 
 
 T = TypeVar("T")
@@ -106,13 +132,14 @@ def set_or_refuse(widget: anywidget.AnyWidget, name: str, value: object) -> None
 class TextView(anywidget.AnyWidget):
     """Base of the widgets without a graph."""
 
-    _esm = _BUNDLE
+    _esm = _LOADER
+    _script = traitlets.Unicode(help="the model that has the bundle").tag(sync=True)
     _view = traitlets.Unicode(help="name of the view in the bundle, which all widgets share").tag(**SAVED)
     _still_id = traitlets.Unicode(help="of the output that shows the view without a kernel").tag(sync=True)
     __setattr__ = set_or_refuse
 
     def __init__(self, **traits: object) -> None:
-        super().__init__(_still_id=new_id(), **traits)
+        super().__init__(**_own(), **traits)
         self._still = Still(self._still_id, self._still_words)
         self.on_msg(self._still.receive)
 
@@ -130,7 +157,8 @@ class TextView(anywidget.AnyWidget):
 class View(anywidget.AnyWidget):
     """Base of the views of graphs: the picture's options, saved files, and the still picture of a page without a kernel."""
 
-    _esm = _BUNDLE
+    _esm = _LOADER
+    _script = traitlets.Unicode(help="the model that has the bundle").tag(sync=True)
     _view = traitlets.Unicode(help="name of the view in the bundle, which all widgets share").tag(**SAVED)
     _still_id = traitlets.Unicode(help="of the output that shows the view without a kernel").tag(sync=True)
     __setattr__ = set_or_refuse
@@ -153,7 +181,7 @@ class View(anywidget.AnyWidget):
     def __init__(self, **traits: object) -> None:
         known = [name for name in self.trait_names() if not name.startswith("_")]
         UnknownKeyword.refuse(type(self).__name__, (name for name in traits if not self.has_trait(name)), known)
-        super().__init__(_still_id=new_id(), **traits)
+        super().__init__(**_own(), **traits)
         self._still = Still(self._still_id, self._still_words, self._first_picture)
         self.on_msg(self._still.receive)
 
