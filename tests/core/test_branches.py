@@ -98,6 +98,7 @@ def test_a_value_that_would_need_itself_is_noticed():
     fine, circle = ((1,), (3,)), ((1,), (2,))
     assert circular(graph, [fine]) == set()
     assert circular(graph, [fine, circle]) == {1}
+    assert circular(graph, [circle, ((2,), (3,))]) == {0}, "a call may be in two groups"
 
 
 def test_groups_are_checked_for_circles_in_python_3_10_too(monkeypatch):

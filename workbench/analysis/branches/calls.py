@@ -167,10 +167,10 @@ def _is_acyclic(graph: Graph, groups: Sequence[Branches]) -> bool:
     for node, inputs in enumerate(graph.inputs):
         if node not in ends:
             made.add(node, *(ends.get(source, source) for source in inputs))
-    for branch in (branch for branches in groups for branch in branches):
+    for place, branch in ((place, branch) for place, branches in enumerate(groups) for branch in branches):
         for before, inside in zip((None, *branch), branch, strict=False):
             outside = (source for source in graph.inputs[inside] if source != before)
-            made.add(ends[branch[-1]], *(ends.get(source, source) for source in outside))
+            made.add(-1 - place, *(ends.get(source, source) for source in outside))
     try:
         made.prepare()
     except CycleError:
