@@ -206,6 +206,17 @@ def test_a_failed_row_has_its_sentence_in_row_headline_and_plots(cast, dialect, 
 
 
 @pytest.mark.long
+def test_a_pass_that_is_twice_in_the_pipeline_has_two_ratios(bench, page):
+    bench.pipeline = "ToMixedPrecision,ToMixedPrecision"
+    assert bench.wait()
+    page.send("tab", name="ablation")
+    page.click_action("ablation-time")
+    raced = bench.panels["ablation"].rows
+    assert len(raced) > 1
+    assert all("ratio" in row for row in raced), [row["message"] for row in raced]
+
+
+@pytest.mark.long
 def test_one_pair_has_one_answer_in_measure_and_ablation(bench, page):
     """The newest race of a pair is the one that both tabs speak of."""
     bench.pipeline = MERGE  # the ablation races each pass
