@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from graphlib import TopologicalSorter
 
@@ -99,6 +100,16 @@ def test_a_value_that_would_need_itself_is_noticed():
     assert circular(graph, [fine]) == set()
     assert circular(graph, [fine, circle]) == {1}
     assert circular(graph, [circle, ((2,), (3,))]) == {0}, "a call may be in two groups"
+
+
+def test_many_circles_in_a_long_graph_are_noticed_soon():
+    builder = GraphBuilder("long", "relay")
+    node = builder.node("param", "x")
+    for _ in range(20_000):
+        node = builder.node("op", "exp", [node])
+    started = time.process_time()
+    assert circular(builder.build(), [((1,), (2,))] * 200) == set(range(200))
+    assert time.process_time() - started < 2
 
 
 def test_groups_are_checked_for_circles_in_python_3_10_too(monkeypatch):

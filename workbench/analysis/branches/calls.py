@@ -164,9 +164,11 @@ def _is_acyclic(graph: Graph, groups: Sequence[Branches]) -> bool:
     """Return whether the branches of each group can become one node; negative numbers are these nodes."""
     ends = {branch[-1]: -1 - place for place, branches in enumerate(groups) for branch in branches}
     made: TopologicalSorter[int] = TopologicalSorter()
-    for node, inputs in enumerate(graph.inputs):
+    inner = [node for branches in groups for branch in branches for node in branch]
+    # a producer has a smaller id, so only the new nodes lead back, and only to nodes between the first and the last of these
+    for node in range(min(inner), max(inner) + 1):
         if node not in ends:
-            made.add(node, *(ends.get(source, source) for source in inputs))
+            made.add(node, *(ends.get(source, source) for source in graph.inputs[node]))
     for place, branch in ((place, branch) for place, branches in enumerate(groups) for branch in branches):
         for before, inside in zip((None, *branch), branch, strict=False):
             outside = (source for source in graph.inputs[inside] if source != before)
