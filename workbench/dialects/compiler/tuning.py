@@ -28,7 +28,7 @@ from workbench.dialects.base import Workload
 from workbench.dialects.compiler.tvm_target import tuning_target
 from workbench.dialects.scheduling import RANDOM, RECORDS, RUN_SECONDS, WORKLOADS, reason, require_database
 from workbench.dialects.trust import ask
-from workbench.errors import reason_of
+from workbench.errors import MeasureError, reason_of
 from workbench.wording import counted
 
 if TYPE_CHECKING:
@@ -38,8 +38,14 @@ _OF_RELAY = importlib.util.find_spec("tvm.s_tir") is None
 
 
 def _part(now: str, before: str) -> Any:
-    """Return a module of TVM: Relax's has the parts of MetaSchedule in other places than Relay's."""
-    return importlib.import_module(before if _OF_RELAY else now)
+    """Return a module of TVM: Relax's has the parts of MetaSchedule in other places than Relay's.
+
+    None in a TVM from before MetaSchedule, whose builds need none without a database.
+    """
+    try:
+        return importlib.import_module(before if _OF_RELAY else now)
+    except ModuleNotFoundError:
+        return None
 
 
 INTRINSICS = "tvm.tir.tensor_intrin" if _OF_RELAY else "tvm.s_tir.tensor_intrin"
@@ -82,7 +88,12 @@ def scheduled(config: Mapping[str, Any], *, empty: bool = False) -> Iterator[Non
     MeasureError: there is no such database.
     """
     folder = str(config.get("schedules") or "")
-    if not folder or ms.database.Database.current() is not None:
+    if not folder:
+        yield
+        return
+    if ms is None:
+        raise MeasureError("this TVM has no MetaSchedule, so it takes no schedules; build without them")
+    if ms.database.Database.current() is not None:
         yield
         return
     require_database(folder)
