@@ -204,7 +204,10 @@ def store() -> bytes:
 
 
 def mutate_store(random: Random, seeds: Sequence[bytes]) -> bytes:
-    """Bytes of the file, or the JSON of a row in it."""
+    """Bytes of the file, the first of which say what it is, or the JSON of a row in it."""
+    if random.random() < 0.1:
+        place = random.randrange(16)
+        return seeds[0][:place] + bytes([seeds[0][place] ^ 255]) + seeds[0][place + 1 :]
     if random.random() < 0.4:
         return mutate_bytes(random, seeds)
     path = written(seeds[0], "mutated.sqlite")

@@ -27,7 +27,6 @@ BUILT = 25
 SECONDS = 1500
 WITHOUT_TVM = (
     *("graph JSON", "trace", "executor JSON", "parameters", "trial log", "store", "remarks", "tracker's answers"),
-    # a function in 3,000 others ends in a RecursionError; strike the mark out when the reader of Relay text bounds its depth
     "pasted Relay text",
 )
 HOSTILE_WITHOUT_TVM = ("graph JSON", "trace", "executor JSON", "pasted Relay text")
@@ -37,8 +36,7 @@ pytestmark = pytest.mark.long
 def fuzzed(
     name: str, folder: Path, tell: Callable[[object], None], dialect: str = "", inputs: int = INPUTS
 ) -> dict[str, Any]:
-    search = [str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = os.environ | {"FUZZ_FOLDER": str(folder), "PYTHONPATH": os.pathsep.join(search)}
+    environment = os.environ | {"FUZZ_FOLDER": str(folder)}
     numbers = seeds(inputs)
     command = [sys.executable, str(HERE / "watch.py"), name, str(numbers.start), str(numbers.stop)]
     command += [] if dialect else ["--without-tvm"]

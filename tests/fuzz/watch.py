@@ -32,6 +32,8 @@ KEPT = 12
 
 
 def main(name: str, first: int, last: int) -> dict[str, Any]:
+    # what the other tests share
+    sys.path.append(str(Path(__file__).parents[1]))
     from formats import FORMATS
 
     format = FORMATS[name]
