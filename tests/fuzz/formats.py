@@ -141,6 +141,13 @@ def params() -> list[bytes]:
     return [tvm_params(arrays), plain.getvalue(), packed.getvalue()]
 
 
+def mutate_params(random: Random, seeds: Sequence[bytes]) -> bytes:
+    """A value of the last array, or any bytes; most of the latter are refused."""
+    if random.random() < 0.1:
+        return random.choice(seeds)[:-1] + random.randbytes(1)
+    return mutate_bytes(random, seeds)
+
+
 def read_params(data: bytes) -> None:
     from workbench.dialects.importers.params import read_params
 
@@ -430,6 +437,13 @@ def remark_files() -> list[bytes]:
     return [made.write(FOLDER / name).read_bytes() for name in ("seed.opt.yaml", "seed.jsonl")]
 
 
+def mutate_remarks(random: Random, seeds: Sequence[bytes]) -> bytes:
+    """Another operator in the remarks, or any text; most of the latter is refused."""
+    if random.random() < 0.1:
+        return random.choice(seeds).replace(b"exp", random.choice((b"tanh", b"e", b"")))
+    return mutate_text(random, seeds)
+
+
 def read_remarks(data: bytes) -> None:
     found = Remarks.open(written(data, "m.opt.yaml"))
     assert Remarks.open(found.write(FOLDER / "again.jsonl")) == found
@@ -441,10 +455,10 @@ FORMATS = {
     "graph JSON": Format(lambda: [graph().to_json().encode()], mutate_json, read_graph),
     "trace": Format(traces, mutate_packed, read_trace),
     "executor JSON": Format(lambda: [json.dumps(executor_graph()).encode()], mutate_json, read_graph),
-    "parameters": Format(params, mutate_bytes, read_params),
+    "parameters": Format(params, mutate_params, read_params),
     "trial log": Format(lambda: [tune_log()], mutate_lines, read_log),
     "store": Format(lambda: [store()], mutate_store, read_store),
-    "remarks": Format(remark_files, mutate_text, read_remarks),
+    "remarks": Format(remark_files, mutate_remarks, read_remarks),
     "tracker's answers": Format(answers, mutate_frame, read_tracker),
     "pasted Relay text": Format(pastes, mutate_text, read_text),
     "text": Format(texts, mutate_text, read_text),
