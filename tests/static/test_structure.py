@@ -193,3 +193,10 @@ def test_module_constants_are_assigned_once() -> None:
         names = [target.id for target in targets if isinstance(target, ast.Name)]
         twice += [(str(path), name) for name in sorted({*names}) if names.count(name) > 1]
     assert twice == []
+
+
+def test_files_that_lanes_depend_on_exist() -> None:
+    lanes = (ROOT / ".ci/lanes").read_text()
+    named = re.findall(r'^  \[(\w+)\]="(.+)"$', lanes, re.MULTILINE)
+    assert {lane for lane, _ in named} == {line.split()[0] for line in (ROOT / ".ci/passed").read_text().splitlines()}
+    assert [path for _, paths in named for path in paths.split() if not (ROOT / path).exists()] == []
