@@ -1,4 +1,4 @@
-"""What of Relay `wb.load` does not take, and the sentence for it; tests/test_dialect_contract.py has what it takes."""
+"""Relay that `wb.load` refuses, with the sentence for it; the programs that it takes are in tests/test_dialect_contract.py."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def test_a_preset_of_ones_own_outlives_the_workbench_and_can_be_deleted(bench, c
 
 
 def refusal(bench):
-    """What the form of presets says went wrong; empty if nothing did."""
+    """The refusal in the form of presets; empty without one."""
     return "".join(block["text"] for block in bench.preset_form if block.get("look") == "bad")
 
 

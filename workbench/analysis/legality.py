@@ -112,7 +112,7 @@ def kernel(graph: Graph, nodes: Iterable[int]) -> Selection:
 def cut(graph: Graph, edges: Iterable[Edge | tuple[int, ...]]) -> tuple[Edge, ...]:
     """Return the given edges as Edges if they can be cut. Each is an Edge, a pair, or a triple with the argument position.
 
-    Raises IllegalEdit: there is no such edge, or nothing would be fused across it.
+    Raises IllegalEdit: the graph lacks one of them, or nothing would be fused across it.
     """
     found = tuple(edge for given in edges for edge in _edges(graph, given))
     if not found:

@@ -100,7 +100,7 @@ class Env:
 class Walk:
     """Draws the functions of a program: a kernel where it is called, any other function beside its callers.
 
-    A dialect says what a body is; everything that nests is a generator for `drive`.
+    A dialect draws the expressions of a body; each function that calls itself for a part is a generator for `drive`.
     """
 
     env_type: type[Any]
@@ -136,7 +136,7 @@ class Walk:
         raise NotImplementedError
 
     def value(self, expr: Any, env: Any) -> Iterator[Any]:
-        """Draw a value where there is no node of it yet, and return its node."""
+        """Return the node of a value; draw it if it has none yet."""
         raise NotImplementedError
 
     def run(self) -> Graph:

@@ -90,7 +90,7 @@ class Session:
 def at_device(tracker: Tracker, work: Callable[[Session], _T], *, wait: float, progress: Progress) -> _T:
     """Call `work` with a device that the tracker lends, with another one if its server goes away, and return its result.
 
-    `wait`: seconds to wait for a free device. Raises NoServer: there is no such device now. Raises MeasureError: the work
+    `wait`: seconds to wait for a free device. Raises NoServer: the tracker has no device now. Raises MeasureError: the work
     failed, or servers went away SERVERS times.
     """
     lost: list[str] = []

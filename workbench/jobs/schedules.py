@@ -54,7 +54,7 @@ def lookups(workload: Workload, *, target: str, config: Mapping[str, object], pr
     """Return the kernels that a build looks up in the database of its Config, and the records of the database.
 
     `kernels`: `function`, `key`, `nodes` of `graph`, `calls` in one run. `records`: key -> `best` and `plain`, seconds of one call of the
-    best candidate and of the kernel without a schedule, None without one that ran. Raises MeasureError: there is no such database.
+    best candidate and of the kernel without a schedule, None without one that ran. Raises MeasureError: the folder has no database.
     """
     chosen, target = Config.of(config), resolved_target(target)
     require_database(chosen.schedules)

@@ -127,7 +127,7 @@ def plain(value: Any) -> Any:
 
 
 def read_object(path: Path, most: int) -> dict[str, Any]:
-    """Return the JSON object in a file of at most so many bytes; empty where there is no file or it is damaged."""
+    """Return the JSON object in a file of at most so many bytes; empty for a missing or damaged file."""
     try:
         data = parse(contents(path, most))
     except (FileNotFoundError, Damaged):

@@ -61,7 +61,7 @@ def suggest(
 ) -> SuggestedPattern:
     """Return the pattern for these nodes; `matched` tests each candidate.
 
-    Raises UnknownNode: the graph has no such node. Raises PatternError: there is no such pattern.
+    Raises UnknownNode: the graph lacks one of them. Raises PatternError: no pattern matches them.
     """
     chosen = _checked(graph, nodes)
     program, rows = _program_of(programs, graph, chosen)

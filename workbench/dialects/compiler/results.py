@@ -1,4 +1,4 @@
-"""What a compiler answers about a program, in the same terms for every dialect: calls and counts, a memory plan, kernels with a fallback."""
+"""The answers of a compiler about a program, in the same terms for every dialect: calls, counts, a memory plan, kernels with a fallback."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def scheduled(config: Mapping[str, Any], *, empty: bool = False) -> Iterator[Non
 
     `empty`: whether to use an empty database instead, for a caller that needs the kernels and not their code. TVM
     changes the layout of the weights of a scheduled kernel, and cannot infer the types of such a module. Raises
-    MeasureError: there is no such database.
+    MeasureError: the folder has no database.
     """
     folder = str(config.get("schedules") or "")
     if not folder:

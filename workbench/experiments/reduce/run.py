@@ -152,7 +152,7 @@ def reduce(
     Raises
     ------
     WorkbenchError
-        The program does not show the symptom, or there is no such symptom.
+        The program does not show the symptom, or the symptom has an unknown name.
 
     Examples
     --------
@@ -209,9 +209,7 @@ def reduce(
 def script(workload: Workload, config: Config, symptom: Symptom, finding: Finding, limits: Limits) -> str:
     """Return the script of a program, its configuration and its symptom; refuse a program that is too deep for TVM's parser."""
     if depth(workload.graph) > SAFE_DEPTH:
-        raise WorkbenchError(
-            f"{workload.name} is too deep for TVM's parser, so there is no script for it; reduce it first"
-        )
+        raise WorkbenchError(f"{workload.name} is too deep for TVM's parser, which a script needs; reduce it first")
     here = dialect_of(workload)
     words = here.code(False)
     made, constants = here.frontend.source(workload.module)

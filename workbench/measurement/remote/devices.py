@@ -92,7 +92,7 @@ def _on_devices(
 
 
 def _ordered(variant: Variant, how: MeasureOptions, folder: Path) -> Future[Path] | None:
-    """Start the build of a row. None without an executor, and for a row that is refused or cancelled: its message says why later."""
+    """Start the build of a row. None without an executor, and for a row that is refused or cancelled: `measured` gives it its message."""
     if how.executor is None or variant.row.status is not None:
         return None
     program, target = variant.program, variant.target

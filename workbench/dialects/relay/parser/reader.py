@@ -67,7 +67,7 @@ _REFS = {"ref": 1, "ref_read": 1, "ref_write": 2}
 
 @dataclass(slots=True)
 class OpenCall:
-    """A call whose closing parenthesis is not yet read; a tuple if there is no callee."""
+    """A call whose closing parenthesis is not yet read; without a callee it is a tuple."""
 
     callee: Expr | None
     arguments: list[Expr] = field(default_factory=list)
