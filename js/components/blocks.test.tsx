@@ -77,7 +77,8 @@ test("a table has header cells, and its rows keep their elements when others com
 test("a line has a bar and a button, and a short line the columns that are left", async () => {
   const bars = { column: 1, spans: [[0.5, 0.75, 1], []] };
   const rows = [["opt 3", "2 ms"], ["! failed"]];
-  await show({ ...table(rows, ["0", ""]), bars, button: ["+ add", "add"], tips: ["10 samples", ""] });
+  await show({ ...table(rows, ["0", ""]), bars, button: ["+ add", "add"], tips: ["10 samples", ""], opened: ["0"] });
+  assert.equal(part("pick-0").getAttribute("aria-expanded"), "true");
   const [line, failure] = all("tbody tr");
   assert.deepEqual(
     [...all<HTMLElement>("tbody th")].map(({ title }) => title),

@@ -268,7 +268,12 @@ function TableLine({ block, line, place, columns, act }: TableLineProps) {
   return (
     <tr class={block.marked.includes(place) ? "wb-current" : ""} data-testid={block.name && `${block.name}-${place}`}>
       <th scope="row" {...cell(first, 0)} title={block.tips?.[place] || first}>
-        <Face text={first} press={arg !== "" && act(block.act, arg)} testid={`${block.act}-${arg}`} />
+        <Face
+          text={first}
+          press={arg !== "" && act(block.act, arg)}
+          testid={`${block.act}-${arg}`}
+          open={block.opened?.includes(arg)}
+        />
       </th>
       {others.map((text, j) => (
         <td key={j} {...cell(text, j + 1)}>
@@ -292,11 +297,19 @@ function TableLine({ block, line, place, columns, act }: TableLineProps) {
   );
 }
 
-function Face({ text, press, testid }: { text: string; press: (() => void) | false | undefined; testid?: string }) {
+interface FaceProps {
+  text: string;
+  press: (() => void) | false | undefined;
+  testid?: string;
+  /** Whether its details are open; undefined where it has none. */
+  open?: boolean | undefined;
+}
+
+function Face({ text, press, testid, open }: FaceProps) {
   const words = <Breakable name={oneLine(text, 2000)} />;
   if (!press) return words;
   return (
-    <button type="button" class="wb-link" data-testid={testid} onClick={press}>
+    <button type="button" class="wb-link" aria-expanded={open} data-testid={testid} onClick={press}>
       {words}
     </button>
   );

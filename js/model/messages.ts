@@ -558,6 +558,7 @@ The last text of a shorter line takes the columns that are left. A text that beg
 export interface Table {
   hints?: string[];
   tips?: string[];
+  opened?: string[];
   bars?: Bars;
   button?: [string, string];
   t: "table";

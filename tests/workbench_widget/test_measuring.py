@@ -107,6 +107,7 @@ def test_measured_rows_are_sorted_and_opened(bench, page):
     page.click_action("measure-row", "1")
     assert len(lines()) == 3
     assert "after warm-up" in lines()[2][0]
+    assert block(bench, "measure", "rows")["opened"] == ["1"]
     for what in ("measure-row", "measure-sort"):
         for arg in ("", "99999", "-1", "x"):
             page.click_action(what, arg)

@@ -141,6 +141,8 @@ class TableParts(TypedDict, total=False):
     "the tooltip of each column's name"
     tips: list[str]
     "the tooltip of each line's first text; the text itself where there is none"
+    opened: list[str]
+    "arguments of the lines whose details are beneath them, in a table whose lines open"
     bars: Bars
     button: tuple[str, str]
     "the words and the action of a button at the end of each line that has an argument"

@@ -136,7 +136,8 @@ class MeasurePanel(Panel):
     def _table(self, rows: dict[Config, Row], current: Config, *, several: bool) -> Block:
         slowest = max((row.q3_us or row.median_us or 0.0 for row in rows.values()), default=0.0)
         lines: list[tuple[str, list[str], list[float], bool, str]] = []
-        for place, config, row in self._ordered(rows):
+        ordered = self._ordered(rows)
+        for place, config, row in ordered:
             cells = [f"● {row.config}" if config == current else row.config, *_numbers(row), _time(row)]
             cells += [row.target] if several else []
             details = _details(config, row)
@@ -159,6 +160,7 @@ class MeasurePanel(Panel):
             hints=[column.hint for column in SHOWN],
             bars=bars,
             tips=list(tips),
+            opened=[str(place) for place, config, _ in ordered if config in self._opened],
         )
 
     def _ordered(self, rows: dict[Config, Row]) -> list[tuple[int, Config, Row]]:
