@@ -1,4 +1,4 @@
-"""Run every benchmark, print each row as it comes, and write benchmarks/results.json after each part.
+"""Run every benchmark, print each row as it comes, and write benchmarks/results.json after each part, and the README's table.
 
 python -m benchmarks              all of them; after a stop, those that are missing or failed for these files
 python -m benchmarks extraction   some of them, measured anew
@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import signal
 import subprocess
 import sys
@@ -17,11 +18,11 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TextIO
 
-from benchmarks.bar import Bar, failure, read
+from benchmarks.bar import Bar, failure, read, table
 from workbench.worker.host import cores, cpu_model
 
 ROOT = Path(__file__).parents[1]
@@ -51,32 +52,53 @@ SECONDS = 900
 "of one part"
 LOOK = 0.5
 "seconds between two looks at a part's output"
-WRITTEN = "workbench/measurement/boundaries/calibration.json"
-"the file of the repository that a part adds to; no time depends on it"
+RESULTS = HERE / "results.json"
+WRITTEN = {"workbench/measurement/boundaries/calibration.json", "benchmarks/results.json", "README.md"}
+"the files of the repository that a run writes; no time depends on them"
+README_ROWS = {
+    "bert-12: Relay to graph": "BERT, 12 layers, Relay: the graph",
+    "bert: untick CanonicalizeOps to painted": "a pass of it unticked in JupyterLab, to the new picture",
+    "bert, 12 layers (842 nodes): page opened to nodes on it": "its ONNX file to a picture, saved page or peer's page",
+    "bert-12 (relay), llvm, opt 3: count without a build": "its kernels counted as Relay builds them",
+    "bert-12: fused groups": "its fusion decisions, with a reason each",
+    "pair of 10,000 nodes, all open: toggle to settled": "10,000 nodes before and after a pass: the pass toggled",
+    "pair of 50,000 nodes, all open: toggle to settled": "50,000 nodes: the same",
+    "pair of 50,000 nodes, all open: cold saved page": "50,000 nodes: a saved page opened",
+}
+"what the table in the README shows, and its words for it"
+README_TABLE = re.compile(r"(?<=<!-- made by python -m benchmarks -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Part:
+    on: Mapping[str, str]
+    "the files and the machine"
+    bars: list[Bar]
 
 
 def main(
     chosen: Sequence[str],
     parts: Mapping[str, Sequence[str]] = PARTS,
-    to: Path = HERE / "results.json",
+    to: Path = RESULTS,
     seconds: float = SECONDS,
 ) -> int:
     unknown = [name for name in chosen if name not in parts]
     if unknown:
         sys.exit(f"There is no part {unknown[0]!r}. The parts are {', '.join(parts)}.")
     # once: a file that is edited meanwhile makes the next call measure all parts again
-    environment = _environment()
-    results = _kept(to, environment)
+    here = _environment()
+    measured = _read(to)
     for name in chosen or parts:
         print(f"[bench] {name}", file=sys.stderr, flush=True)
-        kept = [] if chosen else results.get(name, [])
-        again = not kept or any(bar.failed for bar in kept)
-        results[name] = []
-        for bar in rows(name, parts[name], seconds) if again else kept:
+        before = measured.get(name)
+        if before and (chosen or before.on["files"] != here["files"] or any(bar.failed for bar in before.bars)):
+            before = None
+        part = measured[name] = Part(before.on if before else here, [])
+        for bar in before.bars if before else rows(name, parts[name], seconds):
             print(bar.line(), flush=True)
-            results[name].append(bar)
-        _write(to, environment, results)
-    return int(any(bar.met is False for bars in results.values() for bar in bars))
+            part.bars.append(bar)
+        _write(to, measured)
+    return int(any(bar.met is False for name in chosen or parts for bar in measured[name].bars))
 
 
 def rows(name: str, command: Sequence[str], seconds: float) -> Iterator[Bar]:
@@ -128,30 +150,34 @@ def _path() -> dict[str, str]:
     return {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
 
 
-def _kept(at: Path, environment: Mapping[str, object]) -> dict[str, list[Bar]]:
-    """Read the rows of the parts already measured on these files."""
-    if not at.exists():
-        return {}
-    kept = json.loads(at.read_text(encoding="utf-8"))
-    if kept["environment"].get("files") != environment["files"]:
-        return {}
-    return {name: [Bar(**row) for row in bars] for name, bars in kept["parts"].items()}
+def _read(at: Path) -> dict[str, Part]:
+    """The parts that were measured before, each with the files and the machine that it was measured on."""
+    parts = json.loads(at.read_text(encoding="utf-8")) if at.exists() else {}
+    return {name: Part(part["on"], [Bar(**bar) for bar in part["bars"]]) for name, part in parts.items()}
 
 
-def _write(to: Path, environment: Mapping[str, object], results: Mapping[str, list[Bar]]) -> None:
-    parts = {name: [asdict(bar) for bar in bars] for name, bars in results.items()}
+def _write(to: Path, parts: Mapping[str, Part]) -> None:
     # a kill while a file is written would leave half of it
     beside = to.with_suffix(".new")
-    beside.write_text(json.dumps({"environment": environment, "parts": parts}, indent=1) + "\n", encoding="utf-8")
+    text = json.dumps({name: asdict(part) for name, part in parts.items()}, indent=1)
+    beside.write_text(text + "\n", encoding="utf-8")
     beside.replace(to)
 
 
-def _environment() -> dict[str, object]:
+def readme_table(results: Path = RESULTS) -> str:
+    """The table of the README and the line below it, from the results that are kept."""
+    shown = [part for part in _read(results).values() if any(bar.what in README_ROWS for bar in part.bars)]
+    where = sorted({f"{part.on['cores']} cores of {part.on['cpu']}, {part.on['when'][:10]}" for part in shown})
+    rows = table([bar for part in shown for bar in part.bars], README_ROWS)
+    return f"{rows}\n\nMedians on a shared machine ({'; '.join(where)})."
+
+
+def _environment() -> dict[str, str]:
     return {
         "commit": _git("describe", "--always", "--dirty", "--abbrev=12").strip(),
         "files": files_key(ROOT),
         "cpu": cpu_model(),
-        "cores": cores(),
+        "cores": str(cores()),
         "python": platform.python_version(),
         "system": platform.system(),
         "when": time.strftime("%Y-%m-%d %H:%M:%S"),
@@ -162,7 +188,7 @@ def files_key(root: Path) -> str:
     """A hash of the files in a checkout that git does not ignore: two edits of one commit differ, and new files count."""
     digest = hashlib.sha256()
     names = _git("ls-files", "-z", "--cached", "--others", "--exclude-standard", root=root).split("\0")
-    for name in sorted({*names} - {"", WRITTEN}):
+    for name in sorted({*names} - {""} - WRITTEN):
         if (root / name).is_file():
             digest.update(f"{name}\0".encode())
             digest.update(hashlib.sha256((root / name).read_bytes()).digest())
@@ -174,4 +200,7 @@ def _git(*arguments: str, root: Path = ROOT) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    status = main(sys.argv[1:])
+    readme = ROOT / "README.md"
+    readme.write_text(README_TABLE.sub(lambda _: readme_table(), readme.read_text(encoding="utf-8")), encoding="utf-8")
+    sys.exit(status)

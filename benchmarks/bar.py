@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 
@@ -40,6 +40,26 @@ class Bar:
         met = {True: "met", False: "MISSED", None: ""}[self.met]
         columns = ((self.what, 66), (ours, 14), (peer, 30), (ratio, 5), (self.bar, 22), (met, 6), (self.note, 0))
         return "  ".join(text.ljust(width) for text, width in columns).rstrip()
+
+
+def table(bars: Sequence[Bar], names: Mapping[str, str]) -> str:
+    """Some rows in Markdown, by what was measured, in the order of `names`; those that differ only in the peer are one line."""
+    lines = ["| | here | others |", "|---|---|---|"]
+    for what, name in names.items():
+        found = [bar for bar in bars if bar.what == what]
+        ours = _figure(found[0].ours, found[0].unit) if found else "not measured"
+        peers = "; ".join(f"{bar.peer}: {_figure(bar.peer_figure, bar.unit)}" for bar in found if bar.peer_figure)
+        lines.append(f"| {name} | {ours} | {peers} |")
+    return "\n".join(lines)
+
+
+def _figure(figure: float | None, unit: str) -> str:
+    """Two digits, which is what a repeat on a shared machine confirms."""
+    if figure is None:
+        return "failed"
+    if unit == "ms" and figure >= 1000:
+        figure, unit = figure / 1000, "s"
+    return f"{float(f'{figure:.2g}'):,g} {unit}"
 
 
 def failure(what: str, reason: str) -> Bar:

@@ -16,7 +16,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.__main__ import ROOT, files_key, main
-from benchmarks.bar import Bar, attempted, read, show
+from benchmarks.bar import Bar, attempted, read, show, table
 
 ROW = {"what": "a layout", "ours": 1.5, "unit": "ms"}
 
@@ -35,7 +35,7 @@ def runs(folder: Path, name: str) -> int:
 
 
 def written(to: Path) -> dict[str, list[dict[str, object]]]:
-    return json.loads(to.read_text())["parts"] if to.exists() else {}
+    return {name: part["bars"] for name, part in json.loads(to.read_text()).items()} if to.exists() else {}
 
 
 def wait(true: Callable[[], object]) -> None:
@@ -179,6 +179,21 @@ def test_results_of_other_files_are_not_kept(tmp_path: Path) -> None:
     to, parts = tmp_path / "results.json", {"one": part(tmp_path, "one")}
     main([], parts, to)
     data = json.loads(to.read_text())
-    to.write_text(json.dumps({**data, "environment": {**data["environment"], "files": "others"}}))
+    data["one"]["on"]["files"] = "others"
+    to.write_text(json.dumps(data))
     main([], parts, to)
     assert runs(tmp_path, "one") == 2
+
+
+def test_table_has_the_peers_of_a_row_side_by_side() -> None:
+    bars = [
+        Bar("a", 1234.5, "ms", "dot", 3000.0),
+        Bar("a", 1234.5, "ms", "ELK", 87.4),
+        Bar("b", None, ""),
+        Bar("c", 1, "s"),
+    ]
+    assert table(bars, {"b": "a failure", "a": "layout", "d": "other"}).splitlines()[2:] == [
+        "| a failure | failed |  |",
+        "| layout | 1.2 s | dot: 3 s; ELK: 87 ms |",
+        "| other | not measured |  |",
+    ]
