@@ -50,7 +50,17 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (_add_trace, _add_show, _add_kernels, _add_measure, _add_remarks, _add_migrate, _add_export, _add_setup):
+    for add in (
+        _add_trace,
+        _add_show,
+        _add_kernels,
+        _add_schedules,
+        _add_measure,
+        _add_remarks,
+        _add_migrate,
+        _add_export,
+        _add_setup,
+    ):
         add(commands)
     return parser
 
@@ -63,6 +73,7 @@ a model is a .relay, .txt, .json, .py, .onnx or .tflite file, or `sample:NAME`, 
   tvm-workbench trace model.onnx -p LegalizeOps,AnnotateTIROpPattern,FuseOps --changed       with Relax
   tvm-workbench show m.wbtrace --open                               step through it in a browser
   tvm-workbench kernels model.relay --disable FoldConstant
+  tvm-workbench schedules model.onnx --target "cuda -arch=sm_80"
   tvm-workbench show model.onnx --input ids=1,128                   shapes that the file leaves open
   tvm-workbench measure model.relay -c 0 -c 3 -c "FoldConstant,FuseOps"
   tvm-workbench remarks model.onnx -o main.opt.yaml                 each decision as a record
@@ -174,6 +185,16 @@ def _add_kernels(commands: Commands) -> None:
     options = "model", *_IMPORT, "target", *_CONTEXT
     parser = _command(commands, "kernels", "build a model and count the kernels that it calls", "", *options)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.csv", help="write the calls as a table")
+
+
+def _add_schedules(commands: Commands) -> None:
+    options = "model", *_IMPORT, "target", *_CONTEXT
+    parser = _command(
+        commands, "schedules", "list which of TVM's rules schedules each kernel, and why others declined", "", *options
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE.csv", help="write a row for each rule that was tried"
+    )
 
 
 def _add_measure(commands: Commands) -> None:

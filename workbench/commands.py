@@ -1,4 +1,4 @@
-"""The subcommands trace, show, kernels, measure, remarks, migrate and export of tvm-workbench.
+"""The subcommands trace, show, kernels, schedules, measure, remarks, migrate and export of tvm-workbench.
 
 cli.py reads the command line; this module imports the package's dependencies.
 """
@@ -131,6 +131,26 @@ def kernels(options: argparse.Namespace) -> int:
         print_line(f"{name:13} {'unknown' if value is None else value}")
     _print_notes(found.notes)
     _print_table(found.table, options.output)
+    return 0
+
+
+def schedules(options: argparse.Namespace) -> int:
+    """List the rules that were tried for the schedule of each kernel."""
+    from workbench.debugging.schedules import schedules as find
+
+    found = find(
+        _model(options.model, options.params, options.inputs, options.trust),
+        options.target,
+        None,
+        options.opt_level,
+        options.disable,
+        options.require,
+        _settings(options.config),
+        timeout=options.timeout,
+    )
+    print_line(found)
+    if options.output:
+        _write(csv_text(found.table), options.output)
     return 0
 
 

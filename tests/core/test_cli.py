@@ -14,7 +14,7 @@ from workbench.pipeline.step import State, Step
 from workbench.pipeline.trace import Trace
 
 COMMANDS = (
-    "trace", "show", "kernels", "measure", "remarks", "migrate", "export", "install-relay", "wheelhouse", "doctor",
+    "trace", "show", "kernels", "schedules", "measure", "remarks", "migrate", "export", "install-relay", "wheelhouse", "doctor",
 )  # fmt: skip
 
 

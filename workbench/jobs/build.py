@@ -277,6 +277,7 @@ def counted(built: Built, workload: Workload) -> Counted:
             "flops": (cost.flops(graph, nodes) if row["kind"] == "kernel" else 0) if known else None,
             "group": None if unit is None else unit.group,
             "nodes": list(nodes),
+            "rule": built.rules.get(str(row["function"]), ""),
             "op": row["function"] if unit is None or row["kind"] == "external" else unit.op(graph),
         }
     return {

@@ -90,6 +90,17 @@ def fallbacks(
     return {"graph": found.graph.to_data(), **rows}
 
 
+def rules(
+    workload: Workload, *, target: str, config: Mapping[str, object], rules: Sequence[object], progress: Progress
+) -> dict[str, object]:
+    """Return the kernels of a build with the rules that were tried for their schedules, and their graph."""
+    chosen, target = Config.of(config), resolved_target(target)
+    program = program_of(workload, chosen, progress)
+    progress("Trying rules")
+    graph, kernels = compiler_of(workload).schedules(program, target, chosen.context().to_data(), rules)
+    return {"target": target, "graph": graph.to_data(), "kernels": [asdict(each) for each in kernels]}
+
+
 @dataclass
 class _Records:
     """The records of a kernel."""

@@ -144,7 +144,7 @@ class Kernels:
         return tuple(found)
 
     def _repr_html_(self) -> str:
-        names = ("function", "op", "kind", "index", "launches", "bytes_read", "bytes_written", "flops")
+        names = ("function", "op", "kind", "index", "launches", "bytes_read", "bytes_written", "flops", "rule")
         rows = ({name: row.get(name) for name in names} for row in self.rows)
         return html_table(
             f"{counted(self.calls, 'call')} of {counted(self.functions, 'function')} for {self.target}", rows

@@ -104,6 +104,7 @@ KERNEL = _by_name(
     Column("flops", "FLOP", _count, unknown="unknown"),
     Column("median_us", "Time", duration),
     Column("share", "Share", lambda value: f"{value:.1%}"),
+    Column("rule", "Rule"),
 )
 "the columns shown of a kernel, by name"
 

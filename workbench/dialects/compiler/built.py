@@ -11,10 +11,11 @@ from typing import Any
 import tvm
 
 from workbench.dialects.base import Workload
-from workbench.dialects.compiler.results import Fallbacks, Planned, Program
+from workbench.dialects.compiler.results import Fallbacks, KernelSchedule, Planned, Program
 from workbench.dialects.compiler.running import Running
 from workbench.dialects.compiler.tvm_target import code_forms, make_target
-from workbench.errors import NoDevice
+from workbench.errors import MeasureError, NoDevice
+from workbench.graph.model import Graph
 
 SOURCES = {"llvm": "ll", "asm": "s"}
 "form of code -> TVM's name of it, where it is not the form's own"
@@ -51,6 +52,22 @@ class Compiler(ABC):
 
         `log`: AutoTVM's records, one JSON text each; Relay's builds look them up.
         """
+
+    @staticmethod
+    def schedules(
+        workload: Workload,  # noqa: ARG004
+        target: str,  # noqa: ARG004
+        config: Mapping[str, Any],  # noqa: ARG004
+        rules: Sequence[Any] = (),  # noqa: ARG004
+    ) -> tuple[Graph, tuple[KernelSchedule, ...]]:
+        """Return the kernels of a build with the rules that were tried for their schedules, and their graph.
+
+        `rules`: those to try instead of the pipeline's own. Raises MeasureError: this dialect's schedules are not on TIR.
+        """
+        raise MeasureError(
+            "Relay makes its schedules of TE, without dlight's rules; wb.to_relax makes a Relax program of it, and wb.lint lists "
+            "the operators that Relay compiles with a fallback"
+        )
 
     @abstractmethod
     def fingerprint(self, workload: Workload, target: str, config: Mapping[str, Any]) -> str:
@@ -89,6 +106,8 @@ class Built(ABC):
         self.tvm = tvm.__version__
         self.threads = int(tvm.runtime.num_threads())
         "threads that its runtime uses"
+        self.rules: Mapping[str, str] = {}
+        "name of a compiled function -> the rule of dlight that scheduled it"
 
     @abstractmethod
     def program(self) -> Program:

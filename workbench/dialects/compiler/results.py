@@ -274,3 +274,51 @@ class Fallbacks:
     "of the kernels"
     kernels: tuple[FallbackKernel, ...]
     unused: tuple[UnusedRecords, ...] = ()
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in a rule for schedules."""
+
+    function: str
+    file: str
+    line: int
+    text: str
+    "the test there, as the source has it"
+    values: Mapping[str, str]
+    "of what the test reads"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A rule, applied to a kernel."""
+
+    rule: str
+    outcome: Literal["took", "declined", "raised"]
+    places: tuple[Place, ...] = ()
+    "where the rule gave up, then where the helper did whose answer it read; or where it raised"
+    error: str = ""
+    "TVM's own"
+    trace: str = ""
+    "of the schedule: the primitives as Python"
+
+
+@dataclass(frozen=True)
+class KernelSchedule:
+    """How a kernel got its schedule, or why it has none."""
+
+    name: str
+    nodes: tuple[int, ...]
+    "of the graph that comes with it"
+    calls: int
+    reduces: bool
+    recorded: bool
+    "whether a record of a database scheduled it, before any rule"
+    record: str
+    "the target that its record was tuned for, if it is another; or how the closest record's kernel differs; empty if there is no such record"
+    attempts: tuple[Attempt, ...]
+
+    @property
+    def rule(self) -> str:
+        """The rule that took the kernel; empty if none did."""
+        return next((attempt.rule for attempt in self.attempts if attempt.outcome == "took"), "")

@@ -144,13 +144,13 @@ def build_and_record(
     load_intrinsics()
     database = opened(folder)
     found: dict[str, Any] = {}
-    with _noting(database, found):
+    with noting(database, found):
         built = registry.dialect(workload.dialect).compiler.compiled(workload, target, {**config, "schedules": folder})
     called = {row["function"] for row in built.calls() if not row["noop"]}
     return built, {name: module for name, module in found.items() if name in called}
 
 
-def _noting(database: Any, found: dict[str, Any]) -> Any:
+def noting(database: Any, found: dict[str, Any]) -> Any:
     """Return a database that forwards lookups to another, and records the modules by name."""
 
     class Noting(ms.database.PyDatabase):  # type: ignore[misc]

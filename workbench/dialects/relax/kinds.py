@@ -66,7 +66,7 @@ def derived_kind(function: Any, name: str) -> KindReport:
     mapped = getattr(function, "buffer_map", {})
     outputs = {mapped.get(p, p) for p in function.params}
     kind, made = ELEMWISE, list[BlockKind]()
-    for block in _blocks(function.body):
+    for block in blocks_of(function.body):
         kind, sentence = _after(block, kind, outputs)
         made.append(BlockKind(str(block.name_hint), kind, sentence))
     said = None if function.attrs is None else function.attrs.get("op_pattern")
@@ -93,7 +93,7 @@ def prim_funcs(module: Any) -> dict[str, Any]:
     return {v.name_hint: f for v, f in module.functions_items() if isinstance(f, tirx.PrimFunc)}
 
 
-def _blocks(body: Any) -> Iterator[Any]:
+def blocks_of(body: Any) -> Iterator[Any]:
     """Yield the blocks in order, without the root."""
     stack = [body]
     while stack:

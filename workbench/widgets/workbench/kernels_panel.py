@@ -172,7 +172,9 @@ class KernelsPanel(Panel):
             entry("text", "kernels-filter", "", self.filter, hint="Filter"),
         ]
         rows = self._visible_rows()
-        lines = [[column.cell(row) for column in KERNEL.values()] for row in rows.to_dict("records")]
+        # no rule schedules a CPU's kernels
+        shown = [column for name, column in KERNEL.items() if name != "rule" or any(rows.get("rule", ()))]
+        lines = [[column.cell(row) for column in shown] for row in rows.to_dict("records")]
         chosen = self.page.selected()
         marked = [place for place, index in enumerate(rows["index"]) if chosen & set(self._places.get(int(index), ()))]
         return [
@@ -180,7 +182,7 @@ class KernelsPanel(Panel):
             words(self._summary(found, timed), name="kernels-summary"),
             *(words(note, "small") for note in found.notes),
             table(
-                [column.heading for column in KERNEL.values()],
+                [column.heading for column in shown],
                 lines,
                 "kernels-table",
                 act="kernels-row",

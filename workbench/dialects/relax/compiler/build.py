@@ -24,8 +24,9 @@ from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.answers import Drawn
 from workbench.dialects.relax.compat import identity
-from workbench.dialects.relax.compiler.kernels import CALLS, FUSED, Watch, fallbacks, pipeline, program_of_module
+from workbench.dialects.relax.compiler.kernels import CALLS, FUSED, Watch, pipeline, program_of_module
 from workbench.dialects.relax.compiler.planned import plan, plan_of_build
+from workbench.dialects.relax.compiler.rules import Rules, fallbacks, schedules
 from workbench.dialects.relax.entries import run_alone, with_values
 from workbench.dialects.relax.graph import build_graph
 from workbench.dialects.relax.passes.rewriting import bindings_of
@@ -288,7 +289,7 @@ class RelaxCompiler(Compiler):
     """Builds for Relax's virtual machine."""
 
     plan, fallbacks, probed = staticmethod(plan), staticmethod(fallbacks), staticmethod(probed)
-    running = staticmethod(RelaxRunning)
+    running, schedules = staticmethod(RelaxRunning), staticmethod(schedules)
 
     def optimized(
         self, workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
@@ -317,10 +318,13 @@ class RelaxCompiler(Compiler):
         """
         ask()
         made = make_target(target)
-        watch = Watch()
-        with compiled_where_it_runs(target), scheduled(config), pass_context(config, [watch, *instruments]):
+        watch, rules = Watch(), Rules()
+        instruments = [watch, rules, *instruments]
+        with compiled_where_it_runs(target), scheduled(config), pass_context(config, instruments), rules.watching():
             executable = tvm.compile(workload.module, made, relax_pipeline=pipeline(made, config))
-        return RelaxBuilt(self, workload, target, executable, watch)
+        built = RelaxBuilt(self, workload, target, executable, watch)
+        built.rules = {name: tried[-1].rule for name, tried in rules.attempts.items() if tried[-1].outcome == "took"}
+        return built
 
     def fingerprint(self, workload: Workload, target: str, config: Mapping[str, Any]) -> str:
         """Return TVM's structural hash of the module after the whole default pipeline, values of constants included."""

@@ -1,0 +1,190 @@
+"""`wb.schedules`: which of TVM's rules scheduled each kernel, and where each of the others gave up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.dialects import registry
+from workbench.dialects.base import Shapes, Workload, choose_entry, workload_of
+from workbench.dialects.compiler.results import Attempt, KernelSchedule, Place
+from workbench.dialects.trust import allowed
+from workbench.errors import UnknownName, WorkbenchError
+from workbench.experiments.symptoms import ROLE
+from workbench.graph.model import Graph
+from workbench.pipeline.config import Config, check_config, context_of
+from workbench.target_text import TargetLike, target_text
+from workbench.terminal import html_table, visible
+from workbench.wording import counted, one_line
+from workbench.worker.limits import TIMEOUT
+from workbench.worker.parent import JobOptions, Progress, never, worker
+from workbench.worker.progress import showing_progress
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ERROR = 200
+"characters of TVM's error on one line"
+
+
+@dataclass(frozen=True)
+class Schedules(Sequence[KernelSchedule]):
+    """The kernels of a build in the order of their first call, each with the rules that were tried for its schedule."""
+
+    kernels: tuple[KernelSchedule, ...] = field(repr=False)
+    graph: Graph = field(repr=False)
+    "the module before its kernels are made"
+    target: str
+
+    def __len__(self) -> int:
+        return len(self.kernels)
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return a kernel by its place or its name, or those of a slice."""
+        if not isinstance(place, str):
+            return self.kernels[place]
+        for kernel in self.kernels:
+            if kernel.name == place:
+                return kernel
+        raise UnknownName("kernel", place, [kernel.name for kernel in self.kernels])
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row for each rule that was tried: kernel, calls, rule, outcome, the test or the error, its function and line."""
+        import pandas as pd
+
+        columns = ["kernel", "calls", "rule", "outcome", "because", "function", "file", "line"]
+        return pd.DataFrame([row for kernel in self.kernels for row in _rows(kernel)], columns=columns)
+
+    @property
+    def _title(self) -> str:
+        rules = {kernel.rule for kernel in self.kernels} - {""}
+        by = f", scheduled by {counted(len(rules), 'rule')}" if rules else ", none scheduled by a rule"
+        return f"{counted(len(self.kernels), 'kernel')} for {self.target}{by}"
+
+    def __str__(self) -> str:
+        return visible("\n".join([self._title, *(line for kernel in self.kernels for line in _lines(kernel))]))
+
+    def _repr_html_(self) -> str:
+        rows = (
+            {
+                "kernel": kernel.name,
+                "calls": kernel.calls,
+                "schedule": how(kernel),
+                "declined before": "; ".join(said(each) for each in kernel.attempts if each.outcome != "took"),
+            }
+            for kernel in self.kernels
+        )
+        return html_table(self._title, rows)
+
+
+def schedules(
+    workload: Workload,
+    target: TargetLike = "cuda",
+    rules: Iterable[object] | None = None,
+    opt_level: int = 3,
+    disabled: Sequence[str] = (),
+    required: Sequence[str] = (),
+    config: Mapping[str, Any] | Config | None = None,
+    *,
+    entry: str | None = None,
+    shapes: Shapes | None = None,
+    timeout: float = TIMEOUT,
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] = never,
+) -> Schedules:
+    """Find which rule schedules each kernel, and for each rule before it the test at which it declined or the error that it raised.
+
+    TVM's own rules run, in the order in which TVM's pipeline for the target tries them; nothing is compiled, and no GPU is needed.
+    Relax only: Relay's schedules are not on TIR.
+
+    Parameters
+    ----------
+    target
+        As TVM writes it. TVM's pipeline for a CPU has no rules.
+    rules
+        The rules to try instead of the pipeline's own: dlight's names, `"GEMV"` or `"gpu.GEMV"`, or rules of your own, which run in the
+        notebook's TVM.
+    config
+        PassContext config, or a whole Config, instead of opt_level, disabled and required. With a database of schedules its records
+        come before the rules.
+
+    Raises
+    ------
+    MeasureError, WorkerLost
+        TVM's pipeline failed before it came to the rules, or ended its process.
+
+    Examples
+    --------
+    >>> w = wb.samples.load("mlp")
+    >>> found = wb.schedules(w, "cuda -arch=sm_80")
+    >>> print(found["fused_matmul_add_relu"].rule)
+    Reduction
+    """
+    workload = workload_of(workload, "schedules")
+    how = context_of(opt_level, disabled, required, config)
+    check_config(workload, how)
+    program = choose_entry(workload, entry, shapes)
+    given = list(rules or ())
+    asked: dict[str, Any] = {"target": target_text(target), "config": how.context().to_data()}
+    with showing_progress(progress, f"Trying the rules of {workload.name}") as report:
+        if all(isinstance(each, str) for each in given):
+            limits: JobOptions = {"timeout": timeout, "progress": report, "cancelled": cancelled}
+            answer = worker(ROLE).run("rules", program, {**asked, "rules": given}, **limits)
+            kernels = tuple(_kernel(row) for row in answer["kernels"])
+            return Schedules(kernels, Graph.from_data(answer["graph"]), answer["target"])
+        if how.pipeline:
+            raise WorkbenchError(
+                "rules of your own are tried without a pipeline; run it with wb.trace and give its result"
+            )
+        with allowed(program.trusted):
+            compiler = registry.dialect(program.dialect).compiler
+            graph, kernels = compiler.schedules(program, asked["target"], asked["config"], given)
+        return Schedules(kernels, graph, asked["target"])
+
+
+def how(kernel: KernelSchedule) -> str:
+    """Return in a few words where a kernel's schedule comes from."""
+    note = f" ({kernel.record})" if kernel.record else ""
+    return kernel.rule + note if kernel.rule else ("a record" if kernel.recorded else "none") + note
+
+
+def said(attempt: Attempt) -> str:
+    """Return what came of a rule, in one sentence without a full stop: the test that it ended at, and the helper's."""
+    if attempt.outcome == "raised":
+        at = "".join(f" at `{place.text}`{_values(place)}" for place in attempt.places[:1])
+        return f"{attempt.rule} raised {one_line(attempt.error, ERROR)}{at}"
+    tests = [f"`{place.text}`{_values(place)}" for place in attempt.places]
+    names = [place.function.rpartition(".")[2] for place in attempt.places]
+    inner = "".join(f", and {name} returned at {test}" for name, test in zip(names[1:], tests[1:], strict=True))
+    return f"{attempt.rule} {attempt.outcome}" + (f" at {tests[0]}{inner}" if tests else "")
+
+
+def _values(place: Place) -> str:
+    values = ", ".join(f"{name} is {value}" for name, value in place.values.items())
+    return f" ({values})" if values else ""
+
+
+def _lines(kernel: KernelSchedule) -> Iterator[str]:
+    yield f"{kernel.name} ({counted(kernel.calls, 'call')}): {how(kernel)}"
+    yield from (f"  {said(each)}" for each in kernel.attempts if each.outcome != "took")
+
+
+def _rows(kernel: KernelSchedule) -> Iterator[tuple[object, ...]]:
+    for attempt in kernel.attempts:
+        place = attempt.places[-1] if attempt.places else None
+        at = (place.function, Path(place.file).name, place.line) if place else ("", "", None)
+        because = attempt.error or (place.text if place else "")
+        yield kernel.name, kernel.calls, attempt.rule, attempt.outcome, because, *at
+    if not kernel.attempts:
+        yield kernel.name, kernel.calls, "", how(kernel), "", "", "", None
+
+
+def _kernel(row: Mapping[str, Any]) -> KernelSchedule:
+    attempts = (
+        Attempt(**{**each, "places": tuple(Place(**place) for place in each["places"])}) for each in row["attempts"]
+    )
+    return KernelSchedule(**{**row, "nodes": tuple(row["nodes"]), "attempts": tuple(attempts)})
