@@ -275,22 +275,3 @@ def test_all_kernels_are_tuned_and_a_second_model_has_them_too(dialect: str, tmp
     assert {task.status for task in first.tasks} == {"tuned"}
     second = wb.tune_schedules(workload(), trials=8, folder=tmp_path / "all", budget=0.5)
     assert second.trials == 0
-
-
-def test_records_are_named_where_rules_are(dialect: str, run: ScheduleRun) -> None:
-    if dialect == "relay":
-        with pytest.raises(MeasureError, match="Relay makes its schedules of TE"):
-            wb.schedules(workload(), config=wb.Config(schedules=str(run.result().folder)))
-        return
-    config = wb.Config(schedules=str(run.result().folder))
-    here = {kernel.name: kernel for kernel in wb.schedules(workload(), "llvm", config=config)}
-    tuned = here["fused_matmul_add_relu"]
-    assert (tuned.recorded, tuned.record, tuned.attempts) == (True, "", ())
-    # TVM looks up the kernel, and not the target that its record is for
-    gpu = wb.schedules(workload(), "cuda -arch=sm_80", config=config)
-    assert "a record (tuned for " in str(gpu)
-    assert gpu["fused_matmul_add_relu"].record.startswith('tuned for {"kind":"llvm"')
-    assert gpu["transpose"].rule == "Fallback"
-    wider = wb.schedules(wb.samples.load("mlp", width=48), "llvm", config=config)["fused_matmul_add_relu"]
-    assert not wider.recorded
-    assert wider.record.startswith("the closest record is of float32[")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -212,6 +213,22 @@ def test_the_report_is_a_table_and_text(tell: Callable[[object], None]) -> None:
     assert found.table[["kernel", "rule", "outcome"]].iloc[-1].tolist() == [found[-1].name, found[-1].rule, "took"]
     assert "<table>" in found._repr_html_()
     assert "declined at" in str(found)
+
+
+def test_records_are_named_and_those_for_another_target(tmp_path: Path) -> None:
+    workload, folder = wb.samples.load("mlp"), str(tmp_path)
+    wb.tune_schedules(workload, kernels=[1], trials=1, cost_model="random", budget=0.1, folder=folder)
+    config = Config(schedules=folder)
+    tuned = wb.schedules(workload, "llvm", config=config)["fused_matmul_add_relu"]
+    assert (tuned.recorded, tuned.record, tuned.attempts) == (True, "", ())
+    # TVM looks up the kernel, and not the target that its record is for
+    gpu = wb.schedules(workload, GPU, config=config)
+    assert "a record (tuned for " in str(gpu)
+    assert gpu["fused_matmul_add_relu"].record.startswith('tuned for {"kind":"llvm"')
+    assert gpu["transpose"].rule == "Fallback"
+    wider = wb.schedules(wb.samples.load("mlp", width=48), "llvm", config=config)["fused_matmul_add_relu"]
+    assert not wider.recorded
+    assert wider.record.startswith("the closest record is of float32[1, 32]")
 
 
 def test_relay_is_refused_in_a_sentence() -> None:

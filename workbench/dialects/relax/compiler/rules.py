@@ -164,7 +164,7 @@ def _blocks(function: Any) -> list[str]:
 def _tensors(function: Any) -> str:
     # a parameter has the type of its buffer since TVM 0.27
     mapped = getattr(function, "buffer_map", {})
-    buffers = [mapped[each] if each in mapped else getattr(each, "ty", None) for each in function.params]
+    buffers: list[Any] = [mapped[each] if each in mapped else getattr(each, "ty", None) for each in function.params]
     return ", ".join(
         f"{each.dtype}[{', '.join(str(getattr(size, 'value', size)) for size in each.shape)}]"
         for each in buffers
