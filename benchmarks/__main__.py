@@ -37,7 +37,7 @@ def _python(interpreter: str, *names: str) -> dict[str, Sequence[str]]:
 
 # A benchmark runs in the environment that has what it needs, in a process of its own.
 PARTS: dict[str, Sequence[str]] = {
-    **_python(MAIN, "start", "bundle"),
+    **_python(MAIN, "start", "bundle", "first_minute"),
     **_python(RELAY, "extraction", "importing", "analysis"),
     **_python(MAIN, "toggle", "pairs", "peers"),
     **_python(RELAY, "passes"),

@@ -39,7 +39,7 @@ def kill() -> None:
     child = worker()._child
     assert child is not None
     os.kill(child.pid, signal.SIGKILL)
-    child.process.wait()
+    assert child.wait(10) == -signal.SIGKILL
 
 
 def test_a_child_killed_while_it_builds_is_an_error_and_the_next_build_works(dialect: str) -> None:

@@ -89,9 +89,9 @@ def test_what_was_written_for_the_child_goes_with_the_workload(child):
 def test_closing_ends_the_process_and_removes_the_folder(small):
     mine = Worker()
     works(mine, small)
-    process, root = mine._child.process, mine._root
+    process, root = mine._child, mine._root
     mine.close()
-    assert process.poll() is not None
+    assert not process.alive()
     assert not root.exists()
 
 

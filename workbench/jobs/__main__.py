@@ -1,4 +1,4 @@
-"""The program of a child process: `python -m workbench.jobs PID PIPE`, started by the notebook; and the table of its jobs.
+"""The program of the child processes, `python -m workbench.jobs`, which the notebook starts; and the table of their jobs.
 
 A job is called as `function(workload, progress=..., **arguments)` and returns JSON's types.
 """
@@ -9,7 +9,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from workbench.worker import supervisor
+from workbench.worker import fork_server
 
 
 @cache
@@ -38,12 +38,20 @@ def find_job(name: str) -> Callable[..., object]:
     return jobs()[name]
 
 
+def prepare() -> None:
+    """Import TVM and the jobs, in the process that the child processes are forked from."""
+    from workbench.jobs.load import warm_up
+
+    jobs()
+    warm_up()
+
+
 def serve(pipe: int) -> None:
-    """Run the child process; the supervisor calls this in its fork."""
+    """Run the child process; its supervisor calls this in a fork."""
     from workbench.worker import child
 
     child.serve(pipe, find_job)
 
 
 if __name__ == "__main__":
-    supervisor.main(serve)
+    fork_server.main(prepare, serve)

@@ -47,7 +47,7 @@ STACK = 6 << 20
 def start(*, progress: Progress) -> Answer:
     """Import TVM and its readers, so that the limits of the next job apply to its source alone."""
     progress("Starting")
-    _warm_up()
+    warm_up()
     return {}
 
 
@@ -60,7 +60,7 @@ def in_fork(
         @wraps(work)
         def job(*, progress: Progress, **given: Any) -> Answer:
             progress(doing)
-            _warm_up()
+            warm_up()
             prepare(given)
             return _in_fork(partial(work, **given))
 
@@ -158,7 +158,7 @@ def check_relay(*, text: str, types: Mapping[str, tuple[Sequence[int], str]]) ->
 
 
 @cache
-def _warm_up() -> None:
+def warm_up() -> None:
     """Read a small program, so that a fork finds TVM's readers ready and shares memory with this process."""
     here = dialect_here()
     _ = here.frontend.read(_SMALL[here.name], False, "small").graph

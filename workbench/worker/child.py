@@ -1,15 +1,15 @@
 """The child process, which does one job after another for the notebook that started it.
 
-The supervisor (supervisor.py) starts it, with one end of a pipe whose other end the notebook has. A crash here is a row
+The supervisor (supervisor.py) forks it, with one end of a pipe whose other end the notebook has. A crash here is a row
 with a reason there. Messages are JSON; the workload itself comes as a folder that the dialect wrote.
 """
 
 from __future__ import annotations
 
-import faulthandler
 import json
 import os
 import sys
+import tempfile
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +25,8 @@ from workbench.dialects.trust import allowed, refuse_by_default
 from workbench.errors import PipelineError, TVMFailed, WorkbenchError, sentence
 from workbench.worker.limits import end_copies, limited
 
+EMPTY = "empty"
+"the working folder of a child, in its folder of temporary files"
 KEPT = 4
 "workloads kept between jobs, because a toggled configuration compiles the same workload again"
 
@@ -40,15 +42,15 @@ class Progress(Protocol):
 
 def serve(pipe: int, find_job: Callable[[str], Job]) -> None:
     """Do jobs until the notebook closes the pipe. `find_job`: returns the function of a job's name."""
-    # before TVM is imported, which has a handler of its own in some versions
-    faulthandler.enable()
     # a program that a job starts must not keep the pipe open
     os.set_inheritable(pipe, False)
     connection = Connection(pipe)
-    cores = json.loads(connection.recv_bytes())["cores"]
-    if cores:
-        # TVM binds a notebook's thread to one core, and a process that it starts inherits that
-        os.sched_setaffinity(0, cores)
+    variables = json.loads(connection.recv_bytes())
+    os.environ.clear()
+    os.environ.update(variables)
+    tempfile.tempdir = None
+    # Python imports from the working folder first, and TVM reads files there
+    os.chdir(Path(variables["TMPDIR"], EMPTY))
     refuse_by_default()
     line = Line(connection)
     workloads: OrderedDict[str, Workload] = OrderedDict()

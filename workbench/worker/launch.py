@@ -7,11 +7,15 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from contextlib import suppress
-from multiprocessing import Pipe
+from multiprocessing import Pipe, util
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,7 +23,7 @@ from workbench.environments.doctor import variables
 from workbench.errors import WorkerLost, reason
 from workbench.temporary import new_folder
 from workbench.worker import limits
-from workbench.worker.child import Message
+from workbench.worker.child import EMPTY, Message
 from workbench.worker.host import allowed
 from workbench.worker.supervisor import END_SECONDS
 
@@ -33,68 +37,138 @@ _FRAME = re.compile(r'\s*File "[^"]*", line \d+,? in (?P<name>[^(<\n]+)')
 _NOT_TVM = ("0x", "Py", "_Py", "__GI_", "__libc", "raise", "abort")
 
 
-def _variables() -> dict[str, str]:
-    """Return the variables of another environment's Python, which imports the same workbench if this is a checkout."""
-    root = Path(__file__).parents[2]
-    return variables() if root.name == "site-packages" else {**variables(), "PYTHONPATH": str(root)}
+READ_AT_START = ("PYTHON", "LD_", "TVM_", "OMP_", "OPENBLAS_", "MKL_")
+"""The beginnings of variables that Python or a library reads when it is loaded: a child process under others needs another fork
+server."""
+
+
+def _variables(python: Path | None) -> dict[str, str]:
+    """Return the variables of a child process; another environment's Python imports the same workbench if this is a checkout."""
+    found = dict(os.environ)
+    if python is not None:
+        root = Path(__file__).parents[2]
+        found = variables() if root.name == "site-packages" else {**variables(), "PYTHONPATH": str(root)}
+    return {**found, "TOPHUB_LOCATION": "NONE"}
+
+
+class ForkServer:
+    """The process that forks the children of one Python (fork_server.py). Raises WorkerLost: that Python cannot be started."""
+
+    def __init__(self, python: Path | None) -> None:
+        given = _variables(python)
+        self.key = {name: value for name, value in given.items() if name.startswith(READ_AT_START)}
+        self._errors: IO[str] = tempfile.TemporaryFile(mode="w+", errors="replace")  # noqa: SIM115  it lives as long as the process
+        # no other process can connect to it
+        self._requests, theirs = socket.socketpair()
+        cores = json.dumps(sorted(allowed()))
+        command = [python or sys.executable, "-m", PROGRAM, str(os.getpid()), str(theirs.fileno()), cores]
+        with theirs:
+            try:
+                self._process = subprocess.Popen(
+                    command,
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=self._errors,
+                    env=given,
+                    # Python imports from the working folder first, and TVM reads files there
+                    cwd=new_folder(),
+                    # a Ctrl-C in the notebook must not reach it
+                    start_new_session=True,
+                )
+            except OSError as error:
+                self._requests.close()
+                self._errors.close()
+                raise WorkerLost(f"{command[0]} cannot be started: {reason(error)}; check the path") from None
+        # children are ended before, and temporary files after it
+        util.Finalize(self, _end_server, (self._requests, self._process, self._errors), exitpriority=8)
+
+    def serves(self, python: Path | None) -> bool:
+        """Return whether it runs, under the variables of a child that starts now."""
+        now = _variables(python).items()
+        return self._process.poll() is None and self.key == {k: v for k, v in now if k.startswith(READ_AT_START)}
+
+    def fork(self, *files: int) -> None:
+        """Let it start a supervisor and a child with these files."""
+        with suppress(OSError):  # it has ended, which its child's greeting shows
+            socket.send_fds(self._requests, [b"."], files)
+
+    def last_words(self) -> str:
+        return _error_in(self._errors)
+
+
+def _end_server(requests: socket.socket, process: subprocess.Popen[bytes], errors: IO[str]) -> None:
+    requests.close()
+    process.wait()
+    errors.close()
+
+
+_servers: dict[tuple[int, Path | None], ForkServer] = {}
+"by process id and Python; a server under older variables lives as long as its children"
+_starting = threading.Lock()
+
+
+def fork_server(python: Path | None = None) -> ForkServer:
+    """Return the fork server of a Python, None for this one's; start it without waiting for its imports if there is none."""
+    key = os.getpid(), python
+    with _starting:
+        if key not in _servers or not _servers[key].serves(python):
+            _servers[key] = ForkServer(python)
+        return _servers[key]
 
 
 class Child:
-    """A running child process, with its supervisor (`process`, which ends with the same status), the connection to it, and its error stream.
+    """A running child process, with its supervisor, the connection to it, and its error stream.
 
-    `pid` is the child's own. `python`: that of another environment; None for this one's. Raises WorkerLost: it did not start.
+    `pid` is the child's own, from its greeting on. `python`: that of another environment; None for this one's.
+    Raises WorkerLost: it did not start.
     """
 
     def __init__(self, python: Path | None = None) -> None:
         self.kills = limits.kills()
+        self._server = fork_server(python)
         self._folder = new_folder()
         "its temporary files, which end with it"
-        (self._folder / "empty").mkdir()
+        (self._folder / EMPTY).mkdir()
         self.stderr: IO[str] = tempfile.TemporaryFile(mode="w+", errors="replace")  # noqa: SIM115  it lives as long as the child
-        # no other process can connect to it, and it ends with the child
-        self.connection, theirs = Pipe()
-        command = [python or sys.executable, "-m", PROGRAM, str(os.getpid()), str(theirs.fileno())]
-        variables = os.environ if python is None else _variables()
-        try:
-            self.process = subprocess.Popen(
-                command,
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=self.stderr,
-                env={**variables, "TOPHUB_LOCATION": "NONE", "TMPDIR": str(self._folder)},
-                # Python imports from the working folder first, and TVM reads files there
-                cwd=self._folder / "empty",
-                # a Ctrl-C in the notebook must not reach the child
-                start_new_session=True,
-            )
-        except OSError as error:
-            self.connection.close()
-            self.stderr.close()
-            shutil.rmtree(self._folder, ignore_errors=True)
-            raise WorkerLost(f"{command[0]} cannot be started: {reason(error)}; check the path") from None
-        finally:
-            theirs.close()
-        try:
-            self.pid = self._greeted()
-        except KeyboardInterrupt:
-            self.end()
-            raise
+        # no other process can connect to them, and they end with the child
+        self.connection, pipe = Pipe()
+        self._control, control = socket.socketpair()
+        self._status: int | None = None
+        with pipe, control:
+            self._server.fork(pipe.fileno(), control.fileno(), self.stderr.fileno())
+        self.pid: int
+        "set by the greeting: a signal to process 0 would reach the notebook"
         self._number = 0
+        self._deadline = time.monotonic() + START_SECONDS
+        with suppress(OSError):  # the greeting shows that it has ended
+            self.connection.send_bytes(json.dumps({**_variables(python), "TMPDIR": str(self._folder)}).encode())
 
-    def _greeted(self) -> int:
-        """Send the child the cores that it may use, and return its process id, the first message, but do not wait for ever."""
+    def greeted(self, seconds: float) -> bool:
+        """Wait for the first message, which has its process id; return whether it has come. Raises WorkerLost: it did not start."""
         try:
-            self.connection.send_bytes(json.dumps({"cores": sorted(allowed())}).encode())
-            if self.connection.poll(START_SECONDS):
-                return json.loads(self.connection.recv_bytes())["pid"]
+            if self.connection.poll(seconds):
+                self.pid = json.loads(self.connection.recv_bytes())["pid"]
         except (EOFError, OSError):
             raise self.obituary("start") from None
-        self.end()
-        raise WorkerLost(f"the child process did not start within {START_SECONDS:g} s; try again")
+        if not hasattr(self, "pid") and time.monotonic() > self._deadline:
+            self.end()
+            raise WorkerLost(f"the child process did not start within {START_SECONDS:g} s; try again")
+        return hasattr(self, "pid")
+
+    def wait(self, seconds: float) -> int | None:
+        """Return the child's exit code once all its processes have ended, negative for a signal; None if they run after that time."""
+        if self._status is None and wait([self._control], seconds):
+            said = b""
+            with suppress(OSError):
+                # another thread may wait too
+                said = self._control.recv(16, socket.MSG_PEEK)
+            # without a word the supervisor was killed, which kills the child
+            self._status = os.waitstatus_to_exitcode(int(said or signal.SIGKILL))
+        return self._status
 
     def alive(self) -> bool:
-        return self.process.poll() is None
+        return self.wait(0) is None
 
     def signal(self, number: int) -> None:
         """Send a signal to the child and the processes of its session."""
@@ -128,7 +202,7 @@ class Child:
     def obituary(self, job: str, doing: str = "") -> WorkerLost:
         """Return the error for a child that ended by itself, with its end, its last error and its last progress; end its remaining processes."""
         how, killed = self._end()
-        words, frames = self._last_words(), self._frames()
+        words, frames = _error_in(self.stderr) or self._server.last_words(), self._frames()
         by_system = killed and limits.kills() > self.kills
         self.end()
         if by_system:
@@ -142,21 +216,12 @@ class Child:
 
     def _end(self) -> tuple[str, bool]:
         """Return the child's end in words, and whether it was killed."""
-        try:
-            code = self.process.wait(END_SECONDS + 1)
-        except subprocess.TimeoutExpired:
+        code = self.wait(END_SECONDS + 1)
+        if code is None:
             return "closed its line to the notebook", False
         if code < 0:
             return f"ended with {signal.Signals(-code).name}", code == -signal.SIGKILL
         return f"ended with exit code {code}", False
-
-    def _last_words(self) -> str:
-        """Return the last error on the child's error stream; TVM writes other lines there too."""
-        self.stderr.seek(0)
-        lines = [line.strip() for line in self.stderr if "rror" in line or "atal" in line or limits.ran_out(line)]
-        # the last is faulthandler's name of the signal
-        words = [line for line in lines if not line.startswith("Fatal Python error: ")]
-        return words[-1] if words else ""
 
     def _frames(self) -> list[str]:
         """Return the names of the top frames of a crash, TVM's own or Python's, each once."""
@@ -167,11 +232,19 @@ class Child:
     def end(self) -> None:
         """End the child and every process that it started, even if they do not respond."""
         self.connection.close()
-        self.process.terminate()
-        try:
-            self.process.wait(END_SECONDS + 1)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        with suppress(OSError):
+            self._control.shutdown(socket.SHUT_WR)
+            if self.wait(END_SECONDS + 1) is None:
+                self._status = -signal.SIGKILL
+        self._control.close()
         self.stderr.close()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _error_in(stream: IO[str]) -> str:
+    """Return the last error on an error stream; TVM writes other lines there too."""
+    stream.seek(0)
+    lines = [line.strip() for line in stream if "rror" in line or "atal" in line or limits.ran_out(line)]
+    # the last is faulthandler's name of the signal
+    words = [line for line in lines if not line.startswith("Fatal Python error: ")]
+    return words[-1] if words else ""

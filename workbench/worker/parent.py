@@ -52,6 +52,7 @@ class JobOptions(TypedDict, total=False):
 
 
 POLL_SECONDS = 0.05
+CANCELLED = "cancelled; the next measurement starts a new process"
 ENDED = "the notebook has ended, and what was under way with it"
 
 
@@ -106,7 +107,7 @@ class Worker:
         with nullcontext() if self._yields else _asked_for(), self._turn(progress, cancelled):
             if self._closed:
                 raise WorkerLost(ENDED, "cancelled")
-            child, self._doing = self._started(), ""
+            child, self._doing = self._started(progress, cancelled), ""
             most = amounts.limit(memory, amounts.resident(child.pid))
             message: Message = {
                 "job": job,
@@ -181,10 +182,18 @@ class Worker:
             arrays.save(str(path), workload.inputs)
         return str(path)
 
-    def _started(self) -> Child:
-        if self._child is None or not self._child.ready():
+    def _started(self, progress: Progress, cancelled: Callable[[], bool]) -> Child:
+        if self._child is not None and self._child.ready():
+            return self._child
+        self.stop()
+        self._child = Child(self._python)
+        try:
+            while not self._child.greeted(POLL_SECONDS):
+                progress("Starting TVM", None)
+                _check_wanted(cancelled)
+        except BaseException:
             self.stop()
-            self._child = Child(self._python)
+            raise
         return self._child
 
     def stop(self) -> None:
@@ -214,6 +223,11 @@ class Worker:
         return folder
 
 
+def _check_wanted(cancelled: Callable[[], bool]) -> None:
+    if cancelled():
+        raise WorkerLost(CANCELLED, "cancelled")
+
+
 def _remove(folder: Path, owner: int) -> None:
     """Remove a folder; a forked copy of the process that wrote it does nothing."""
     if os.getpid() == owner:
@@ -241,7 +255,7 @@ class _JobLimits:
     def passed(self, child: Child) -> WorkerLost | None:
         """Return the error of a job that must end now; None if it may continue."""
         if self.cancelled():
-            return WorkerLost("cancelled; the next measurement starts a new process", "cancelled")
+            return WorkerLost(CANCELLED, "cancelled")
         if time.monotonic() > self.deadline:
             return WorkerLost(
                 f"no result within {self.seconds:g} s, so it was stopped; give a longer timeout or a smaller workload",
