@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 import tvm
 import tvm_ffi
+from decoder_layer import decoder_layer
 from tvm import relax
 
 import workbench as wb
 from workbench.debugging.schedules import Schedules, said
+from workbench.dialects.base import choose_entry
 from workbench.dialects.compiler.capture import pass_context
 from workbench.dialects.compiler.results import Attempt
 from workbench.dialects.compiler.tvm_target import make_target
@@ -156,9 +158,15 @@ def scheduled_by_tvm(workload: wb.Workload) -> dict[str, Any]:
     return prim_funcs(watch.first(CALLS))
 
 
-@pytest.mark.parametrize("name", ["attention", "branches", "conv_bias_batch_norm", "mlp", "parallel_cast", "resnet18"])
+SAMPLES = ("attention", "branches", "conv_bias_batch_norm", "mlp", "parallel_cast", "resnet18")
+
+
+@pytest.mark.parametrize("name", [*SAMPLES, "float32 decoder", "float16 decoder"])
 def test_the_named_rule_makes_the_pipelines_schedule(name: str) -> None:
-    workload = wb.samples.load(name)
+    if name in SAMPLES:
+        workload = wb.samples.load(name)
+    else:
+        workload = choose_entry(decoder_layer(name.split()[0]), "forward", None)
     theirs = scheduled_by_tvm(workload)
     found = wb.schedules(workload, GPU)
     assert {kernel.name for kernel in found} <= {*theirs}
@@ -190,7 +198,39 @@ def test_a_rule_that_raises_ends_a_build_and_the_report_goes_on(monkeypatch: pyt
         COMPILER.compiled(workload, GPU, CONTEXT)
     _, (kernel,) = COMPILER.schedules(workload, GPU, CONTEXT)
     assert (kernel.attempts[0].outcome, kernel.attempts[0].error) == ("raised", "AssertionError: no message")
-    assert kernel.rule == "Fallback"
+    assert (kernel.rule, kernel.raised, kernel.taken) == ("", "Matmul", "Fallback")
+
+
+def convolution(*shapes: tuple[int, ...]) -> wb.Workload:
+    builder = relax.BlockBuilder()
+    x, kernel = (relax.Var(name, relax.TensorType(shape, "float32")) for name, shape in zip("xk", shapes, strict=True))
+    with builder.function("main", [x, kernel]):
+        with builder.dataflow():
+            y = builder.emit_output(builder.emit(relax.op.nn.conv2d(x, kernel)))
+        builder.emit_func_output(y)
+    return wb.load(builder.get())
+
+
+@pytest.mark.parametrize(
+    ("shapes", "error"),
+    [
+        (((1, 1, 6, 8), (1, 1, 1, 3)), "AssertionError: no message"),
+        (((1, 1, 3, 10), (1, 1, 1, 2)), "AttributeError: 'FloorDiv' object has no attribute 'value'"),
+    ],
+)
+def test_the_error_of_apache_tvm_20047_is_shown_with_the_next_rule(
+    shapes: tuple[tuple[int, ...], ...], error: str
+) -> None:
+    workload = convolution(*shapes)
+    with pytest.raises(MeasureError):
+        wb.kernels(workload, GPU)
+    found = wb.schedules(workload, GPU)
+    (kernel,) = found
+    assert (kernel.rule, kernel.raised, kernel.taken) == ("", "GEMV", "Reduction")
+    attempt = kernel.attempts[-2]
+    assert attempt.error == error
+    assert attempt.places[0].text == "assert sch.get(ts_o).extent.value == 1"
+    assert "conv2d (1 call): none, the build ends with the error of GEMV; Reduction would take it" in str(found)
 
 
 def test_a_cpu_has_no_rules_unless_they_are_given() -> None:

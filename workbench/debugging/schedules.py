@@ -74,7 +74,7 @@ class Schedules(Sequence[KernelSchedule]):
                 "kernel": kernel.name,
                 "calls": kernel.calls,
                 "schedule": how(kernel),
-                "declined before": "; ".join(said(each) for each in kernel.attempts if each.outcome != "took"),
+                "before it": "; ".join(said(each) for each in kernel.attempts if each.outcome != "took"),
             }
             for kernel in self.kernels
         )
@@ -149,7 +149,10 @@ def schedules(
 def how(kernel: KernelSchedule) -> str:
     """Return in a few words where a kernel's schedule comes from."""
     note = f" ({kernel.record})" if kernel.record else ""
-    return kernel.rule + note if kernel.rule else ("a record" if kernel.recorded else "none") + note
+    if kernel.raised:
+        after = f"; {kernel.taken} would take it" if kernel.taken else "; no other rule takes it"
+        return f"none, the build ends with the error of {kernel.raised}{after}{note}"
+    return (kernel.rule or ("a record" if kernel.recorded else "none")) + note
 
 
 def said(attempt: Attempt) -> str:

@@ -320,5 +320,15 @@ class KernelSchedule:
 
     @property
     def rule(self) -> str:
-        """The rule that took the kernel; empty if none did."""
-        return next((attempt.rule for attempt in self.attempts if attempt.outcome == "took"), "")
+        """The rule that schedules the kernel; empty if none does, or if one raises first: TVM's build ends there."""
+        return "" if self.raised else self.taken
+
+    @property
+    def raised(self) -> str:
+        """The rule that raises, if one does."""
+        return next((each.rule for each in self.attempts if each.outcome == "raised"), "")
+
+    @property
+    def taken(self) -> str:
+        """The rule that takes the kernel if errors are passed over; empty if none does."""
+        return next((each.rule for each in self.attempts if each.outcome == "took"), "")

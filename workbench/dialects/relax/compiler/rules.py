@@ -408,7 +408,7 @@ def _values(test: ast.expr, frame: FrameType) -> Mapping[str, str]:
                 value = eval(compiled, frame.f_globals, frame.f_locals)
                 root = next(each.id for each in ast.walk(node) if isinstance(each, ast.Name) and each.id != "len")
                 of = {**vars(builtins), **frame.f_globals, **frame.f_locals}[root]
-                if root != "self" and not isinstance(of, (type, ModuleType, BuiltinFunctionType, FunctionType)):
+                if root != "self" and not isinstance(of, _SAY_NOTHING):
                     found[ast.unparse(node)] = one_line(_text(value), SHOWN)
         elif not isinstance(node, ast.Call) or function in dir(builtins):
             # what a helper is given says little; its own test is shown
@@ -419,6 +419,15 @@ def _values(test: ast.expr, frame: FrameType) -> Mapping[str, str]:
 
     visit(test)
     return found
+
+
+_SAY_NOTHING = (
+    type,
+    ModuleType,
+    BuiltinFunctionType,
+    FunctionType,
+    tvm.s_tir.Schedule if find_spec("tvm.s_tir") else tvm.tir.Schedule,
+)
 
 
 def _text(value: object) -> str:
