@@ -38,5 +38,5 @@ def decoder_layer(dtype: str = "float32") -> wb.Workload:
     """Return the layer; its entry is `forward`."""
     layer = Layer()
     layer.to(dtype)
-    module, _ = layer.export_tvm({"forward": {"x": nn.spec.Tensor((1, "length", WIDTH), dtype)}})
-    return wb.load(module)
+    exported = layer.export_tvm({"forward": {"x": nn.spec.Tensor((1, "length", WIDTH), dtype)}})
+    return wb.load(exported[0])
