@@ -72,6 +72,7 @@ def test_a_kernel_of_a_gpu_with_the_fallback_rule() -> None:
     (found,) = fallbacks(program(pooled, shape=(1, 4, 8, 8)), GPU)
     assert found.operators == ("max_pool2d",)
     assert "dlight's fallback rule" in found.message
+    assert f"wb.schedules(w, {found.fix.split(', ')[1].rstrip(')')}) shows why" in found.message
     assert found.fix == f"wb.tune_schedules(w, {GPU!r})"
 
 

@@ -87,7 +87,12 @@ def fallback_kernels(build: Build, log: str | Path | None) -> Iterator[Lint]:
     for kernels in together.values():
         nodes = tuple(node for kernel in kernels for node in kernel["nodes"])
         operators = tuple(graph.nodes[node].op for node in nodes)
-        yield build.lint(FALLBACK, f"{_kernels(kernels, operators)}; {_NO_GAIN}", "", nodes, operators)
+        why = (
+            _NO_GAIN
+            if kernels[0]["cause"] != "rule"
+            else f"{_NO_GAIN}; wb.schedules(w, {build.target!r}) shows why the other rules declined"
+        )
+        yield build.lint(FALLBACK, f"{_kernels(kernels, operators)}; {why}", "", nodes, operators)
     if records is not None:
         yield from _unused_lines(build, str(log), records, found["unused"])
 
