@@ -6,6 +6,7 @@ import os
 import threading
 import time
 
+from workbench.jobs.__main__ import prepare as import_all
 from workbench.jobs.__main__ import serve
 from workbench.worker import fork_server
 
@@ -13,6 +14,7 @@ from workbench.worker import fork_server
 def prepare() -> None:
     if os.environ["PYTHON_IMPORTS"] == "fail":
         raise ImportError("no TVM")
+    import_all()
     threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
 
 

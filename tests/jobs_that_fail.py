@@ -45,8 +45,8 @@ def parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
-def start(*, progress: Callable[..., None]) -> None:
-    """Start as the readers of sources do, before `program`."""
+def own_id(*, progress: Callable[..., None]) -> int:
+    return os.getpid()
 
 
 def program(*, progress: Callable[..., None], **_: Any) -> None:

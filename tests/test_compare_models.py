@@ -138,7 +138,7 @@ def test_an_operator_without_a_translation(dialect: str):
     ("text", "said"),
     [
         pytest.param(texts.DAMAGED, "line 1, column 5", id="damaged"),
-        pytest.param(texts.ENDS, "TVM ended its process with SIG", id="ends"),
+        pytest.param(texts.ENDS, "the child process ended with SIG", id="ends"),
         pytest.param("three words here (", "line 1, column 1: expected", id="words"),
         pytest.param("", "is empty", id="empty"),
     ],

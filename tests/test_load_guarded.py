@@ -16,7 +16,7 @@ import workbench as wb
 from workbench.dialects import readers, registry
 from workbench.errors import LoadError, ParseError, WorkbenchError, from_data, to_data
 from workbench.pipeline.load import Allowance
-from workbench.worker.parent import worker
+from workbench.worker.parent import LOADS, worker
 
 
 def small(dialect: str) -> wb.Workload:
@@ -85,18 +85,14 @@ def test_child_that_ends_is_named_in_the_error(
     dialect: str, jobs: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = saved(small(dialect), tmp_path)
-    usual = worker("loads").run
+    usual = worker(LOADS).run
 
     def run(job: str, *given: Any, **how: Any) -> Any:
         return usual(f"jobs_that_fail:{job}", *given, **how)
 
-    monkeypatch.setattr(worker("loads"), "run", run)
-    worker("loads").stop()
-    try:
-        with pytest.raises(LoadError, match="the child process ended with SIGSEGV"):
-            wb.load(text)
-    finally:
-        worker("loads").stop()
+    monkeypatch.setattr(worker(LOADS), "run", run)
+    with pytest.raises(LoadError, match="the child process ended with SIGSEGV"):
+        wb.load(text)
     monkeypatch.undo()
     assert wb.load(text).graph.nodes
 

@@ -20,7 +20,7 @@ import workbench as wb
 from workbench.errors import MeasureError, WorkerLost
 from workbench.worker import launch
 from workbench.worker.launch import Child
-from workbench.worker.parent import UNASKED, Worker, unasked
+from workbench.worker.parent import LOADS, UNASKED, Worker, unasked
 from workbench.worker.parent import worker as role
 
 pytestmark = [pytest.mark.one_dialect, pytest.mark.usefixtures("jobs")]
@@ -258,13 +258,22 @@ def test_server_that_may_not_be_forked_leaves_the_imports_to_the_child(
     monkeypatch.setattr(launch, "PROGRAM", "jobs_of_a_cold_server")
     monkeypatch.setenv("PYTHON_IMPORTS", imports)
     with closing(Worker()) as mine:
-        assert mine.run("jobs_that_fail:seen", None, {"variable": "PYTHON_IMPORTS"}) == [False, 1, imports]
-        assert mine.run("start", None, {}) == {}
+        seen = mine.run("jobs_that_fail:seen", None, {"variable": "PYTHON_IMPORTS"})
+    assert seen == [imports == "leave a thread", 1, imports]
 
 
 def test_start_can_be_cancelled(jobs: None, dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TVM_ANY_NAME", "a server of its own, which imports TVM first")
     seen: list[str] = []
     with closing(Worker()) as mine, pytest.raises(WorkerLost, match="cancelled") as lost:
-        mine.run("start", None, {}, progress=lambda what, _: seen.append(what), cancelled=lambda: bool(seen))
+        mine.run(
+            "jobs_that_fail:seen", None, {}, progress=lambda what, _: seen.append(what), cancelled=lambda: bool(seen)
+        )
     assert (lost.value.status, seen) == ("cancelled", ["Starting TVM"])
+
+
+def test_loads_share_no_child(jobs: None, dialect: str) -> None:
+    first, second = (role(LOADS).run("jobs_that_fail:own_id", None, {}) for _ in range(2))
+    assert first != second
+    assert role(LOADS)._child is None
+    assert not runs(first)

@@ -24,7 +24,7 @@ def jobs() -> Mapping[str, Callable[..., object]]:
         remote: "run_elsewhere race_on_device",
         kernel_errors: "kernel_errors",
         passes: "trace_build state apply effect match_relay values after",
-        load: "start program model check_relay source sample saved translated",
+        load: "program model check_relay source sample saved translated",
         schedules: "tasks step lookups fallbacks rules",
     }
     return {name: getattr(module, name) for module, names in table.items() for name in names.split()}

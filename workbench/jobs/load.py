@@ -1,20 +1,16 @@
-"""Jobs of `wb.load`: make TVM's objects from received text and files, each time in a fork.
+"""Jobs of `wb.load`: make TVM's objects from received text and files.
 
-A fork starts in milliseconds, with TVM imported. A text that ends TVM does not cost a new start of the child, and changes
-that a text makes to TVM's registries end with the fork.
+Each has a child process of its own, so that changes that a text makes to TVM's registries end with it.
 """
 
 from __future__ import annotations
 
 import gc
-import json
-import os
-import signal
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import cache, partial, wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +19,6 @@ import numpy as np
 from workbench import samples
 from workbench.dialects import arrays, programs, readers
 from workbench.dialects.base import GraphOnly, Workload, choose_entry
-from workbench.dialects.importers.files import importer
 from workbench.dialects.importers.names import with_sources
 from workbench.dialects.readers import HERE
 from workbench.dialects.registry import dialect_here, dialect_of
@@ -44,32 +39,21 @@ STACK = 6 << 20
 "bytes of stack; the notebook has 8 MiB, so a source that survives here also survives there"
 
 
-def start(*, progress: Progress) -> Answer:
-    """Import TVM and its readers, so that the limits of the next job apply to its source alone."""
-    progress("Starting")
-    warm_up()
-    return {}
-
-
-def in_fork(
-    doing: str, prepare: Callable[[Mapping[str, Any]], object] = lambda _given: None
-) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
-    """Return a decorator that makes a job of a function, which is run in a fork; `prepare` gets its arguments here before."""
+def reads(doing: str) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
+    """Return a decorator that makes a job of a function; the job's progress is `doing`."""
 
     def decorator(work: Callable[..., Answer]) -> Callable[..., Answer]:
         @wraps(work)
         def job(*, progress: Progress, **given: Any) -> Answer:
             progress(doing)
-            warm_up()
-            prepare(given)
-            return _in_fork(partial(work, **given))
+            return _answer(partial(work, **given))
 
         return job
 
     return decorator
 
 
-@in_fork("Loading")
+@reads("Loading")
 def program(*, text: str, is_json: bool, name: str, folder: str) -> Answer:
     """Read TVMScript or TVM's JSON, and write the module, its parameters and its graph into a folder."""
     workload = HERE.program(text, is_json, name)
@@ -79,7 +63,7 @@ def program(*, text: str, is_json: bool, name: str, folder: str) -> Answer:
     return _written(workload, Path(folder))
 
 
-@in_fork("Converting", lambda given: importer(given["format"], dialect_here().name))
+@reads("Converting")
 def model(*, format: str, path: str, inputs: Sequence[tuple[str, object]], name: str, folder: str) -> Answer:
     """Convert another framework's file, and write the module, its parameters and its graph into a folder."""
     with allowed(trusted=True):  # a model has no kernels: a converter folds operators
@@ -88,7 +72,7 @@ def model(*, format: str, path: str, inputs: Sequence[tuple[str, object]], name:
     return _written(workload, Path(folder))
 
 
-@in_fork("Loading")
+@reads("Loading")
 def source(
     *,
     text: str,
@@ -111,7 +95,7 @@ def source(
     return _written(translation, Path(folder))
 
 
-@in_fork("Building the sample")
+@reads("Building the sample")
 def sample(*, text: str, name: str, folder: str) -> Answer:
     """Build a sample, `sample:bert{layers=2}`, and write the program into a folder."""
     made = samples.load_text(text)
@@ -119,7 +103,7 @@ def sample(*, text: str, name: str, folder: str) -> Answer:
     return _with_sources(made, Path(folder))
 
 
-@in_fork("Loading")
+@reads("Loading")
 def saved(*, given: str, shapes: Sequence[tuple[str, int | Sequence[int]]], name: str, folder: str) -> Answer:
     """Read the program that another process of this dialect wrote, and write it into a folder."""
     try:
@@ -130,7 +114,7 @@ def saved(*, given: str, shapes: Sequence[tuple[str, int | Sequence[int]]], name
     return _with_sources(made, Path(folder))
 
 
-@in_fork("Translating")
+@reads("Translating")
 def translated(*, given: str, name: str, folder: str) -> Answer:
     """Translate the Relay program in a folder to Relax, and write it into another folder."""
     made = to_relax(programs.read_graph(Path(given)), programs.read_values(Path(given)))
@@ -138,7 +122,7 @@ def translated(*, given: str, name: str, folder: str) -> Answer:
     return _written(made, Path(folder))
 
 
-@in_fork("Loading")
+@reads("Loading")
 def check_relay(*, text: str, types: Mapping[str, tuple[Sequence[int], str]]) -> Answer:
     """Make the module of each reading of a Relay text. The notebook repeats TVM's refusals by itself."""
     from workbench.dialects.relay.frontend import module_of_reading
@@ -157,9 +141,8 @@ def check_relay(*, text: str, types: Mapping[str, tuple[Sequence[int], str]]) ->
     return {}
 
 
-@cache
 def warm_up() -> None:
-    """Read a small program, so that a fork finds TVM's readers ready and shares memory with this process."""
+    """Read a small program, so that forks of this process find TVM's readers ready and share its memory."""
     here = dialect_here()
     _ = here.frontend.read(_SMALL[here.name], False, "small").graph
     gc.freeze()
@@ -184,26 +167,6 @@ def _with_sources(workload: Workload, folder: Path) -> Answer:
     answer = _written(workload, folder)
     programs.add_sources(workload, folder)
     return {**answer, "shapes": dict(workload.shapes)}
-
-
-def _in_fork(work: Callable[[], Answer]) -> Answer:
-    """Return the answer of a fork of this process, or an error with how it ended."""
-    if not hasattr(os, "fork"):
-        return _answer(work)
-    receiver, sender = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            with os.fdopen(sender, "wb") as file:
-                file.write(json.dumps(_answer(work)).encode())
-        finally:
-            os._exit(0)
-    os.close(sender)
-    with os.fdopen(receiver, "rb") as file:
-        answer = file.read()
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    end = f"ended its process with {signal.Signals(-code).name}" if code < 0 else f"left with exit code {code}"
-    return json.loads(answer) if answer else {"error": to_data(LoadError(f"TVM {end} while it read this"))}
 
 
 def _answer(work: Callable[[], Answer]) -> Answer:

@@ -22,11 +22,9 @@ from workbench.errors import LoadError, MeasureError, OutOfMemory, WorkbenchErro
 from workbench.graph.model import Graph
 from workbench.temporary import temporary_folder
 from workbench.worker.limits import in_words, limit
-from workbench.worker.parent import Progress, worker
+from workbench.worker.parent import LOADS, Progress, worker
 from workbench.worker.progress import showing_progress, under_way
 
-STARTING = 600.0
-"seconds for the child process to start with TVM"
 SHORT = 20_000
 "characters of a Relay text that is read here before the child gets it; a longer text is read here at the same time"
 MOST_NAME = 60
@@ -222,17 +220,16 @@ def run_limited(
 
     The end of the child and a passed limit are a LoadError too; WorkerLost if the job was cancelled.
     """
-    child, progress = worker("loads", python), under_way() if progress is None else progress
+    progress = under_way() if progress is None else progress
     seconds, memory = allowance.seconds_for(size), allowance.memory_for(size)
     try:
-        child.run("start", None, {}, timeout=STARTING, progress=progress)
-        answer = child.run(job, None, arguments, timeout=seconds, memory=memory, progress=progress)
+        answer = worker(LOADS, python).run(job, None, arguments, timeout=seconds, memory=memory, progress=progress)
     except WorkerLost as error:
         if error.status == "cancelled":
             raise
-        # without the advice for measurements
+        # without what is said of jobs and measurements
         most = {"timeout": f"{seconds:.0f} s", "out of memory": f"{in_words(memory)} of memory"}.get(error.status)
-        raise LoadError(str(error) if most is None else _BEYOND.format(most, size)) from None
+        raise LoadError(str(error).partition(";")[0] if most is None else _BEYOND.format(most, size)) from None
     except OutOfMemory:
         raise LoadError(_BEYOND.format(f"{in_words(memory)} of memory", size)) from None
     except MeasureError as error:

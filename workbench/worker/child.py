@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import tempfile
 import traceback
 from collections import OrderedDict
@@ -114,8 +113,6 @@ def _do(
         line.send({"event": "progress", "what": what, "fraction": fraction})
 
     try:
-        if "tvm" not in sys.modules:
-            progress("Starting TVM")
         given = () if message["workload"] is None else (_workload(message["workload"], workloads),)
         job = find_job(message["job"])
         trusted = message["workload"] is not None and message["workload"]["trusted"]

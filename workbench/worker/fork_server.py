@@ -16,6 +16,7 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from workbench.worker.supervisor import LOOK_SECONDS, ended, supervise
@@ -45,10 +46,17 @@ def main(prepare: Callable[[], object], serve: Callable[[int], None]) -> None:
             return
         if os.fork() == 0:
             requests.close()
-            supervise(server, *files, serve=serve)
+            supervise(server, *files, serve=partial(_serve, prepare, serve) if COLD in sys.argv else serve)
             return
         for file in files:
             os.close(file)
+
+
+def _serve(prepare: Callable[[], object], serve: Callable[[int], None], pipe: int) -> None:
+    """Run `prepare` in the child, before its first job and its limits; a job has the same error, and reports it."""
+    with suppress(Exception):
+        prepare()
+    serve(pipe)
 
 
 def _is_prepared(prepare: Callable[[], object]) -> bool:

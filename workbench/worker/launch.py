@@ -29,7 +29,8 @@ from workbench.worker.supervisor import END_SECONDS
 
 PROGRAM = "workbench.jobs"
 "the package whose `__main__` is the program of the child process"
-START_SECONDS = 60.0
+START_SECONDS = 600.0
+"of a child, whose fork server may have to import TVM first"
 FRAMES = 4
 "top frames that identify a crash"
 _FRAME = re.compile(r'\s*File "[^"]*", line \d+,? in (?P<name>[^(<\n]+)')

@@ -69,10 +69,11 @@ class Worker:
     """A child process that builds and times. It is started by the first job and lives until the notebook ends.
 
     `python`: that of another environment; None for this one's. `yields`: its jobs are stopped during those of other workers.
+    `once`: each job has a child of its own.
     """
 
-    def __init__(self, python: Path | None = None, *, yields: bool = False) -> None:
-        self._python, self._yields = python, yields
+    def __init__(self, python: Path | None = None, *, yields: bool = False, once: bool = False) -> None:
+        self._python, self._yields, self._once = python, yields, once
         self._free = threading.Lock()
         "held during a job"
         self._child: Child | None = None
@@ -129,6 +130,9 @@ class Worker:
                 # Ctrl-C: the child still works, and its answer must not be taken for that of the next job
                 self.stop()
                 raise
+            finally:
+                if self._once:
+                    self.stop()
 
     @contextmanager
     def _turn(self, progress: Progress, cancelled: Callable[[], bool]) -> Iterator[None]:
@@ -275,7 +279,7 @@ _workers: dict[tuple[int, str, Path | None], Worker] = {}
 "by process id, role and Python: a forked copy of the notebook must not use the notebook's connections"
 _making = threading.Lock()
 
-BUILDS, UNASKED = "builds", "unasked"
+BUILDS, UNASKED, LOADS = "builds", "unasked", "loads"
 _role: ContextVar[str] = ContextVar("role", default=BUILDS)
 _asked: list[object] = []
 "the jobs that the user asked for and that run or wait"
@@ -302,13 +306,14 @@ def unasked(automatic: bool = True) -> Iterator[None]:
 
 
 def worker(role: str = "", python: Path | None = None) -> Worker:
-    """Return this notebook's child process for a role: `builds`, the default, keeps modules of traces; in `trials`, a pass may end it.
+    """Return this notebook's child process for a role.
 
+    `builds`, the default, keeps modules of traces; in `trials`, a pass may end it; in LOADS, each job has a new one.
     `python`: that of another environment, which has a process of its own for each role.
     """
     role = role or _role.get()
     key = (os.getpid(), role, python)
     with _making:
         if key not in _workers:
-            _workers[key] = Worker(python, yields=role == UNASKED)
+            _workers[key] = Worker(python, yields=role == UNASKED, once=role == LOADS)
         return _workers[key]

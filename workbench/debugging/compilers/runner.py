@@ -20,7 +20,7 @@ from workbench.measurement.repeats import Run, interleave, turns
 from workbench.pipeline.config import Config
 from workbench.pipeline.outputs import OutputDifference, Values, Wanted, difference, run_once
 from workbench.wording import counted
-from workbench.worker.parent import JobOptions, silent
+from workbench.worker.parent import LOADS, JobOptions, silent
 
 if TYPE_CHECKING:
     import numpy as np
@@ -163,7 +163,7 @@ def reference_outputs(runner: Runner, path: Path, inputs: Shapes, limits: Mappin
     arrays.save(str(given), {plain_name(name): value for name, value in runner.workload.inputs.items()})
     asked = {"given": str(given), "path": str(path), "inputs": list(inputs.items()), "outputs": str(file)}
     asked |= {"limits": limits, "seed": runner.seed}
-    runner.environment.worker("loads").run("onnx_outputs", None, asked, **runner.limits)
+    runner.environment.worker(LOADS).run("onnx_outputs", None, asked, **runner.limits)
     return list(arrays.load(file).values())
 
 
