@@ -53,6 +53,14 @@ class Page:
     def send(self, type: str, **fields: object) -> None:
         """Send a message, and wait for the end of the work."""
         self.post({"type": type, **fields})
+        self._wait()
+
+    def open_tab(self, name: str) -> None:
+        """Open a tab, and wait for the end of the work."""
+        self.change(tab=name)
+        self._wait()
+
+    def _wait(self) -> None:
         if hasattr(self.widget, "wait"):
             assert self.widget.wait(WAIT_SECONDS)
 

@@ -24,7 +24,6 @@ export type ToPython =
   | { type: "setting"; name: string; text: string }
   | { type: "step"; index: number }
   | { type: "still"; picture: string }
-  | { type: "tab"; name: string }
   | { type: "text"; seq: number }
   | { type: "toggle"; index: number; enabled: boolean }
   | { type: "toggle_context"; name: string; enabled: boolean }

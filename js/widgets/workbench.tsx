@@ -1,5 +1,4 @@
 /** The whole workbench: passes at the left, the graph in the middle, the inspector at the right, steps and tabs beneath. */
-import { signal } from "@preact/signals";
 import { type ComponentChildren } from "preact";
 import { Blocks, CodeBlock } from "../components/blocks.tsx";
 import { Asking } from "../components/button.tsx";
@@ -42,16 +41,12 @@ export function workbench(model: Model, el: HTMLElement): () => void {
   const compare = new Compare(shell);
   const { stage } = compare;
   const { undrawn, failed: problem } = drawingFailure();
-  // A saved page ignores messages; the tab that is open is one.
   const send = (message: ToPython) => model.send(message);
   const board = new MemoryBoard(traits, "memory_viewport");
-  const tab = signal("measure");
+  const tab = traits.get("tab");
   const reveal = (nodes: number[]) => void stage.reveal(nodes);
-  const pick = (name: string) => {
-    tab.value = name;
-    // Python makes the content of a tab when it is open.
-    send({ type: "tab", name });
-  };
+  // Python makes the content of a tab when it is open.
+  const pick = (name: string) => traits.set("tab", name);
   compare.keys = [
     ...(saved ? [] : historyKeys(send)),
     { does: "the text, before and after", act: { d: () => pick(tab.value === "text" ? "" : "text") } },
@@ -117,7 +112,7 @@ export function workbench(model: Model, el: HTMLElement): () => void {
             hidden={state.mode === "context" && !state.passes?.length}
           />
         </Asking>
-        <Tabs tabs={tabs} open={tab.value} onPick={pick} name="workbench">
+        <Tabs tabs={tabs} open={tab.value ?? ""} onPick={pick} name="workbench">
           <BusyStrip busy={state.busy} send={send} />
         </Tabs>
       </>

@@ -234,7 +234,7 @@ def test_widgets(name: str, canary: Canary, monkeypatch: pytest.MonkeyPatch) -> 
     page = Page(WIDGETS[name](canary))
     assert page.widget.wait(60) if hasattr(page.widget, "wait") else True
     for tab in getattr(page.widget, "panels", ()):
-        page.send("tab", name=tab)
+        page.open_tab(tab)
     for kind, fields in messages.FIELDS.items():
         if kind not in ("act", "set"):  # buttons() presses those of the widget
             page.send(

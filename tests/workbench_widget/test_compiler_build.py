@@ -209,7 +209,7 @@ def test_a_failed_row_has_its_sentence_in_row_headline_and_plots(cast, dialect, 
 def test_a_pass_that_is_twice_in_the_pipeline_has_two_ratios(bench, page):
     bench.pipeline = "ToMixedPrecision,ToMixedPrecision"
     assert bench.wait()
-    page.send("tab", name="ablation")
+    page.open_tab("ablation")
     page.click_action("ablation-time")
     raced = bench.panels["ablation"].rows
     assert len(raced) > 1
@@ -225,7 +225,7 @@ def test_one_pair_has_one_answer_in_measure_and_ablation(bench, page):
     bench.toggle(MERGE)
     page.click_action("measure-run")
     bench.toggle(MERGE)
-    page.send("tab", name="ablation")
+    page.open_tab("ablation")
     page.send("act", what="ablation-time", arg="")
     row = next(row for row in bench.panels["ablation"].rows if row["pass"] == MERGE)
     names = [row.config for row in rows(bench)]
@@ -243,5 +243,5 @@ def test_one_pair_has_one_answer_in_measure_and_ablation(bench, page):
     assert any("raced again in the Measure tab" in line for line in table["rows"])
     panel = bench.panels["ablation"]
     assert "ratio" not in panel.kept([{"ratio": 1.0}] * len(panel.rows))[panel.rows.index(row)]
-    page.send("tab", name="ablation")
+    page.open_tab("ablation")
     assert "so far" in next(each for each in bench.ablation_tab if each.get("name") == "ablation-headline")["text"]

@@ -47,12 +47,12 @@ def test_chosen_function_is_drawn_and_measured(steps, page):
 
 
 def test_tabs_of_the_other_function_are_made_anew(steps, page):
-    page.send("tab", name="kernels")
+    page.open_tab("kernels")
     page.send("set", name="kernels-overlay", value="bytes")
     assert steps.overlay_state
     first = table_rows(steps.kernels_tab)
-    page.send("tab", name="ablation")
-    page.send("tab", name="kernels")
+    page.open_tab("ablation")
+    page.open_tab("kernels")
     page.send("entry", name="second")
     assert steps.overlay_state == {}
     assert steps.ablation_tab == []

@@ -158,7 +158,7 @@ def block(bench, tab, name):
 
 
 def opened(bench, tab):
-    Page(bench).send("tab", name=tab)
+    Page(bench).open_tab(tab)
     return bench
 
 
@@ -174,13 +174,16 @@ def test_a_tab_is_made_when_somebody_looks(bench):
     assert bench.state["busy"] is None
     with pytest.raises(UnknownName, match="waterfal"):
         bench.open_tab("waterfal")
+    bench.open_tab("memory")
+    # the page shows what the trait names
+    assert bench.tab == "memory"
 
 
 @pytest.mark.parametrize("name", ["kernels", "memory", "waterfall", "ablation"])
 def test_opened_tab_names_its_work_at_once_and_offers_it_again_after_cancel(bench, page, name):
     trait, work = f"{name}_tab", bench.panels[name].doing
     with worker()._free:  # a job that the user asked for is running
-        page.post({"type": "tab", "name": name})
+        page.change(tab=name)
         assert getattr(bench, trait)[0]["text"] == f"{work} \u2026"
         assert bench.state["busy"]["what"].startswith(work)
         page.send("cancel")

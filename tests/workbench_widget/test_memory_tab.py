@@ -24,7 +24,7 @@ def block(bench, name):
 
 @pytest.fixture
 def opened(bench):
-    Page(bench).send("tab", name="memory")
+    Page(bench).open_tab("memory")
     return bench
 
 
@@ -95,7 +95,7 @@ def test_fit_shows_all_kernels(opened, page):
 
 def test_peak_of_a_choice_that_is_not_planned_is_not_shown(opened, page):
     planned = opened.state["peak"]
-    page.send("tab", name="")
+    page.open_tab("")
     opened.toggle(MERGE)
     assert opened.wait()
     assert opened.state["peak"] == ""

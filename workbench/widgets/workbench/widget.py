@@ -97,6 +97,7 @@ class Workbench(View):
     collapsed = CollapsedSides().tag(**SAVED)
     mode = traitlets.Enum(MODES, default_value="split").tag(**SAVED)
     hops = traitlets.Int(1, min=0, help="steps around a change that `changed` mode shows").tag(**SAVED)
+    tab = traitlets.Unicode("measure", help="the tab that is open; empty for none").tag(**SAVED)
     overlay_state = json_trait(OverlayState)
     state = json_trait(State, "the choice, the passes, the rows, the work under way")
     catalog = json_trait(Catalog, "the passes and config keys that there are", saved=False)
@@ -141,6 +142,7 @@ class Workbench(View):
         self.session.start()
         self._measured.set_open(True)
         self.observe(self._show_again, ["selection", "seq"])
+        self.observe(self._show_tab, "tab")
 
     def _open(self, setup: Setup) -> None:
         self._setup = setup
@@ -336,7 +338,9 @@ class Workbench(View):
         """
         if name not in self.panels:
             raise UnknownName("tab that Python fills", name, self.panels)
-        self._show_tab(name)
+        if self.tab == name:
+            self._show_tab()
+        self.tab = name
 
     def overlay(self, before: Overlay | None = None, after: Overlay | None = None, title: str = "") -> None:
         """Colour kernels by a measured value, as `CompareView.overlay`."""
@@ -359,11 +363,10 @@ class Workbench(View):
         else:
             self.explain_build()
 
-    @verb("tab")
-    def _show_tab(self, name: str) -> None:
-        self._host.open_tab(name)
+    def _show_tab(self, _change: object = None) -> None:
+        self._host.open_tab(self.tab)
         for panel in self.panels.values():
-            panel.set_open(panel.name == name)
+            panel.set_open(panel.name == self.tab)
 
     @verb("text")
     def _send_text(self, seq: int) -> None:
