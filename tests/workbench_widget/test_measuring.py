@@ -11,8 +11,11 @@ from workbench_widget.driving import MERGE, PIPELINE, rows
 import workbench as wb
 from workbench.errors import UnknownName
 from workbench.measurement.row import Row
+from workbench.pipeline import run
 from workbench.pipeline.config import Config
+from workbench.widgets import blocks
 from workbench.widgets.background import Work
+from workbench.widgets.workbench import passes_panels
 from workbench.widgets.workbench.session import Measurements
 from workbench.worker.parent import worker
 
@@ -276,6 +279,30 @@ def test_the_ablation_counts_without_each_pass_that_changes_something(bench, pag
     page.send("mode", value="context")
     compilers = {row[0] for row in block(bench, "ablation", "ablation-table")["rows"]}
     assert "all passes, against themselves" in compilers != set(rows)
+
+
+def test_tabs_use_the_passes_that_the_picture_ran(bench, monkeypatch):
+    ran = []
+    monkeypatch.setattr(run, "applied", lambda *given, usual=run.applied, **how: ran.append(1) or usual(*given, **how))
+    opened(bench, "waterfall")
+    assert ran == []
+    opened(bench, "ablation")
+    changing = [place for place, state in enumerate(bench.state["passes"]) if state["status"] == "changed"]
+    # without a pass, those after it
+    assert 0 < len(ran) <= sum(len(bench.pipeline) - 1 - place for place in changing)
+
+
+@pytest.mark.parametrize("seconds", [float("inf"), -1.0])
+def test_plot_of_rows_that_come_is_drawn_once_in_some_seconds(bench, monkeypatch, seconds):
+    made = []
+    monkeypatch.setattr(passes_panels, "OFTEN", seconds)
+    monkeypatch.setattr(
+        passes_panels, "picture", lambda *given, **how: made.append(how["finished"]) or blocks.picture(*given, **how)
+    )
+    opened(bench, "waterfall")
+    rows = len(block(bench, "waterfall", "waterfall-table")["rows"]) - 1
+    assert made == [False] * (rows if seconds < 0 else 0) + [True]
+    assert block(bench, "waterfall", "plot-waterfall")["svg"]
 
 
 def test_what_a_tab_cannot_do_is_said_in_it(cast, dialect):

@@ -145,7 +145,7 @@ def ablation_rows(request: AblationRequest) -> Iterator[Sequence[AblationRow]]:
     given = switches(request.workload, request.pipeline, request.opt_level)
     request.progress("Running the passes", None)
     if request.passes is None:
-        places = sorted(effective(request.workload, given, request.target, request.cancelled))
+        places = sorted(effective(request, given))
     else:
         places = [given.place(name) for name in request.passes]
     whole = given.with_only(given.all, "all passes")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from workbench.dialects.base import Workload
@@ -88,6 +89,13 @@ class PassesRequest:
     budget: float = 1.0
     progress: Progress = silent
     cancelled: Callable[[], bool] = never
+    known: Runner | None = None
+    "a runner of the workload, whose results are used"
+
+    @cached_property
+    def runner(self) -> Runner:
+        """Return the runner of all passes of this request."""
+        return self.known or Runner(self.workload)
 
     def __post_init__(self) -> None:
         check_seconds(budget=self.budget)
@@ -126,7 +134,7 @@ def count_rows(request: PassesRequest, cases: Sequence[R]) -> Iterator[tuple[R, 
 
     Nothing is built, and equal programs are counted once.
     """
-    runner, rows = Runner(request.workload), []
+    runner, rows = request.runner, []
     # a program is held, so that its id is not reused; in the place of its counts may be the reason for none
     known: dict[tuple[int, str], tuple[Workload, Counts | str]] = {}
     for place, row in enumerate(cases):
@@ -176,14 +184,13 @@ def finished(rows: Iterable[Sequence[CountedRow]]) -> pd.DataFrame:
     return Table([row.to_data() for row in last])
 
 
-def effective(workload: Workload, switched: Switches, target: str, cancelled: Callable[[], bool]) -> set[int]:
+def effective(request: PassesRequest, switched: Switches) -> set[int]:
     """Return the places of the passes that change something when all run: without another, the program is the same."""
-    if switched.pipeline is not None:
-        trace = Runner(workload).run(switched.pipeline, switched.base.opt_level)
-        return {place for place, step in enumerate(trace.steps) if step.changed}
     how = switched.base
-    trace = trace_build(
-        workload, target, how.opt_level, how.disabled, how.required, how.options, whole=False, cancelled=cancelled
-    )
+    if switched.pipeline is not None:
+        trace = request.runner.run(switched.pipeline, how.opt_level)
+        return {place for place, step in enumerate(trace.steps) if step.changed}
+    chosen = how.opt_level, how.disabled, how.required, how.options
+    trace = trace_build(request.workload, request.target, *chosen, whole=False, cancelled=request.cancelled)
     changed = {step.name for step in trace.steps if step.changed}
     return {place for place, name in enumerate(switched.names) if name in changed}

@@ -25,6 +25,8 @@ from workbench.dialects.registry import dialect_here, dialect_of
 from workbench.dialects.relax.from_relay import to_relax, values_of_text
 from workbench.dialects.trust import allowed
 from workbench.errors import LoadError, WorkbenchError, sentence, to_data
+from workbench.jobs.build import count
+from workbench.pipeline.config import Config
 from workbench.worker.child import Progress
 from workbench.worker.limits import ran_out
 
@@ -142,9 +144,10 @@ def check_relay(*, text: str, types: Mapping[str, tuple[Sequence[int], str]]) ->
 
 
 def warm_up() -> None:
-    """Read a small program, so that forks of this process find TVM's readers ready and share its memory."""
+    """Read and count a small program, so that forks of this process find TVM's readers, passes and code generator ready."""
     here = dialect_here()
-    _ = here.frontend.read(_SMALL[here.name], False, "small").graph
+    small = here.frontend.read(_SMALL[here.name], False, "small")
+    count(small, target="llvm", config=Config().to_data(), progress=lambda what, fraction=None: None)  # noqa: ARG005  a Progress
     gc.freeze()
 
 

@@ -61,7 +61,7 @@ class Drawing:
         self._mode = setup.history.current.mode
         self._listing = threading.Lock()
         "held while a list of passes is shown, so that an older choice's list is not shown after a newer one's"
-        self._runner = Runner(setup.workload)
+        self.runner = Runner(setup.workload)
         # the same for every function of the module: passes run in this process, one after the other
         self._work = page.work.lane("passes")
         self.cancel, self.wait = self._work.cancel, self._work.wait
@@ -86,7 +86,7 @@ class Drawing:
         if traced is None or traced[0] != choice:
             self.wait(600)
             traced = self._traced
-        return self._runner.workload_of(traced[1].end) if traced is not None and traced[0] == choice else None
+        return self.runner.workload_of(traced[1].end) if traced is not None and traced[0] == choice else None
 
     # -- requests
 
@@ -121,8 +121,8 @@ class Drawing:
         step = Pipeline.parse(name)
 
         def show(_: Task) -> None:
-            here = self._runner.run(after, opt_level).end
-            tried = Runner(self._runner.workload_of(here), start=here).run(step, max(opt_level, ALL_LEVELS))
+            here = self.runner.run(after, opt_level).end
+            tried = Runner(self.runner.workload_of(here), start=here).run(step, max(opt_level, ALL_LEVELS))
             if tried.failed is not None:
                 raise WorkbenchError(tried.failed.error)
             self._show(tried.start, tried.end, (f"before {step}", f"after {step} (preview)"), preview=str(step))
@@ -143,7 +143,7 @@ class Drawing:
         try:
             if self.picture is None and choice.mode == "pipeline" and binds(choice.pipeline):
                 # nothing is shown yet, and TVM folds the constants of a large model for a minute
-                start = self._runner.run(Pipeline(), choice.opt_level).start
+                start = self.runner.run(Pipeline(), choice.opt_level).start
                 self._show(start, start, ("before", RUNNING), finished=False)
             self._page.retitle(NOT_RUN, RUNNING)
             trace = self._trace(choice, task)
@@ -190,7 +190,7 @@ class Drawing:
                 _ = transition.diff
             return trace
         total = len(choice.pipeline)
-        return self._runner.run(
+        return self.runner.run(
             choice.pipeline,
             choice.opt_level,
             cancelled=task.cancelled,

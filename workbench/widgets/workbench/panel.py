@@ -26,7 +26,7 @@ class Panel:
         self.session, self.page = session, session.page
         self.open = False
         self.trouble = ""
-        self._cancelled, self._empty = False, True
+        self.cancelled, self._empty = False, True
         self._work = self.page.work.lane(self.name, self._failed)
 
     def set_open(self, is_open: bool) -> None:
@@ -42,13 +42,13 @@ class Panel:
     def cancel(self) -> None:
         """Stop the work; the content stays, and an empty tab offers the work again."""
         self._work.cancel()
-        self._cancelled = True
+        self.cancelled = True
         if self.open:
             self.show()
 
     def start(self, work: Callable[[Task], None]) -> None:
         """Run work in the background; the newest request wins. An empty tab shows from now on what it waits for."""
-        self.trouble, self._cancelled = "", False
+        self.trouble, self.cancelled = "", False
         self._work.submit(lambda task: self._run(task, work), self.doing if self._empty else "")
         if self._empty:
             self.show()
@@ -66,7 +66,7 @@ class Panel:
         said = [words(self.trouble, "bad", f"{self.name}-trouble")] if self.trouble else []
         content = self.blocks()
         self._empty = not content
-        if self._empty and (self.trouble or self._cancelled):
+        if self._empty and (self.trouble or self.cancelled):
             said += [] if self.trouble else [words(f"{self.doing} was cancelled.", "small")]
             content = [action("Try again", f"{self.name}-again")]
         elif self._empty:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pandas as pd
@@ -26,6 +27,8 @@ from workbench.widgets.workbench.session import Session
 Rows = list[dict[str, Any]]
 WHAT = {"kernels": "kernels", "traffic_bytes": "bytes", "median_us": "time"}
 COUNTS, TIMES = False, True
+OFTEN = 1.0
+"seconds between two plots of rows that still come"
 MOST_LISTED = 4
 "stages whose kernels differ from the picture's that are named"
 COUNTED_COLUMNS = (MEASURED["kernels"], MEASURED["traffic_bytes"])
@@ -47,6 +50,9 @@ class PassesPanel(Panel):
         "whether all rows are complete; cancelled rows are not"
         self._of: object = None
         "the choice of the rows"
+        self._plot: list[Block] = []
+        self._drawn = 0.0
+        "when the plot was drawn, or the rows began to fill"
 
     def make(self, task: Task) -> None:
         """Count, if that was not done for this choice."""
@@ -60,10 +66,13 @@ class PassesPanel(Panel):
 
     def _fill(self, task: Task, *, timed: bool) -> None:
         choice = self.session.switched()
+        self._drawn = time.monotonic()
         # the present rows stay until the first new one
         for rows in self.found(*choice, timed=timed, task=task):
             if not task.wanted:
                 return
+            if self.finished:
+                self._plot = []
             self.rows, self._of, self.finished = self.kept([row.to_data() for row in rows]), choice, False
             self.show()
         self.finished = task.wanted
@@ -77,6 +86,13 @@ class PassesPanel(Panel):
     ) -> Iterator[Sequence[AblationRow | WaterfallRow]]:
         """Yield the rows as they fill."""
         raise NotImplementedError
+
+    def _drawing(self, plot: Callable[..., object], rows: int, **options: object) -> list[Block]:
+        """Return the plot. While rows come it is drawn once in OFTEN seconds: it takes longer than counting a row."""
+        if self.finished or self.cancelled or time.monotonic() - self._drawn > OFTEN:
+            made = picture(plot, pd.DataFrame(self.rows), rows, f"plot-{self.name}", finished=self.finished, **options)
+            self._plot, self._drawn = [made], time.monotonic()
+        return self._plot
 
     def _pressed(self) -> Block:
         return action(self.press, f"{self.name}-time", title=self.hint)
@@ -108,6 +124,7 @@ class WaterfallPanel(PassesPanel):
             store=False,
             progress=task.report_as("Waterfall"),
             cancelled=lambda: not task.wanted,
+            known=self.session.drawing.runner,
         )
         return waterfall_rows(request)
 
@@ -143,14 +160,7 @@ class WaterfallPanel(PassesPanel):
             *self._beside(),
             words("Each row is the program after that pass, built as it is then.", "small"),
             table(["After", *HEADINGS, "Time", ""], lines, "waterfall-table"),
-            picture(
-                plots.waterfall,
-                data,
-                min(max(changes, 1) + 2, 14),
-                "plot-waterfall",
-                what=self.what,
-                finished=self.finished,
-            ),
+            *self._drawing(plots.waterfall, min(max(changes, 1) + 2, 14), what=self.what),
         ]
 
     def _beside(self) -> Iterator[Block]:
@@ -204,6 +214,7 @@ class AblationPanel(PassesPanel):
             budget=1.0,
             progress=task.report_as("Ablation"),
             cancelled=lambda: not task.wanted,
+            known=self.session.drawing.runner,
             raced=lambda *found: self._keep(*found) if task.wanted else None,
         )
         return ablation_rows(request)
@@ -250,13 +261,7 @@ class AblationPanel(PassesPanel):
                 "Each row ran in turn with all passes. If its interval holds 1, neither is shown to be faster.", "small"
             ),
             table(["", *HEADINGS, "Time / all", ""], lines, "ablation-table"),
-            picture(
-                plots.ablation,
-                pd.DataFrame(self.rows),
-                max(len(self.rows) - 1, 2),
-                "plot-ablation",
-                finished=self.finished,
-            ),
+            *self._drawing(plots.ablation, max(len(self.rows) - 1, 2)),
         ]
 
     def _pressed(self) -> Block:
