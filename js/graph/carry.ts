@@ -28,17 +28,22 @@ interface Carried {
 export function carry(old: Picture, next: Picture, selection: readonly number[] = []): Carried {
   const match: Match = { found: new Int32Array(next.nodeCount).fill(-1), taken: new Uint8Array(old.nodeCount) };
   const names = new Map<string, number>();
-  const oldKeys = old.sides.map((graph) => inputKeys(graph, names));
-  const nextKeys = next.sides.map((graph) => inputKeys(graph, names));
+  const known = new Map<Graph, Uint32Array>();
+  const keysOf = (graph: Graph) => known.get(graph) ?? known.set(graph, inputKeys(graph, names)).get(graph)!;
   const kept = new Map<number, number>();
+  // A graph of both pictures (a step's result is the next one's input) needs no keys, and says more than they do.
+  const shared = SIDES.filter(([from, to]) => old.sides[from] === next.sides[to] && old.sides[from].nodeCount > 0);
+  for (const [from, to] of shared) inPlace(old.node[from], next.node[to], match);
   for (const [from, to] of SIDES) {
-    byKey(oldKeys[from], old.node[from], nextKeys[to], next.node[to], match, false);
+    if (shared.length === 0)
+      byKey(keysOf(old.sides[from]), old.node[from], keysOf(next.sides[to]), next.node[to], match, false);
     for (const u of selection) {
       const v = kept.has(u) ? -1 : old.id[from][u];
-      const w = v < 0 ? -1 : counterpart(oldKeys[from], v, nextKeys[to]);
+      const w = v < 0 ? -1 : counterpart(old.sides[from], v, next.sides[to], keysOf);
       if (w >= 0 && typeOf(old, from, v) === typeOf(next, to, w)) kept.set(u, next.node[to][w]);
     }
   }
+  if (!match.found.includes(-1)) return { nodes: match.found, selection: [...new Set(kept.values())] };
   const looks = [looksOf(old, names), looksOf(next, names)] as const;
   alongEdges(old, next, looks, match);
   byKey(looks[0], numbersTo(old.nodeCount), looks[1], numbersTo(next.nodeCount), match, true);
@@ -46,7 +51,9 @@ export function carry(old: Picture, next: Picture, selection: readonly number[] 
 }
 
 /** The one node that computes the same as node `v`: at its place in an equal graph, else the only one; -1 for none. */
-function counterpart(keys: Uint32Array, v: number, others: Uint32Array): number {
+function counterpart(from: Graph, v: number, to: Graph, keysOf: (graph: Graph) => Uint32Array): number {
+  if (from === to) return v;
+  const [keys, others] = [keysOf(from), keysOf(to)];
   if (keys.length === others.length && keys.every((key, i) => key === others[i])) return v;
   const only = (list: Uint32Array) => list.indexOf(keys[v]) === list.lastIndexOf(keys[v]);
   return only(keys) && only(others) ? others.indexOf(keys[v]) : -1;
@@ -59,6 +66,15 @@ function typeOf(picture: Picture, side: 0 | 1, v: number): string {
 interface Match {
   found: Int32Array;
   taken: Uint8Array;
+}
+
+/** The nodes of one graph in two pictures. */
+function inPlace(old: Int32Array, next: Int32Array, { found, taken }: Match): void {
+  next.forEach((u, v) => {
+    if (found[u] >= 0 || taken[old[v]]) return;
+    found[u] = old[v];
+    taken[old[v]] = 1;
+  });
 }
 
 function byKey(

@@ -61,6 +61,8 @@ export function column<T extends Column>(type: ColumnType<T>, bytes: Bytes | und
   return new type(view.slice(0, whole).buffer as ArrayBuffer);
 }
 
+const decoded = new WeakMap<GraphPayload, Graph>();
+
 export const EMPTY: Graph = decode({
   version: 1,
   strings: [""],
@@ -70,9 +72,14 @@ export const EMPTY: Graph = decode({
   output: [],
 });
 
-/** Decodes a payload; throws with one sentence where a column's length or an id can't be right. */
+/**
+ * Decodes a payload; throws with one sentence where a column's length or an id can't be right. One payload is one graph: that
+ * of two pictures is known to be the same.
+ */
 export function decode(payload: GraphPayload | undefined): Graph {
   if (!payload?.node) return EMPTY;
+  const known = decoded.get(payload);
+  if (known) return known;
   if (payload.version !== 1)
     throw new Error(`This page reads graphs of version 1, not ${String(payload.version)}: update tvm-workbench.`);
   const { node, edge, group } = payload;
@@ -104,6 +111,7 @@ export function decode(payload: GraphPayload | undefined): Graph {
   graph.edgeCount = graph.source.length;
   graph.groupCount = graph.groupKind.length;
   check(graph);
+  decoded.set(payload, graph);
   return graph;
 }
 

@@ -150,23 +150,17 @@ function mergeEdges(sides: readonly [Graph, Graph], node: readonly [Int32Array, 
   const index = new Uint16Array(most);
   const edgeSide = new Uint8Array(most);
   const edgeType: string[] = [];
-  const seen = new Map<string, number>();
+  const shared = sharedEdges(sides, node, count);
   let m = 0;
   for (const s of [0, 1] as const) {
     const graph = sides[s];
     for (let e = 0; e < graph.edgeCount; e++) {
-      const u = node[s][graph.source[e]];
-      const v = node[s][graph.target[e]];
-      // Only an edge between nodes of both sides can be on both; a key for the others would be wasted.
-      const key = `${u},${v},${graph.index[e]}`;
-      const known = s === 1 ? seen.get(key) : undefined;
-      if (known !== undefined) {
-        edgeSide[known] |= AFTER;
+      if (s === 1 && shared[e] >= 0) {
+        edgeSide[shared[e]] |= AFTER;
         continue;
       }
-      if (s === 0 && sides[1].nodeCount > 0) seen.set(key, m);
-      source[m] = u;
-      target[m] = v;
+      source[m] = node[s][graph.source[e]];
+      target[m] = node[s][graph.target[e]];
       index[m] = graph.index[e];
       edgeSide[m] = 1 << s;
       edgeType.push(text(graph, graph.edgeType[e]));
@@ -181,6 +175,38 @@ function mergeEdges(sides: readonly [Graph, Graph], node: readonly [Int32Array, 
   };
   const weak = cyclic(cut.source, cut.target, count, (e) => cut.edgeSide[e] === BEFORE);
   return { edgeCount: m, ...cut, edgeType, weak };
+}
+
+/** For each edge after, the edge before between the same nodes at the same argument, or -1. */
+function sharedEdges([a, b]: readonly [Graph, Graph], node: readonly [Int32Array, Int32Array], count: number) {
+  const out = new Int32Array(b.edgeCount).fill(-1);
+  const into = rowsBy(
+    b.target.map((v) => node[1][v]),
+    count,
+  );
+  const before = rowsBy(
+    a.target.map((v) => node[0][v]),
+    count,
+  );
+  /** The last edge before into the node at hand from each node, and the one before it from there. */
+  const last = new Int32Array(count).fill(-1);
+  const earlier = new Int32Array(a.edgeCount);
+  for (let v = 0; v < count; v++) {
+    const [edges, others] = [row(before, v), row(into, v)];
+    if (edges.length === 0 || others.length === 0) continue;
+    for (const e of edges) {
+      const u = node[0][a.source[e]];
+      earlier[e] = last[u];
+      last[u] = e;
+    }
+    for (const f of others) {
+      let e = last[node[1][b.source[f]]];
+      while (e >= 0 && a.index[e] !== b.index[f]) e = earlier[e];
+      out[f] = e;
+    }
+    for (const e of edges) last[node[0][a.source[e]]] = -1;
+  }
+  return out;
 }
 
 /**

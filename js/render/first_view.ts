@@ -75,7 +75,7 @@ function placed(scene: Scene, view: Size, item: number, scale: number): Place {
   const joined = joinedTo(scene, item);
   const own = boxOf(scene, item);
   const panes = panesOf(scene, near);
-  const boxes = [...near, ...headers(scene)];
+  const boxes = [...near, ...headersIn(scene, around)];
   const across = axis(
     scene.width,
     window.width,
@@ -141,13 +141,16 @@ function boxOf({ boxes }: Scene, i: number): Edges {
   return { left, top, right, bottom };
 }
 
-function headers(scene: Scene): Near[] {
-  const { open, picture } = scene.visible;
-  return Array.from(open, (g, i) => {
-    const [left, top, width] = scene.groupBox.subarray(4 * i, 4 * i + 3);
-    const right = left + Math.min(width, 4 * HEADER);
-    return { left, top, right, bottom: top + HEADER, item: -1, side: picture.groups.side[g] };
-  });
+/** The names of the open groups that touch a rectangle. */
+function headersIn({ visible: { open, picture }, groupBox }: Scene, window: readonly number[]): Near[] {
+  const found: Near[] = [];
+  for (let i = 0; i < open.length; i++) {
+    const [left, top] = [groupBox[4 * i], groupBox[4 * i + 1]];
+    const [right, bottom] = [left + Math.min(groupBox[4 * i + 2], 4 * HEADER), top + HEADER];
+    if (left > window[2] || right < window[0] || top > window[3] || bottom < window[1]) continue;
+    found.push({ left, top, right, bottom, item: -1, side: picture.groups.side[open[i]] });
+  }
+  return found;
 }
 
 /** What a window is worth, in the pane where it is worth less. */

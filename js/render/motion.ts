@@ -1,5 +1,6 @@
 /** From one scene to the next: where each item was, so that what moves glides and what is watched stays put. */
 import { carriedGroups } from "../graph/carry.ts";
+import { type Camera, type Size } from "./camera.ts";
 import { type Seed } from "./question.ts";
 import { type Scene } from "./scene.ts";
 
@@ -88,6 +89,34 @@ export function nearestKept(next: Scene, before: Earlier, x: number, y: number):
     }
   }
   return best;
+}
+
+/** Pixels on the screen that nobody sees. */
+const SLIGHT = 0.5;
+
+/** Whether a glide from one camera to the other would show nothing: what is or was in view is all there, and moves as they do. */
+export function looksStill(next: Scene, before: Earlier, view: Size, from: Camera, to: Camera): boolean {
+  if (from.scale !== to.scale) return false;
+  const slight = SLIGHT / to.scale;
+  const [width, height] = [view.width / to.scale, view.height / to.scale];
+  const [dx, dy] = [to.x - from.x, to.y - from.y];
+  const away = (x: number, y: number, w: number, h: number) =>
+    2 * Math.abs(x - to.x) > width + w || 2 * Math.abs(y - to.y) > height + h;
+  const { seed, boxes } = before;
+  for (let i = 0; i < next.visible.count; i++) {
+    const [w, h] = [next.size.width[i], next.size.height[i]];
+    const [x, y] = [seed.x[i] + dx, seed.y[i] + dy];
+    const near = Math.abs(x - next.x[i]) <= slight && Math.abs(y - next.y[i]) <= slight;
+    if (!near && !(away(next.x[i], next.y[i], w, h) && (Number.isNaN(x) || away(x, y, w, h)))) return false;
+  }
+  for (let k = 0; k < boxes.length; k += 4) {
+    const [x, y, w, h] = next.groupBox.subarray(k, k + 4);
+    if (Number.isNaN(boxes[k]) || away(x + w / 2, y + h / 2, w, h)) continue;
+    const [left, top] = [boxes[k] + dx, boxes[k + 1] + dy];
+    const off = [left - x, top - y, left + boxes[k + 2] - x - w, top + boxes[k + 3] - y - h];
+    if (off.some((by) => Math.abs(by) > slight)) return false;
+  }
+  return true;
 }
 
 /** Slows down towards the end, so that the eye can follow where things come to rest. */

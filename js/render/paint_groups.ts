@@ -2,7 +2,7 @@
 import { groupName } from "../graph/labels.ts";
 import { GroupKind } from "../model/messages.ts";
 import { HEADER, PAD } from "./content.ts";
-import { type Detail, type Frame, overlayValue, sx, sy } from "./frame.ts";
+import { type Detail, type Frame, overlayValue, sx, sy, worldWindow } from "./frame.ts";
 import { cividis, formatValue, inkOn, position } from "./overlay.ts";
 import { type Pen } from "./pen.ts";
 
@@ -29,9 +29,15 @@ export function paintGroups(context: Pen, f: Frame): void {
 /** The open groups in view, with their rectangles. */
 function* onScreen(f: Frame): Generator<[group: number, x: number, y: number, w: number, h: number]> {
   const { open, picture } = f.scene.visible;
+  const now = f.scene.sideBox(f.sides);
+  const moving = f.t < 1 && f.earlier !== null;
+  const [left, top, right, bottom] = worldWindow(f);
   for (let i = 0; i < open.length; i++) {
     if (!(picture.groups.side[open[i]] & f.sides)) continue;
-    const [x, y, w, h] = place(f, i);
+    // In a large graph most groups are out of view.
+    if (!moving && (now[4 * i] > right || now[4 * i + 1] > bottom)) continue;
+    if (!moving && (now[4 * i] + now[4 * i + 2] < left || now[4 * i + 1] + now[4 * i + 3] < top)) continue;
+    const [x, y, w, h] = place(f, now, i);
     if (x > f.view.width || y > f.view.height || x + w < 0 || y + h < 0 || w < 1) continue;
     yield [open[i], x, y, w, h];
   }
@@ -66,14 +72,11 @@ export function paintHeaders(context: Pen, f: Frame, level: Detail): void {
 }
 
 /** Screen rectangle of an open group, on its way from where it was. */
-function place(f: Frame, i: number): [number, number, number, number] {
-  const now = f.scene.sideBox(f.sides).subarray(4 * i, 4 * i + 4);
-  let [x, y, w, h] = now;
+function place(f: Frame, now: Float32Array, i: number): [number, number, number, number] {
   const was = f.earlier?.boxes;
-  if (f.t < 1 && was && !Number.isNaN(was[4 * i])) {
-    const mix = (k: number) => was[4 * i + k] + (now[k] - was[4 * i + k]) * f.t;
-    [x, y, w, h] = [mix(0), mix(1), mix(2), mix(3)];
-  }
+  const moves = f.t < 1 && was && !Number.isNaN(was[4 * i]);
+  const at = (k: number) => (moves ? was[4 * i + k] + (now[4 * i + k] - was[4 * i + k]) * f.t : now[4 * i + k]);
+  const [x, y, w, h] = [at(0), at(1), at(2), at(3)];
   return [sx(f, x), sy(f, y), w * f.camera.scale, h * f.camera.scale];
 }
 

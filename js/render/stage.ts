@@ -17,7 +17,7 @@ import { Events } from "./events.ts";
 import { extent, firstChange, fitsWhole, framed, openingCamera, shows } from "./first_view.ts";
 import { type Frame } from "./frame.ts";
 import { inItems, itemsOf, type Look, mutedItems, type Notes, PLAIN } from "./look.ts";
-import { type Earlier, earlier, ease, moved, nearestKept, shift } from "./motion.ts";
+import { type Earlier, earlier, ease, looksStill, moved, nearestKept, shift } from "./motion.ts";
 import { type Overlay } from "./overlay.ts";
 import { layoutInput, ownSlots, sharedSlots } from "./question.ts";
 import { around, asksToTheRight, buildScene, type Scene, swapped, turnedScene, turnedSizes } from "./scene.ts";
@@ -232,8 +232,9 @@ export class Stage {
     const held = delta && { ...from, x: from.x + delta[0], y: from.y + delta[1] };
     this.before = was;
     this.framing = null;
-    if (held && (this.touched || anchor !== undefined)) return this.animate(from, held);
-    this.animate(from, held && !this.asked.length ? this.keptView(scene, held) : this.opening(scene));
+    const stays = held && (this.touched || anchor !== undefined);
+    const to = stays ? held : held && !this.asked.length ? this.keptView(scene, held) : this.opening(scene);
+    this.animate(from, to, looksStill(scene, was, this.view, from, to));
   }
 
   /** The view after a toggle: it moves only as far as the first change, and only where no change is in view. */
@@ -257,13 +258,17 @@ export class Stage {
     return box ? fit(box, this.view, 1, 60) : openingCamera(scene, this.view);
   }
 
-  private animate(from: Camera, to: Camera): void {
-    const still = typeof matchMedia === "function" && matchMedia("(prefers-reduced-motion: reduce)").matches;
+  private animate(from: Camera, to: Camera, looksStill = false): void {
+    const still = looksStill || (typeof matchMedia === "function" && matchMedia("(prefers-reduced-motion: reduce)").matches);
     this.cameraFrom = from;
     this.cameraTo = to;
     this.startedAt = NaN;
     this.progress = still ? 1 : 0;
-    if (still) this.camera = to;
+    if (still) {
+      this.before = null;
+      this.camera = to;
+      this.events.emit("viewport", to);
+    }
     this.repaint();
   }
 
