@@ -53,3 +53,14 @@ test("a node of another type is not the selected one", () => {
   const make = (type: string) => single(graph([{ label: "x", type }]));
   assert.deepEqual(carry(make("Tensor[(1), int8]"), make("Tensor[(1), int32]"), [0]).selection, []);
 });
+
+test("a graph of both pictures is carried node for node, twins too", () => {
+  const [before, after, other] = ["x | cast 0 | cast 0", "x | round 0 | cast 0", "x | cast 0"].map((text) =>
+    graph(text),
+  );
+  const first = compare(before, after, diff("kept removed kept", "kept added kept", "0-0 2-2"));
+  const second = compare(before, other, diff("kept removed kept", "kept kept", "0-0 2-1"));
+  const { nodes, selection } = carry(first, second, [1, 2]);
+  assert.deepEqual([nodes[0], nodes[1], nodes[2]], [0, 1, 2]);
+  assert.deepEqual(selection, [1, 2]);
+});

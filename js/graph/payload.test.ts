@@ -53,3 +53,9 @@ test("boxes inside themselves or inside too many others are refused in words, an
   ring.group.parent = [1, 0];
   assert.throws(() => decode(ring), /inside itself/);
 });
+
+test("one payload is one graph", () => {
+  const sent = payload("x | relu 0");
+  assert.equal(decode(sent), decode(sent));
+  assert.notEqual(decode(sent), decode({ ...sent }));
+});

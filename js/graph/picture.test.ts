@@ -89,3 +89,14 @@ test("marks shorter than the graph and pairs outside it do no harm", () => {
   });
   assert.equal(picture.nodeCount, before.nodeCount + after.nodeCount - 1);
 });
+
+test("of several edges between two nodes, those at one argument are one", () => {
+  const before = graph("x | add 0 0 | mul 1 1");
+  const after = graph("x | add 0 0 0 | mul 1");
+  const picture = compare(before, after, diff("kept changed changed", "kept changed changed", "0-0 1-1 2-2"));
+  const edges = Array.from(
+    picture.source,
+    (u, e) => `${u}-${picture.target[e]}.${picture.index[e]}:${picture.edgeSide[e]}`,
+  );
+  assert.deepEqual(edges, ["0-1.0:3", "0-1.1:3", "1-2.0:3", "1-2.1:1", "0-1.2:2"]);
+});

@@ -94,7 +94,7 @@ export function nearestKept(next: Scene, before: Earlier, x: number, y: number):
 /** Pixels on the screen that nobody sees. */
 const SLIGHT = 0.5;
 
-/** Whether a glide from one camera to the other would show nothing: what is or was in view is all there, and moves as they do. */
+/** Whether a glide from one camera to the other would show nothing: what is or was in view moves as they do. */
 export function looksStill(next: Scene, before: Earlier, view: Size, from: Camera, to: Camera): boolean {
   if (from.scale !== to.scale) return false;
   const slight = SLIGHT / to.scale;
@@ -106,8 +106,9 @@ export function looksStill(next: Scene, before: Earlier, view: Size, from: Camer
   for (let i = 0; i < next.visible.count; i++) {
     const [w, h] = [next.size.width[i], next.size.height[i]];
     const [x, y] = [seed.x[i] + dx, seed.y[i] + dy];
-    const near = Math.abs(x - next.x[i]) <= slight && Math.abs(y - next.y[i]) <= slight;
-    if (!near && !(away(next.x[i], next.y[i], w, h) && (Number.isNaN(x) || away(x, y, w, h)))) return false;
+    // NaN: what is new comes from nowhere.
+    const moves = Math.abs(x - next.x[i]) > slight || Math.abs(y - next.y[i]) > slight;
+    if (moves && !(away(next.x[i], next.y[i], w, h) && away(x, y, w, h))) return false;
   }
   for (let k = 0; k < boxes.length; k += 4) {
     const [x, y, w, h] = next.groupBox.subarray(k, k + 4);

@@ -40,3 +40,19 @@ test("the first frame after a group was opened shows what is in it, and the grou
   assert.deepEqual([scene.groupBox[0] - stage.camera.x, scene.groupBox[1] - stage.camera.y], corner);
   stage.dispose();
 });
+
+test("a picture whose nodes in view stay where they are does not glide, and one that moves them does", async () => {
+  const paint = frames();
+  const stage = new Stage(new Ruler(() => 0.5));
+  const show = async (text: string) => {
+    await stage.setPicture(single(graph(text)));
+    return stage.progress;
+  };
+  await show("a | b 0 | c 1");
+  paint(0);
+  assert.equal(await show("a | b 0 | d 1"), 1);
+  assert.equal(stage.before, null);
+  assert.ok((await show("a | b 0 | e 1 | d 2")) < 1);
+  for (let now = 0; stage.progress < 1; now += 16) paint(now);
+  stage.dispose();
+});

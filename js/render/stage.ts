@@ -259,7 +259,8 @@ export class Stage {
   }
 
   private animate(from: Camera, to: Camera, looksStill = false): void {
-    const still = looksStill || (typeof matchMedia === "function" && matchMedia("(prefers-reduced-motion: reduce)").matches);
+    const still =
+      looksStill || (typeof matchMedia === "function" && matchMedia("(prefers-reduced-motion: reduce)").matches);
     this.cameraFrom = from;
     this.cameraTo = to;
     this.startedAt = NaN;
