@@ -43,7 +43,7 @@ PARTS: dict[str, Sequence[str]] = {
     **_python(RELAY, "passes"),
     **_python(MAIN, "relax", "page", "memory_view"),
     **_python(RELAY, "stability"),
-    **_python(MAIN, "stepper"),
+    **_python(MAIN, "stepper", "compilers"),
     **_python(RELAY, "counts", "timing"),
     "layout": (str(BIN / "node"), str(HERE / "layout/run.mjs"), "--json"),
     **_python(MAIN, "boundaries"),

@@ -56,6 +56,44 @@ def test_a_small_constant_has_its_value():
     np.testing.assert_allclose(*values, rtol=1e-6)
 
 
+def norms() -> tvm.IRModule:
+    """Three scales and shifts of two shapes, computed of constants."""
+    x = y = relay.var("x", shape=(2, 4))
+    for place, size in enumerate((4, 4, 1)):
+        y = y * relay.sqrt(relay.const(np.arange(place, place + size, dtype="float32")))
+    return relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function([x], y)))
+
+
+def compiled_by(once: folding.CompiledOnce) -> int:
+    return sum(map(len, once.made.values()))
+
+
+def test_equal_kernels_of_constants_are_compiled_once_and_have_tvms_bits():
+    plain = relay.transform.FoldConstant()(norms())
+    once = folding.CompiledOnce()
+    with tvm.transform.PassContext(opt_level=3, instruments=[once]):
+        folded = relay.transform.FoldConstant()(norms())
+        # two shapes of sqrt
+        assert compiled_by(once) == 2
+        relay.build(folded, "llvm")
+    assert tvm.ir.structural_equal(folded, plain)
+    assert compiled_by(once) == 2
+
+
+def test_tvms_own_compiler_is_back_after_a_fold_that_fails():
+    @tvm.ir.instrument.pass_instrument
+    class Fails:
+        def run_after_pass(self, _module: tvm.IRModule, _info: object) -> None:
+            raise ValueError("stop")
+
+    module, once = norms(), folding.CompiledOnce()
+    with pytest.raises(ValueError, match="stop"), tvm.transform.PassContext(instruments=[Fails(), once]):
+        relay.transform.FoldConstant()(module)
+    assert compiled_by(once) == 2
+    relay.transform.FoldConstant()(tvm.IRModule.from_expr(relay.sqrt(constant(7))))
+    assert compiled_by(once) == 2
+
+
 def test_a_value_that_hangs_on_a_large_constant_is_left_to_tvm():
     """A reshape whose result is asked for its elements: a scale of sums, which FoldScaleAxis wants to be positive."""
     big = relay.add(constant(300, 300), constant(300, 300))

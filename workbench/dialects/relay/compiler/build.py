@@ -23,6 +23,7 @@ from workbench.dialects.compiler.running import KernelTime, Made, RanCall, Runni
 from workbench.dialects.compiler.tuning import scheduled
 from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.relay.compiler.fallbacks import fallbacks
+from workbench.dialects.relay.compiler.folding import CompiledOnce
 from workbench.dialects.relay.compiler.kernels import (
     Watch,
     bytes_of_json,
@@ -235,7 +236,7 @@ class RelayCompiler(Compiler):
         self, workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
     ) -> tvm.IRModule:
         """Return the module after the graph-level part of relay.build."""
-        with scheduled(config, empty=True), pass_context(config, instruments):
+        with scheduled(config, empty=True), pass_context(config, [CompiledOnce(), *instruments]):
             module = optimize(workload, make_target(target))
         return relay.transform.InferType()(module)
 
@@ -271,7 +272,7 @@ class RelayCompiler(Compiler):
                 )
         made = make_target(target)
         watch = Watch()
-        context = pass_context(config, [watch, *instruments])
+        context = pass_context(config, [watch, CompiledOnce(), *instruments])
         where, schedules = compiled_where_it_runs(target), scheduled(config)
         with where, schedules, context, devices_in_words(), as_error(TVMFailed):
             library = relay.build(unshared(workload.module), target=made, params=workload.params)
