@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { layout } from "./compound.ts";
+import { LayoutEngine, layout } from "./compound.ts";
 import { Builder } from "./testing/builder.ts";
 import { collapse } from "./testing/edits.ts";
 import { bert, randomDag, resnet } from "./testing/generators.ts";
@@ -148,4 +148,26 @@ test("a mistake in the input is one readable sentence", () => {
   const sizeless = resnet([1]).input();
   sizeless.nodes.width[3] = NaN;
   assert.throws(() => layout(sizeless), /node 3 has no proper size/);
+});
+
+test("levels of a large picture are searched in haste, obey the laws, and are not taken for those of a small one", () => {
+  const part = randomDag(7, { nodes: 60, reach: 12 });
+  const { source, target } = part.input().edges;
+  const b = new Builder();
+  const put = (): void => {
+    const first = b.nodeCount,
+      group = b.open("part");
+    for (let n = 0; n < part.nodeCount; n++) b.node(part.labels[n], group);
+    for (let e = 0; e < part.edgeCount; e++) b.edge(first + source[e], first + target[e]);
+  };
+  put();
+  const small = b.input();
+  for (let n = b.nodeCount, last = -1; n < 70_000; n++) last = b.node("op", -1, last < 0 ? [] : [last]);
+  const engine = new LayoutEngine(),
+    large = b.input(),
+    hasty = engine.layout(large);
+  assert.deepEqual(violations(large, hasty), []);
+  assert.deepEqual(engine.layout(small), layout(small));
+  const width = (picture: { groupBox: Float32Array }): number => picture.groupBox[2];
+  assert.notEqual(width(hasty), width(layout(small)), "the search of the large picture was shorter");
 });

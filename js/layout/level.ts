@@ -32,6 +32,8 @@ export interface LevelGraph {
   /** Centres in the previous picture, up to a common translation; NaN where unknown. */
   seedX: Float32Array;
   seedY: Float32Array;
+  /** The work that the order may take is halved so often: more than 0 in a large picture. */
+  haste: number;
 }
 
 export interface LevelLayout {

@@ -8,7 +8,7 @@ import { type LevelGraph, type LevelLayout, type Placed, type Spacing } from "./
 import { type Seeds } from "./seeds.ts";
 import { type LayoutInput } from "./types.ts";
 
-const HEAD = 4;
+const HEAD = 5;
 
 /** The columns in their order: floats by item and by wire, then words by item and by wire. */
 export const FLOATS_BY_ITEM = ["width", "height", "head", "foot", "give", "seedX", "seedY"] as const;
@@ -65,6 +65,7 @@ export class LevelReader {
   /** The level's key; valid until the next one is read. */
   read(items: Uint32Array, wireIds: Uint32Array, seeds: Seeds | null, spacing: Spacing): Uint32Array {
     this.begin(items.length, wireIds.length, spacing);
+    this.words[4] = hasteOf(this.h.nodeCount);
     this.writeItems(items, seeds);
     this.writeWires(wireIds);
     this.markMain(items, wireIds);
@@ -175,6 +176,14 @@ export class LevelReader {
   }
 }
 
+/** Nodes of a picture whose levels are all searched at leisure. */
+const AT_LEISURE = 4_000;
+
+/** How often the work that a level may take is halved, so that a large picture of levels that all differ takes no longer. */
+function hasteOf(nodes: number): number {
+  return Math.max(0, Math.ceil(Math.log2(nodes / AT_LEISURE)));
+}
+
 function clearly(depth: number, second: number): boolean {
   return depth > CLEARLY_DEEPER * second + 2;
 }
@@ -188,7 +197,7 @@ export function levelOf(key: Uint32Array): LevelGraph {
     const end = at[name] + (BY_ITEM.has(name) ? items : wires);
     return [name, (i < FLOATS.length ? floats : key).subarray(at[name], end)];
   });
-  return Object.fromEntries(columns) as LevelGraph;
+  return { ...Object.fromEntries(columns), haste: key[4] } as LevelGraph;
 }
 
 /** The key of the same level, when everything is where a layout has put it: the key no longer depends on what could move. */

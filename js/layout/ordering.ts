@@ -28,8 +28,8 @@ const SIFT_ROUNDS = 4;
 /** With a previous picture: its order, unless a fresh one has far fewer crossings. Moving things has a price too. */
 const SEED_TOLERANCE = 1.6;
 
-export function orderLayers(strata: Strata, seed: Float32Array): Scored {
-  const search = new OrderSearch(strata);
+export function orderLayers(strata: Strata, seed: Float32Array, haste: number): Scored {
+  const search = new OrderSearch(strata, haste);
   const seeded = seed.some((x) => !Number.isNaN(x)) ? search.seeded(seed) : null;
   if (seeded?.crossings === 0) return seeded;
   const fresh = search.fresh();
@@ -39,8 +39,8 @@ export function orderLayers(strata: Strata, seed: Float32Array): Scored {
 }
 
 /** The order of a level whose layers or bends have been changed a little: from places in the order that it had before. */
-export function orderNear(strata: Strata, place: Float32Array): Scored {
-  return new OrderSearch(strata).near(place);
+export function orderNear(strata: Strata, place: Float32Array, haste: number): Scored {
+  return new OrderSearch(strata, haste).near(place);
 }
 
 /** Neighbours among the seeded vertices of each layer that have changed sides. */
@@ -68,10 +68,13 @@ class OrderSearch {
   private readonly size: number;
   private readonly patience: number;
 
-  constructor(private readonly strata: Strata) {
+  constructor(
+    private readonly strata: Strata,
+    private readonly haste: number,
+  ) {
     const size = strata.count + strata.source.length;
     this.size = size;
-    this.patience = size < LARGE ? PATIENCE : PATIENCE_IF_LARGE;
+    this.patience = Math.ceil((size < LARGE ? PATIENCE : PATIENCE_IF_LARGE) / 2 ** haste);
     this.counter = new CrossingCounter(strata);
     this.places = new NeighbourPlaces(strata);
     this.trunks = new TrunkMover(this.places);
@@ -80,7 +83,8 @@ class OrderSearch {
   /** Where many crossings are left, longer searches still find better orders. */
   private budget(crossings: number): number {
     const share = Math.min(MOST_MORE, 1 + MORE_PER_CROSSING * crossings);
-    return Math.min(WORK_PER_VERTEX * this.size * share, MOST_WORK * Math.min(1, FULL_SIZE / this.size));
+    const work = Math.min(WORK_PER_VERTEX * this.size * share, MOST_WORK * Math.min(1, FULL_SIZE / this.size));
+    return work / 2 ** this.haste;
   }
 
   /** The previous order: what is new, and bends, find their best places in it; then exchanges that remove crossings. */

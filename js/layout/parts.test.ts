@@ -29,7 +29,7 @@ function level(seed: number, nodes: number): LevelGraph {
     ...{ width: item.slice().fill(40), height: item.slice().fill(20), head: item, foot: item, give: item },
     ...{ kind: words, mainEntry: words, mainWire: ports, sourcePort: ports, targetPort: ports.map((_, i) => i) },
     ...{ source: Uint32Array.from(source), target: Uint32Array.from(target), net: Uint32Array.from(source), ...free },
-    ...{ seedX: item.slice().fill(NaN), seedY: item.slice().fill(NaN) },
+    ...{ seedX: item.slice().fill(NaN), seedY: item.slice().fill(NaN), haste: 0 },
   };
 }
 
@@ -52,7 +52,7 @@ test("crossings are counted as pair by pair, and searching only removes them", (
       counter = new CrossingCounter(strata);
     const starts = [fromSinks(strata), fromSources(strata)];
     for (const order of starts) assert.equal(counter.total(order), crossingsByPairs(strata, order), `seed ${seed}`);
-    const { order: best, crossings } = orderLayers(strata, graph.seedX);
+    const { order: best, crossings } = orderLayers(strata, graph.seedX, 0);
     assert.equal(crossings, counter.total(best));
     assert.equal(counter.total(best), crossingsByPairs(strata, best));
     for (const order of starts) assert.ok(counter.total(best) <= counter.total(order));

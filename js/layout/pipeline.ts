@@ -36,7 +36,7 @@ interface Arranged extends Scored {
 function arrange(graph: LevelGraph): Arranged {
   const layering = assignLayers(graph),
     strata = stratify(graph, layering);
-  const plain = { strata, ...orderLayers(strata, graph.seedX) };
+  const plain = { strata, ...orderLayers(strata, graph.seedX, graph.haste) };
   if (plain.crossings === 0 || strata.count + strata.source.length > SMALL) return plain;
   const parted = partable(graph, strata) ? changed(graph, layering, plain) : plain;
   const best = parted.crossings < plain.crossings ? parted : plain;
@@ -50,7 +50,8 @@ function arrange(graph: LevelGraph): Arranged {
 /** Other layers, or bends of each wire's own, ordered as before where nothing speaks against it. */
 function changed(graph: LevelGraph, layering: Layering, from: Arranged): Arranged {
   const strata = stratify(graph, layering, true);
-  return { strata, ...orderNear(strata, Float32Array.from(from.order.position.subarray(0, graph.kind.length))) };
+  const near = Float32Array.from(from.order.position.subarray(0, graph.kind.length));
+  return { strata, ...orderNear(strata, near, graph.haste) };
 }
 
 /** Whether some net has several wires, and one of them has bends to share. */

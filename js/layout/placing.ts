@@ -31,7 +31,7 @@ export function placeVertices(graph: LevelGraph, strata: Strata, order: Order, s
     ? 3
     : Math.max(3, Math.min(SWEEPS, Math.floor(2_000_000 / (1 + row.weight.length + row.left.length))));
   for (let i = 0; i < sweeps; i++) if (!medianSweep(row, sequence)) break;
-  if (exact) solveExactly(row);
+  if (exact) solveExactly(row, SIMPLEX_BUDGET / 2 ** graph.haste);
   else if (shove(row, sequence)) medianSweep(row, sequence);
   const x = new Float64Array(strata.count);
   for (let v = 0; v < strata.count; v++) x[v] = row.x[blocks.of[v]] + blocks.shift[v];
@@ -215,7 +215,7 @@ const SIMPLEX_BUDGET = 10_000_000;
 const FAR = 1e6;
 
 /** The optimum by network simplex: a node per pull turns |x - y| into two arcs (Gansner et al., section 4.2). */
-function solveExactly(row: Row): void {
+function solveExactly(row: Row, budget: number): void {
   const { count, end, at } = row,
     pulls = row.weight.length;
   const anchored = [...row.anchor.keys()].filter((i) => !Number.isNaN(row.anchor[i]));
@@ -234,6 +234,6 @@ function solveExactly(row: Row): void {
   for (const [k, i] of anchored.entries()) join(count + pulls + k, root, i, row.anchor[i], row.anchorWeight[i]);
   // The root stands still at 0 for the anchors; otherwise it joins only nodes without another edge, and without a pull.
   for (let i = 0; i < count; i++) if (row.leftOf.offset[i] === row.leftOf.offset[i + 1]) arcs.add(root, i, -FAR, 0);
-  new NetworkSimplex(arcs, position).solve(SIMPLEX_BUDGET);
+  new NetworkSimplex(arcs, position).solve(budget);
   row.x.set(position.subarray(0, count));
 }

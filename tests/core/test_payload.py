@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from array import array
+from dataclasses import replace
 
 from hypothesis import given
 from random_graphs import graphs, pairs
@@ -93,3 +94,9 @@ def test_attributes_that_are_no_json_are_shown_as_text():
 
 def refuse(word):
     raise AssertionError(f"{word} is not JSON, and the page's JSON.parse throws on it")
+
+
+@given(graphs())
+def test_graph_is_encoded_once(graph):
+    assert encode_graph(graph) is encode_graph(graph)
+    assert encode_graph(graph) == encode_graph(replace(graph))

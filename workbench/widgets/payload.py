@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import math
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import TypedDict
 
 from workbench.graph.changes import MARKS, GraphDiff, lowered
 from workbench.graph.layers import layered_pair
 from workbench.graph.model import Graph
-from workbench.graph.nodes import GROUP_KINDS, KINDS, Group
+from workbench.graph.nodes import GROUP_KINDS, KINDS, Edge, Group, Node
 
 VERSION = 1
+_KIND_NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
 _NO_PATTERN = -1
 _LOWERED = len(MARKS)
 "the mark of nodes that js/graph/picture.ts shows as kept, or with `show_lowering` as changed, removed or added"
@@ -72,54 +74,65 @@ class DiffPayload(TypedDict, total=False):
     pairs: bytes
 
 
-class Strings:
-    """A table of strings, each once; number 0 is the empty one."""
+class Strings(dict[str, int]):
+    """The numbers of strings, each once; number 0 is the empty one. A new string gets the next number when it is looked up."""
 
     def __init__(self) -> None:
-        self.numbers: dict[str, int] = {"": 0}
+        super().__init__({"": 0})
 
-    def __call__(self, text: str) -> int:
-        return self.numbers.setdefault(text, len(self.numbers))
+    def __missing__(self, text: str) -> int:
+        number = self[text] = len(self)
+        return number
 
 
 def encode_graph(graph: Graph) -> GraphPayload:
     """Return the graph for the page. js/graph/payload.ts reads it; the keys define the column types."""
+    if encode_graph not in graph.memory:
+        graph.memory[encode_graph] = _encoded(graph)
+    return graph.memory[encode_graph]
+
+
+def _encoded(graph: Graph) -> GraphPayload:
     strings = Strings()
     nodes, edges, groups, renumbered = graph.nodes, graph.edges, *_shown_groups(graph)
 
-    def attrs(value: object) -> int:
-        return strings(_json(value) if value else "")
+    # `map` and `attrgetter`, because a loop over each of fifteen columns is what takes the time of a large graph
+    def texts(name: str, items: Sequence[Node | Edge | Group]) -> bytes:
+        return column("I", map(strings.__getitem__, map(attrgetter(name), items)))
+
+    def attrs(items: Sequence[Node | Group]) -> bytes:
+        return column("I", (strings[_json(item.attrs)] if item.attrs else 0 for item in items))
 
     return {
         "version": VERSION,
         "node": {
-            "kind": column("B", (KINDS.index(n.kind) for n in nodes)),
-            "label_s": column("I", (strings(n.op) for n in nodes)),
-            "type_s": column("I", (strings(n.type) for n in nodes)),
-            "attrs_s": column("I", (attrs(n.attrs) for n in nodes)),
-            "name_s": column("I", (strings(n.name) for n in nodes)),
-            "span_s": column("I", (strings(n.span) for n in nodes)),
+            "kind": column("B", map(_KIND_NUMBERS.__getitem__, map(attrgetter("kind"), nodes))),
+            "label_s": texts("op", nodes),
+            "type_s": texts("type", nodes),
+            "attrs_s": attrs(nodes),
+            "name_s": texts("name", nodes),
+            "span_s": texts("span", nodes),
             "group": column("i", (renumbered.get(n.group, -1) for n in nodes)),
             "pattern": column("b", (_NO_PATTERN if n.pattern is None else n.pattern for n in nodes)),
         },
         "edge": {
-            "source": column("I", (e.source for e in edges)),
-            "target": column("I", (e.target for e in edges)),
+            "source": column("I", map(attrgetter("source"), edges)),
+            "target": column("I", map(attrgetter("target"), edges)),
             # two bytes are enough: the page shows a position and sorts by it
             "index": column("H", (min(e.index, 0xFFFF) for e in edges)),
-            "type_s": column("I", (strings(e.type) for e in edges)),
+            "type_s": texts("type", edges),
         },
         "group": {
             "kind": column("B", (GROUP_KINDS.index(g.kind) for g in groups)),
             # the ids of `collapsed`: the places in these columns differ from them if a group is left out
             "id": column("i", (g.id for g in groups)),
-            "name_s": column("I", (strings(g.name) for g in groups)),
-            "attrs_s": column("I", (attrs(g.attrs) for g in groups)),
+            "name_s": texts("name", groups),
+            "attrs_s": attrs(groups),
             "parent": column("i", (renumbered.get(g.parent, -1) for g in groups)),
         },
         "output": column("I", graph.outputs),
         # last, because every string must have its number
-        "strings": [sendable_text(text) for text in strings.numbers],
+        "strings": [sendable_text(text) for text in strings],
     }
 
 
@@ -128,10 +141,13 @@ def sendable_text(text: str) -> str:
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
+_ENCODER = json.JSONEncoder(default=str, allow_nan=False)
+
+
 def _json(value: object) -> str:
     """Return JSON for the page, without NaN and Infinity, which Python would write."""
     try:
-        return json.dumps(value, default=str, allow_nan=False)
+        return _ENCODER.encode(value)
     except (ValueError, TypeError):
         return json.dumps(_plain(value))
 

@@ -73,7 +73,7 @@ def encode_plan(plan: MemoryPlan, title: str = "", onto: Mapping[int, Sequence[i
         "title": sendable_text(title),
         "tensor": _tensor_columns(placed, strings, onto),
         "step": {
-            "name_s": column("I", (strings(step.name) for step in plan.steps)),
+            "name_s": column("I", (strings[step.name] for step in plan.steps)),
             "live": _sizes(plan.needed_bytes),
             "held": _sizes(step.live_bytes for step in plan.steps),
             "workspace": _sizes(UNKNOWN if s.workspace_bytes is None else s.workspace_bytes for s in plan.steps),
@@ -82,10 +82,10 @@ def encode_plan(plan: MemoryPlan, title: str = "", onto: Mapping[int, Sequence[i
         },
         "row": {
             "bytes": _sizes(row.bytes for row in rows),
-            "label_s": column("I", (strings(row.label) for row in rows)),
+            "label_s": column("I", (strings[row.label] for row in rows)),
         },
         # last, because every string must have its number
-        "strings": [sendable_text(text) for text in strings.numbers],
+        "strings": [sendable_text(text) for text in strings],
     }
 
 
@@ -95,9 +95,9 @@ def _tensor_columns(
     tensors = [tensor for _, tensor in placed]
     nodes = [moved(tensor.nodes, onto) for tensor in tensors]
     return {
-        "name_s": column("I", (strings(t.name) for t in tensors)),
+        "name_s": column("I", (strings[t.name] for t in tensors)),
         "type_s": column(
-            "I", (strings(f"{t.shape} {t.dtype}{f', {t.expression} bytes' if t.expression else ''}") for t in tensors)
+            "I", (strings[f"{t.shape} {t.dtype}{f', {t.expression} bytes' if t.expression else ''}"] for t in tensors)
         ),
         "role": column("I", (ROLES.index(t.role) if t.role in ROLES else 0 for t in tensors)),
         "bytes": _sizes(t.bytes for t in tensors),
