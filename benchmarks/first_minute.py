@@ -1,7 +1,7 @@
 """The first minute with an own model: a Workbench on an ONNX file in a warm process, its tabs, and what its child processes hold.
 
 Each run is a process of its own, without Jupyter, in which a Workbench on a sample was used before, as a kernel that is warm. It
-makes another by `wb.Workbench(path)`, sends it the messages that the page sends on a click, and waits for the traits that the page
+makes another by `wb.Workbench(path)`, sets the trait that the page sets on a click, and waits for the traits that the page
 draws. A tab is filled when its rows are complete.
 """
 
@@ -86,7 +86,7 @@ def own_minute(path: Path) -> dict[str, float]:
     for name, _ in PAGE:
         # as the page sends it
         clicked = time.perf_counter()
-        view._handle_custom_msg({"type": "tab", "name": name}, [])  # noqa: SLF001
+        view.set_state({"tab": name})
         found[name] = wait(clicked, lambda name=name: is_filled(view, name))
         assert view.wait(SECONDS)
     found["bytes"] = sum(proportional(pid) for pid in below(os.getpid()))

@@ -16,8 +16,7 @@ from workbench.errors import WorkbenchError
 Name = TypeVar("Name", bound=Hashable)
 
 GRACE_SECONDS = 2.0
-"""The time that a replaced request may still run: ending its build means starting a new child process, which takes about as
-long."""
+"the time that a replaced request may still run: a new child process would load the program and build it again"
 OFTEN_SECONDS = 0.1
 "seconds between two reports of progress"
 

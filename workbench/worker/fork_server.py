@@ -63,12 +63,11 @@ def _is_prepared(prepare: Callable[[], object]) -> bool:
     """Import TVM; return whether this process may be forked from now on."""
     try:
         prepare()
-    except BaseException:  # noqa: BLE001  a child that imports it will have the same error, and reports it
-        return False
-    # OpenBLAS starts threads when numpy is imported, ends them at the first fork, and starts them again when a child uses it
-    if (copy := os.fork()) == 0:
-        os._exit(0)
-    os.waitpid(copy, 0)
-    with suppress(OSError):  # a system without /proc, on which the number of threads is not known
+        # OpenBLAS starts threads when numpy is imported, ends them at the first fork, and starts them again when a child uses it
+        if os.fork() == 0:
+            os._exit(0)
+        os.wait()
+        # without /proc the number of threads is not known
         return len(list(Path("/proc/self/task").iterdir())) == 1
-    return False
+    except BaseException:  # noqa: BLE001  a child that imports TVM will have the same error, and reports it
+        return False
