@@ -129,9 +129,9 @@ def parts(expr: relay.Expr) -> list[relay.Expr]:
     """Return the parts of an expression, in the order of ast.Expr.args."""
     if isinstance(expr, relay.Call):
         # references are operators in TVM and a separate kind in the text
-        return [*expr.args] if getattr(expr.op, "name", "") in _REFS else [expr.op, *expr.args]
+        return expr.args[:] if getattr(expr.op, "name", "") in _REFS else [expr.op, *expr.args[:]]
     if isinstance(expr, relay.Tuple):
-        return list(expr.fields)
+        return expr.fields[:]
     if isinstance(expr, relay.Match):
         return [expr.data, *(clause.rhs for clause in expr.clauses)]
     return [getattr(expr, name) for name in _FIELDS[type(expr)]]

@@ -67,6 +67,9 @@ class Folder:
 
     def fold(self, module: tvm.IRModule) -> None:
         """Fold `main` in place, as FoldConstant does. Raises NotPlain: TVM has to fold this module."""
+        operators = relay.analysis.list_op_freqs(module)
+        if any(name in operators for name in _OTHER_RULES):
+            raise NotPlain
         try:
             folded = _Pass(self).fold(module["main"])
         except Untyped:
@@ -98,7 +101,11 @@ class Folder:
 
 
 class _Pass:
-    """One run over one function. Expressions are keyed by address: hashing them calls TVM thousands of times."""
+    """One run over one function.
+
+    Expressions are keyed by address, because hashing them calls TVM thousands of times; and arrays of TVM are read as `array[:]`,
+    because a loop over one asks for its length before each item.
+    """
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
@@ -139,25 +146,20 @@ class _Pass:
 
     def now(self, parts: Any) -> tuple[list[relay.Expr], bool]:
         """Return the replacements of some expressions, and whether any differs from the original."""
-        old = list(parts)
+        old = parts[:]
         new = [self.new.get(at(part), part) for part in old]
         return new, any(one is not other for one, other in zip(old, new, strict=True))
 
     def call(self, node: relay.Call) -> None:
         arguments, changed = self.now(node.args)
-        if not arguments:
-            return
-        op = node.op
-        if isinstance(op, tvm.ir.Op):
-            name = op.name
-            if name in _OTHER_RULES:
-                raise NotPlain
-            if all(at(a) in self.const for a in arguments) and _foldable(name):
+        if arguments and all(at(a) in self.const for a in arguments):
+            op = node.op
+            if isinstance(op, tvm.ir.Op) and _foldable(op.name):
                 value = self.folder.value(node, [self.const[at(a)] for a in arguments], _type(node))
                 self.put(node, _constant(value))
                 return
         if changed:
-            self.new[at(node)] = relay.Call(op, arguments, node.attrs, node.type_args, node.span)
+            self.new[at(node)] = relay.Call(node.op, arguments, node.attrs, node.type_args, node.span)
 
     def tuple(self, node: relay.Tuple) -> None:
         fields, changed = self.now(node.fields)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import compress
-from typing import Any
+from typing import Any, NamedTuple
 
 import tvm
 from tvm import relay
@@ -110,6 +110,15 @@ def external_functions(module: tvm.IRModule) -> list[str]:
     return sorted(found)
 
 
+class Callee(NamedTuple):
+    """What a call calls."""
+
+    function: str
+    kind: str
+    taken: tuple[bool, ...] | None = None
+    "whether it reads each of its tensors; None if it reads all"
+
+
 class Walk:
     """Visits `main` as the executor's code generator does: arguments first, from left to right, each expression once."""
 
@@ -120,8 +129,10 @@ class Walk:
         self.calls: list[Call] = []
         self.known: dict[int, Values] = {}
         "by address"
-        self.kernels: dict[int, list[tuple[Any, str]]] = {}
-        "structural hash -> the functions that have it, and their names"
+        self.kernels: list[Any] = []
+        "the functions that TVM compiles, of several that compute the same the first"
+        self.callees: dict[int, list[tuple[Any, Callee]]] = {}
+        "structural hash -> the functions that have it"
         self.failing: list[str] = []
         "the reasons why the graph executor cannot run it"
         self.odd = False
@@ -129,17 +140,15 @@ class Walk:
 
     def program(self) -> Program:
         body = self.module["main"].body
-        waiting: list[Any] = [body]
+        waiting = [] if at(body) in self.known else [(body, self.parts(body))]
         while waiting:
-            expr = waiting[-1]
-            here = at(expr)
-            missing = [] if here in self.known else [part for part in self.parts(expr) if at(part) not in self.known]
-            if missing:
-                waiting.extend(reversed(missing))
-                continue
-            waiting.pop()
-            if here not in self.known:
-                self.known[here] = self.value(expr)
+            expr, parts = waiting[-1]
+            missing = next((part for part in parts if at(part) not in self.known), None)
+            if missing is not None:
+                waiting.append((missing, self.parts(missing)))
+            else:
+                waiting.pop()
+                self.known[at(expr)] = self.value(expr)
         values = [*self.known[at(body)], *((0, tensor) for call in self.calls for tensor in call.outputs)]
         values += [(0, tensor) for variable in self.module["main"].params for tensor in tensors(variable.checked_type)]
         for variable in self.module["main"].params:
@@ -152,23 +161,22 @@ class Walk:
         return Program(tuple(self.calls), tuple(self.known[at(body)]), next(iter(self.failing), ""))
 
     def parts(self, expr: Any) -> Iterator[Any]:
-        """Yield the parts to visit before an expression."""
+        """Yield the parts to visit before an expression; each is known when the next one is asked for."""
         if isinstance(expr, relay.Call):
-            yield from expr.args
+            yield from expr.args[:]
         elif isinstance(expr, relay.Tuple):
-            yield from expr.fields
+            yield from expr.fields[:]
         elif isinstance(expr, relay.TupleGetItem):
             yield expr.tuple_value
         elif isinstance(expr, relay.Let):
             yield expr.value
-            if at(expr.value) in self.known:
-                self.known[at(expr.var)] = self.known[at(expr.value)]
-                yield expr.body
+            self.known[at(expr.var)] = self.known[at(expr.value)]
+            yield expr.body
 
     def value(self, expr: Any) -> Values:
         if isinstance(expr, relay.Tuple):
-            self.odd |= not all(isinstance(field, relay.TensorType) for field in expr.checked_type.fields)
-            return [value for field in expr.fields for value in self.known[at(field)]]
+            self.odd |= not all(isinstance(field, relay.TensorType) for field in expr.checked_type.fields[:])
+            return [value for field in expr.fields[:] for value in self.known[at(field)]]
         if isinstance(expr, relay.TupleGetItem):
             fields = self.known[at(expr.tuple_value)]
             if expr.index >= len(fields):
@@ -185,35 +193,47 @@ class Walk:
         return [(OUTSIDE, tensor) for tensor in tensors(expr.checked_type)]
 
     def call(self, call: relay.Call) -> Values:
-        self.odd |= call.attrs is not None and not isinstance(call.op, tvm.ir.Op)
-        read = [value for argument in call.args for value in self.known[at(argument)]]
-        if isinstance(call.op, relay.Function) and not foreign(call.op):
-            read = list(compress(read, tensors_read(call.op)))
+        op = call.op
+        self.odd |= call.attrs is not None and not isinstance(op, tvm.ir.Op)
+        read = [value for argument in call.args[:] for value in self.known[at(argument)]]
+        function, kind, taken = self.callee(op)
+        if taken is not None:
+            read = list(compress(read, taken))
         made = tuple(tensors(call.checked_type))
-        function, kind = self.callee(call.op)
         sources, inputs = tuple(source for source, _ in read), tuple(tensor for _, tensor in read)
         self.calls.append(Call(function, function, kind, inputs, sources, made))
         return [(len(self.calls) - 1, tensor) for tensor in made]
 
-    def callee(self, op: Any) -> tuple[str, str]:
-        """Return the compiled function's name and the kind of a call of `op`."""
+    def callee(self, op: Any) -> Callee:
+        """Return what is called: the same for all functions that compute the same, because the compiler lowers those once."""
+        alike = self.callees.setdefault(tvm.ir.structural_hash(op), [])
+        for other, found in alike:
+            if tvm.ir.structural_equal(other, op):
+                return found
+        alike.append((op, self.new_callee(op)))
+        return alike[-1][1]
+
+    def new_callee(self, op: Any) -> Callee:
         # FuseOps puts it into a function of its own
         fused = op.body.op if isinstance(op, relay.Function) and isinstance(op.body, relay.Call) else None
         if _is(op, "device_copy") or _is(fused, "device_copy"):
-            return "__copy", "copy"
+            return Callee("__copy", "copy")
         if isinstance(op, tvm.ir.GlobalVar):
             self.check_global(op)
             self.odd = True
-            return op.name_hint, "external"
+            return Callee(op.name_hint, "external")
         if foreign(op):
             self.check_compiler(op)
             self.odd = True
-            return str(op.attrs["global_symbol"]), "external"
+            return Callee(str(op.attrs["global_symbol"]), "external")
+        taken = tensors_read(op) if isinstance(op, relay.Function) else None
         if only_reshapes(op):
-            return "__nop", "noop"
+            return Callee("__nop", "noop", taken)
         if not isinstance(op, relay.Function):
             self.failing.append("it calls a function that is a value, which the graph executor does not")
-        return self.kernel(op), "kernel"
+        self.check_operators(op)
+        self.kernels.append(op)
+        return Callee(f"kernel_{len(self.kernels)}", "kernel", taken)
 
     def check_global(self, variable: Any) -> None:
         """Record why a call of a function of the module cannot be built: relay.build makes no code for the function."""
@@ -243,16 +263,6 @@ class Walk:
 
         relay.analysis.post_order_visit(function, look)
 
-    def kernel(self, function: Any) -> str:
-        """Return one name for all functions that compute the same: the compiler lowers those once."""
-        alike = self.kernels.setdefault(tvm.ir.structural_hash(function), [])
-        for other, name in alike:
-            if tvm.ir.structural_equal(other, function):
-                return name
-        self.check_operators(function)
-        alike.append((function, f"kernel_{sum(map(len, self.kernels.values()))}"))
-        return alike[-1][1]
-
 
 def _lowers(compiler: str) -> bool:
     """Return whether a target of that name turns functions into TIR or code."""
@@ -278,10 +288,10 @@ def typed(module: tvm.IRModule) -> tvm.IRModule:
 def tensors(type: Any) -> Iterator[Tensor]:
     """Yield the tensors of a type, tuples flattened."""
     if isinstance(type, relay.TupleType):
-        for field in type.fields:
+        for field in type.fields[:]:
             yield from tensors(field)
     elif isinstance(type, relay.TensorType):
-        yield Tensor(tuple(int(d) if isinstance(d, tvm.tir.IntImm) else str(d) for d in type.shape), _dtype(type.dtype))
+        yield Tensor(tuple(int(d) if isinstance(d, tvm.tir.IntImm) else str(d) for d in type.shape[:]), _dtype(type.dtype))
 
 
 def _dtype(name: str) -> str:

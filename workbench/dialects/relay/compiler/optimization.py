@@ -17,6 +17,7 @@ import tvm
 from tvm import autotvm, relay  # pyright: ignore[reportAttributeAccessIssue]  this is Relay's TVM
 from tvm.relay.backend import te_compiler  # pyright: ignore[reportAttributeAccessIssue]  the same
 from tvm.relay.function import FunctionWithFields
+from tvm.target import codegen  # pyright: ignore[reportAttributeAccessIssue]  the same
 
 from workbench.dialects.base import Workload, refuse_without_main
 from workbench.dialects.compiler.capture import pass_context
@@ -132,7 +133,8 @@ def _functions(module: tvm.IRModule) -> list[Any]:
 class Implementations:
     """Have AlterOpLayout call the operator strategy once for calls of the same operator, attributes and types.
 
-    It needs only the resulting layout. Lowering, which needs an answer for its own tensors, is not affected.
+    It needs only the resulting layout. Lowering, which needs an answer for its own tensors, is not affected. LLVM, whose answer about
+    a processor takes 0.2 ms, is asked once about each feature; strategies and legalizations ask for each operator.
     """
 
     def __init__(self) -> None:
@@ -140,18 +142,30 @@ class Implementations:
         "whether AlterOpLayout is running"
         self._known: dict[tuple[Any, ...], Any] = {}
         self._choose: Any = None
+        self._has: Any = None
 
     def __enter__(self) -> None:
         self._choose = te_compiler.select_implementation
         te_compiler.select_implementation = self
+        self._has = codegen._ffi_api.target_has_feature  # noqa: SLF001  it has no public name
+        features: dict[tuple[str, str], bool] = {}
+
+        def has(name: str, target: Any) -> bool:
+            key = name, str(target or tvm.target.Target.current())
+            if key not in features:
+                features[key] = self._has(name, target)
+            return features[key]
+
+        codegen._ffi_api.target_has_feature = has  # noqa: SLF001
 
     def __exit__(self, *_: object) -> None:
         te_compiler.select_implementation = self._choose
+        codegen._ffi_api.target_has_feature = self._has  # noqa: SLF001
 
     def __call__(self, op: Any, attrs: Any, inputs: Any, out_type: Any, target: Any, *more: Any, **named: Any) -> Any:
         if not self.asked:
             return self._choose(op, attrs, inputs, out_type, target, *more, **named)
-        types = tuple((tuple(map(str, tensor.shape)), tensor.dtype) for tensor in inputs)
+        types = tuple((tuple(map(str, tensor.shape[:])), tensor.dtype) for tensor in inputs)
         options = (*more, *sorted(named.items()))
         key = (op.name, tvm.ir.save_json(attrs), types, str(out_type), str(target), options)
         if key not in self._known:
@@ -188,8 +202,7 @@ def plan_of_module(module: tvm.IRModule, target: str, config: Mapping[str, Any],
     program = walk.program()
     only_a_build = bool(walk.odd or config.get("schedules"))
     if not program.failing and not only_a_build:
-        kernels = (function for alike in walk.kernels.values() for function, _ in alike)
-        program = replace(program, failing=failure(kernels, target, config))
+        program = replace(program, failing=failure(walk.kernels, target, config))
     if program.failing:
         notes = (f"no storages: {program.failing}",)
         return Planned(program, len(program.calls), module, list(walk.values.values()), [], True, False, notes)
@@ -229,7 +242,7 @@ class _Planning(Walk):
         return iter((expr.args[1],)) if is_marked(expr) else super().parts(expr)
 
     def call(self, call: relay.Call) -> Values:
-        given = call.args[1:] if is_marked(call) else call.args
+        given = call.args[1:] if is_marked(call) else call.args[:]
         read = [tensor for argument in given for _, tensor in self.known[at(argument)]]
         made = self.reshape(call) if is_marked(call) else super().call(call)
         place = len(self.calls) - 1
@@ -259,7 +272,7 @@ class _Planning(Walk):
             (self.values[id(tensor)], int(number), device)
             for key, tensors in self.exprs.items()
             for (_, tensor), number, device in zip(
-                tensors, storages[key].storage_ids, storages[key].virtual_devices, strict=True
+                tensors, storages[key].storage_ids[:], storages[key].virtual_devices[:], strict=True
             )
         ]
         # a reshape of a constant has the constant's storage
@@ -294,7 +307,7 @@ def with_marked_reshapes(module: tvm.IRModule) -> tvm.IRModule:
             variable = tvm.ir.GlobalVar(f"reshape_{len(functions)}")
             functions[variable] = expr.op
             attributes = tvm.ir.make_node("relay.attrs.CallLoweredAttrs", metadata={"relay_attrs": expr.op.attrs})
-            arguments = relay.Tuple([rewritten(each, memo) for each in expr.args])
+            arguments = relay.Tuple([rewritten(each, memo) for each in expr.args[:]])
             memo[expr] = relay.Call(_LOWERED, [variable, arguments], attributes)
         elif isinstance(expr, relay.Function):
             memo[expr] = expr
