@@ -51,7 +51,7 @@ def _variables(python: Path | None) -> dict[str, str]:
     if python is not None:
         root = Path(__file__).parents[2]
         found = variables() if root.name == "site-packages" else {**variables(), "PYTHONPATH": str(root)}
-    return {**found, "TOPHUB_LOCATION": "NONE"}
+    return {**_MALLOC, **found, "TOPHUB_LOCATION": "NONE"}
 
 
 class ForkServer:

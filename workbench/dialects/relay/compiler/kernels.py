@@ -291,7 +291,9 @@ def tensors(type: Any) -> Iterator[Tensor]:
         for field in type.fields[:]:
             yield from tensors(field)
     elif isinstance(type, relay.TensorType):
-        yield Tensor(tuple(int(d) if isinstance(d, tvm.tir.IntImm) else str(d) for d in type.shape[:]), _dtype(type.dtype))
+        yield Tensor(
+            tuple(int(d) if isinstance(d, tvm.tir.IntImm) else str(d) for d in type.shape[:]), _dtype(type.dtype)
+        )
 
 
 def _dtype(name: str) -> str:
