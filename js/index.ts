@@ -20,6 +20,7 @@ import { graphView } from "./widgets/graph_view.tsx";
 import { memory } from "./widgets/memory.tsx";
 import { pattern } from "./widgets/pattern.tsx";
 import { predict } from "./widgets/predict.tsx";
+import { schedule } from "./widgets/schedule.tsx";
 import { stepper } from "./widgets/stepper.tsx";
 import { tune } from "./widgets/tune.tsx";
 import { workbench } from "./widgets/workbench.tsx";
@@ -32,6 +33,7 @@ const VIEWS: Record<string, (model: Model, el: HTMLElement) => () => void> = {
   memory,
   pattern,
   predict,
+  schedule,
   stepper,
   tune,
   workbench,

@@ -63,6 +63,7 @@ from workbench.widgets.graph.view import GraphView as GraphView
 from workbench.widgets.memory.view import MemoryView as MemoryView
 from workbench.widgets.patterns.inspector import PatternInspector as PatternInspector
 from workbench.widgets.predict import Predict as Predict
+from workbench.widgets.schedule.stepper import ScheduleStepper as ScheduleStepper
 from workbench.widgets.stepper.pass_stepper import PassStepper as PassStepper
 from workbench.widgets.tuning.panel import TunePanel as TunePanel
 from workbench.widgets.workbench.widget import Workbench as Workbench

@@ -106,6 +106,7 @@ export interface Traits {
   kernels_tab?: Block[];
   legend?: boolean;
   listing?: Listing;
+  lookups?: boolean;
   marks?: Marks;
   measure_tab?: Block[];
   memory_tab?: Block[];
@@ -119,6 +120,7 @@ export interface Traits {
   plots?: Block[];
   preset_form?: Block[];
   question?: string;
+  schedule?: ScheduleList;
   selection?: Sides | number[];
   seq?: number;
   show_constants?: boolean;
@@ -300,6 +302,16 @@ export interface Listing {
   code?: string;
 }
 
+/** A loop, a block or a buffer of a kernel: LoopRow of dialects/compiler/results.py. */
+export interface LoopRow {
+  depth: number;
+  kind: "loop" | "block" | "buffer";
+  name: string;
+  extent: string;
+  bound: string;
+  bytes: number | null;
+}
+
 /** The reason why a wish could not be answered. */
 export interface LostMessage { type: "lost"; wish: (string | number)[]; text: string; }
 
@@ -446,6 +458,23 @@ export interface SavedValues {
   saved_trace?: SavedTrace;
   /** of both sides of a saved Workbench */
   texts?: Printed[];
+}
+
+/** A schedule; the first state is that before all steps. */
+export interface ScheduleList { steps?: ScheduleStepState[]; states?: ScheduleState[]; }
+
+/** A kernel between two steps of its schedule. */
+export interface ScheduleState { script: string; rows: LoopRow[]; facts: string[]; }
+
+/** A step of a schedule; `state` is the number of the state after it, and `pure` that it only looks something up. */
+export interface ScheduleStepState {
+  entry?: Block;
+  text: string;
+  /** the loops and blocks that its variables stand for */
+  names: Record<string, string>;
+  state: number;
+  pure: boolean;
+  error: string;
 }
 
 /** Bring nodes into view. */

@@ -2,7 +2,7 @@
  * The printed module before and after, side by side: words that differ are marked, equal parts folded. A click on a line
  * selects the nodes that it binds in the picture, and the lines of selected nodes are marked here.
  */
-import { useSignal } from "@preact/signals";
+import { signal, useSignal } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { stageSignals } from "../components/stage_signals.ts";
@@ -22,14 +22,28 @@ interface TextDiffProps {
 }
 
 export function TextDiff({ stage, texts, picture, words }: TextDiffProps) {
-  const needle = useSignal("");
   const [before, after] = texts ?? [];
+  const pair = useMemo(
+    () => (before && after ? comparePrinted(before, after, picture) : null),
+    [before, after, picture],
+  );
+  return <PairDiff pair={pair} stage={stage} words={words} />;
+}
+
+interface PairDiffProps {
+  pair: PrintedPair | null;
+  /** None where the lines are of no picture. */
+  stage?: Stage;
+  words: string;
+}
+
+const NONE = signal<readonly number[]>([]);
+
+export function PairDiff({ pair, stage, words }: PairDiffProps) {
+  const needle = useSignal("");
   const view = useMemo(
-    () =>
-      before && after
-        ? new TextView(comparePrinted(before, after, picture), needle, stageSignals(stage).selection)
-        : null,
-    [before, after, picture, needle, stage],
+    () => pair && new TextView(pair, needle, stage ? stageSignals(stage).selection : NONE),
+    [pair, needle, stage],
   );
   return (
     <div class="wb-text-tab">
@@ -107,8 +121,9 @@ function Counts({ pair }: { pair: PrintedPair }) {
           {`${SIGN[kind]}${count} ${kind}`}
         </span>
       ))}
-      {kinds.length === 0 && "The text is the same, but for the numbering of values."}
-      {` of ${pair.rows.length.toLocaleString("en")} lines`}
+      {kinds.length === 0
+        ? "The text is the same, but for the numbering of values."
+        : ` of ${pair.rows.length.toLocaleString("en")} lines`}
     </span>
   );
 }

@@ -13,7 +13,7 @@ import { type PrintedPair, type Side, type TextView } from "./text_view.ts";
 
 export const SIGN = { ...SIGNS, same: "", moved: "↕" } as const;
 
-export function TextRows({ view, stage }: { view: TextView; stage: Stage }) {
+export function TextRows({ view, stage }: { view: TextView; stage: Stage | undefined }) {
   const id = usePageId();
   const body = useRef<HTMLDivElement>(null);
   const end = useRef<HTMLDivElement>(null);
@@ -152,11 +152,11 @@ function Fold({ fold, open }: { fold: Folded; open: () => void }) {
 }
 
 /** Select in the picture what a row binds; what is selected there comes into sight here, unless it was selected here. */
-function useSelect(view: TextView, stage: Stage, body: RefObject<HTMLElement | null>) {
+function useSelect(view: TextView, stage: Stage | undefined, body: RefObject<HTMLElement | null>) {
   const own = useRef(false);
   useEffect(
     () =>
-      stage.events.on("select", () => {
+      stage?.events.on("select", () => {
         const [first] = view.current.value;
         if (first !== undefined && !own.current && (body.current?.clientHeight ?? 0) > 0) view.show(first);
       }),
@@ -169,7 +169,7 @@ function useSelect(view: TextView, stage: Stage, body: RefObject<HTMLElement | n
     const nodes = view.pair.nodesOf(at, line ?? (at === 1 ? row.after : row.before));
     if (nodes.length === 0) return;
     own.current = true;
-    void stage.reveal([...nodes], false).finally(() => {
+    void stage?.reveal([...nodes], false).finally(() => {
       own.current = false;
     });
   };

@@ -134,6 +134,13 @@ export function comparePrinted(before: PrintedModule, after: PrintedModule, pict
   return { lines: [...lines], rows, folds: folds(rows), nodesOf };
 }
 
+/** Two texts compared line by line, without nodes. Equal ones are not folded. */
+export function comparePlain(before: string, after: string): PrintedPair {
+  const lines = [before.split("\n"), after.split("\n")] as const;
+  const rows = compareTexts(lines[0], lines[1], [], () => false);
+  return { lines: [...lines], rows, folds: before === after ? [] : folds(rows), nodesOf: () => [] };
+}
+
 function nodesByLine(printed: PrintedModule, picture: Picture, side: Side): Map<number, number[]> {
   const byLine = new Map<number, number[]>();
   printed.lines.forEach((line, v) => {

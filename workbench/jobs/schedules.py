@@ -8,13 +8,16 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from workbench.dialects.base import Workload
+from workbench.dialects.compiler.built import Scheduled
 from workbench.dialects.compiler.tuning import FAILED_SECONDS, Effort, Tried, build_and_record, key_of, opened, search
+from workbench.dialects.compiler.tvm_target import code_forms
 from workbench.dialects.scheduling import require_database
+from workbench.errors import MeasureError, UnknownName
 from workbench.experiments.schedules.database import locked, mend, note_done, trials_done
 from workbench.jobs.build import compiler_of, counted, program_of, resolved_target
 from workbench.pipeline.config import Config
@@ -99,6 +102,94 @@ def rules(
     progress("Trying rules")
     graph, kernels = compiler_of(workload).schedules(program, target, chosen.context().to_data(), rules)
     return {"target": target, "graph": graph.to_data(), "kernels": [asdict(each) for each in kernels]}
+
+
+def schedule_steps(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, object]:
+    """Return the steps of a kernel's schedule, a KernelRequest, and the states that they lead to."""
+    progress("Replaying the schedule")
+    request = KernelRequest(**asked)
+    kernels = _kernels(workload, request, progress)
+    request = replace(request, kernel=request.kernel or next(iter(kernels), ""))
+    kernel = _replayed(workload, request, progress)
+    steps, states = kernel.steps(request.edits)
+    try:
+        python, unprinted = kernel.python(), ""
+    except MeasureError as error:
+        python, unprinted = "", str(error)
+    return {
+        "steps": [asdict(each) for each in steps],
+        "states": [asdict(each) for each in states],
+        "kernel": request.kernel,
+        "origin": kernel.origin,
+        "kernels": list(kernels),
+        "python": python,
+        "unprinted": unprinted,
+        "forms": list(code_forms(request.target)),
+    }
+
+
+def schedule_code(workload: Workload, *, form: str, progress: Progress, **asked: Any) -> dict[str, str]:
+    """Return the generated code of a kernel with its schedule."""
+    kernel = _replayed(workload, KernelRequest(**asked), progress)
+    progress("Compiling the kernel")
+    return {"code": kernel.code(form)}
+
+
+def schedule_check(
+    workload: Workload, *, sizes: Mapping[str, int], budget: float, progress: Progress, **asked: Any
+) -> dict[str, object]:
+    """Run a kernel with its schedule and without on this CPU; compare and time both."""
+    kernel = _replayed(workload, KernelRequest(**asked), progress)
+    progress("Running the kernel with its schedule and without")
+    return asdict(kernel.checked(sizes, budget))
+
+
+@dataclass(frozen=True)
+class KernelRequest:
+    """A kernel of a build, and its schedule."""
+
+    target: str
+    config: Mapping[str, object]
+    kernel: str
+    rules: Sequence[str]
+    trace: Sequence[object] | None
+    "of the caller's own schedule, as TVM's JSON"
+    failed: Sequence[str]
+    "the line of the caller's that failed after the trace, and its error"
+    changed: Sequence[tuple[int, Sequence[int | None]]]
+    "places of primitives, and what they decide instead"
+
+    @property
+    def edits(self) -> dict[int, Sequence[int | None]]:
+        return dict(self.changed)
+
+
+_replays: weakref.WeakKeyDictionary[Workload, dict[str, Scheduled]] = weakref.WeakKeyDictionary()
+"workload -> request -> the kernel that was replayed last"
+
+
+def _kernels(workload: Workload, request: KernelRequest, progress: Progress) -> Mapping[str, Scheduled]:
+    chosen = Config.of(request.config)
+    program = program_of(workload, chosen, progress)
+    context = chosen.context().to_data()
+    return compiler_of(workload).scheduled_kernels(program, resolved_target(request.target), context, request.rules)
+
+
+def _replayed(workload: Workload, request: KernelRequest, progress: Progress) -> Scheduled:
+    """Return the kernel after its steps."""
+    known = _replays.setdefault(workload, {})
+    if repr(request) not in known:
+        kernels = _kernels(workload, request, progress)
+        if request.kernel not in kernels:
+            raise UnknownName("kernel", request.kernel, list(kernels))
+        kernel = kernels[request.kernel]
+        if request.trace is not None:
+            first, second = request.failed
+            kernel = kernel.given(request.trace, (first, second))
+        known.clear()
+        known[repr(request)] = kernel
+        kernel.steps(request.edits)
+    return known[repr(request)]
 
 
 @dataclass

@@ -12,7 +12,7 @@ from workbench.widgets.messages import Request, Verbs
 from workbench.widgets.page_types import failure
 
 if TYPE_CHECKING:
-    from workbench.widgets.base import View
+    from workbench.widgets.base import TextView, View
 
 FIRST = "passes"
 "the lane whose progress is shown before that of others: all tabs wait for it"
@@ -25,7 +25,12 @@ class Host:
     """
 
     def __init__(
-        self, view: View, *owners: object, trait: str = "status", title: str = "That failed", in_order: bool = False
+        self,
+        view: View | TextView,
+        *owners: object,
+        trait: str = "status",
+        title: str = "That failed",
+        in_order: bool = False,
     ) -> None:
         self.view, self._trait = view, trait
         self.lock = threading.RLock()

@@ -76,6 +76,50 @@ class Panels(TypedDict, total=False):
     tab: list[Block]
 
 
+class LoopRow(TypedDict):
+    """A loop, a block or a buffer of a kernel: LoopRow of dialects/compiler/results.py."""
+
+    depth: int
+    kind: Literal["loop", "block", "buffer"]
+    name: str
+    extent: str
+    bound: str
+    bytes: int | None
+
+
+class ScheduleState(TypedDict):
+    """A kernel between two steps of its schedule."""
+
+    script: str
+    rows: list[LoopRow]
+    facts: list[str]
+
+
+class StepParts(TypedDict, total=False):
+    """Parts that a step of a schedule may have."""
+
+    entry: Block
+    "the field of its decision"
+
+
+class ScheduleStepState(StepParts):
+    """A step of a schedule; `state` is the number of the state after it, and `pure` that it only looks something up."""
+
+    text: str
+    names: dict[str, str]
+    "the loops and blocks that its variables stand for"
+    state: int
+    pure: bool
+    error: str
+
+
+class ScheduleList(TypedDict, total=False):
+    """A schedule; the first state is that before all steps."""
+
+    steps: list[ScheduleStepState]
+    states: list[ScheduleState]
+
+
 Sign = tuple[int, str, str, bool]
 "a node, its sign, the sign's colour, whether the outline is dotted"
 

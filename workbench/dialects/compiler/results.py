@@ -332,3 +332,67 @@ class KernelSchedule:
     def taken(self) -> str:
         """The rule that takes the kernel if errors are passed over; empty if none does."""
         return next((each.rule for each in self.attempts if each.outcome == "took"), "")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a primitive decides: the factors of a split or of a tile, a choice among values, or a place."""
+
+    value: tuple[int | None, ...]
+    "None for a factor that TVM computes"
+    options: tuple[tuple[int | None, ...], ...]
+    "others that are legal, those nearest to the value"
+
+
+@dataclass(frozen=True)
+class ScheduleStep:
+    """One primitive of a schedule."""
+
+    text: str
+    "as Python"
+    state: int
+    "the number of the state after it"
+    pure: bool
+    "whether it only looks something up"
+    error: str = ""
+    "TVM's own; or why it was not run"
+    decision: Decision | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    "the loops and blocks that its variables stand for: `l4` -> `ax0`"
+
+
+@dataclass(frozen=True)
+class LoopRow:
+    """A loop, a block or a buffer of a kernel."""
+
+    depth: int
+    kind: Literal["loop", "block", "buffer"]
+    name: str
+    extent: str
+    "of a loop; what a block reads and writes; the type and shape of a buffer"
+    bound: str = ""
+    "how a loop runs, with its annotations; the scope of a buffer"
+    bytes: int | None = None
+    "of a buffer, or read and written in one run of a loop; None if it is symbolic"
+
+
+@dataclass(frozen=True)
+class ScheduleState:
+    """A kernel between two steps of its schedule."""
+
+    script: str
+    rows: tuple[LoopRow, ...]
+    facts: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class CheckedSchedule:
+    """The scheduled kernel against the unscheduled one, on this CPU."""
+
+    different: str
+    "an element that differs by more than sums in another order may; empty if there is none"
+    most: float
+    "the largest difference"
+    plain: tuple[float, ...]
+    "seconds of a run without the schedule"
+    scheduled: tuple[float, ...]

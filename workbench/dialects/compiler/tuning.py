@@ -53,7 +53,7 @@ INTRINSICS = "tvm.tir.tensor_intrin" if _OF_RELAY else "tvm.s_tir.tensor_intrin"
 ms = _part("tvm.s_tir.meta_schedule", "tvm.meta_schedule")
 pool = _part("tvm.support.popen_pool", "tvm.contrib.popen_pool")
 tar = _part("tvm.support.tar", "tvm.contrib.tar").tar
-_tir = _part("tvm.s_tir", "tvm.tir")
+tir = _part("tvm.s_tir", "tvm.tir")
 _utilities = _part("tvm.ir.utils", "tvm.meta_schedule.utils")
 
 
@@ -65,7 +65,7 @@ def key_of(module: Any) -> str:
 
 def unscheduled(module: Any) -> Any:
     """Return the module with a schedule of one step that changes nothing; a database finds none without steps."""
-    schedule = _tir.Schedule(module)
+    schedule = tir.Schedule(module)
     (schedule.get_block if _OF_RELAY else schedule.get_sblock)("root")
     return schedule
 
@@ -73,7 +73,7 @@ def unscheduled(module: Any) -> Any:
 def library(module: Any, target: Any) -> Any:
     """Compile a candidate; TVM's own function for it may import every machine's tensor intrinsics first."""
     keeps = {"skip_ndarray_rewrite" if _OF_RELAY else "skip_tensor_rewrite": True}
-    module = _tir.transform.RemoveWeightLayoutRewriteBlock(**keeps)(module)
+    module = tir.transform.RemoveWeightLayoutRewriteBlock(**keeps)(module)
     return (tvm.build if _OF_RELAY else tvm.driver.build)(module, target=target)
 
 

@@ -57,6 +57,8 @@ class Rules:
         "kernels, as they were before a rule was applied; the pass changes its module in place"
         self.attempts: dict[str, tuple[Attempt, ...]] = {}
         "name of a kernel -> the rules that were tried, in order"
+        self.taken: dict[str, Any] = {}
+        "name of a kernel -> its schedule"
 
     def run_before_pass(self, module: tvm.IRModule, info: Any) -> None:
         if str(info.name) == SCHEDULED:
@@ -85,6 +87,7 @@ class Rules:
             attempt, taken = attempted(rule, function, target, tunable, self.on)
             tried.append(attempt)
             if taken is not None:
+                self.taken[name] = taken[0] if isinstance(taken, list) else taken
                 break
         self.attempts[name] = (*self.attempts.get(name, ()), *tried)
         return taken
@@ -97,23 +100,9 @@ def schedules(
 
     `rules`: dlight's names (`Matmul`, `gpu.GEMV`) or rules; the pipeline's own if there are none.
     """
-    refuse_without_main(workload, MeasureError)
     made = make_target(target)
-    given = [rule_of(each, made) if isinstance(each, str) else each for each in rules]
-    watch, watched, looked = Watch(stop=CALLS, schedules=not given), Rules(on=True), dict[str, Any]()
-    with ExitStack() as around:
-        if config.get("schedules"):
-            require_database(str(config["schedules"]))
-            load_intrinsics()
-            around.enter_context(noting(opened(config["schedules"]), looked))
-        for each in (made, pass_context(config, [watch, watched]), watched.watching()):
-            around.enter_context(each)
-        pipeline(made, config)(workload.module)
-        functions = prim_funcs(watch.first(CALLS))
-        before = {name: watched.functions.get(name, function) for name, function in functions.items()}
-        for name, function in before.items() if given else ():
-            if not is_scheduled(function):
-                watched.apply(name, function, made, given)
+    watch, functions, watched, looked = run_rules(workload, made, config, rules)
+    before = {name: watched.functions.get(name, function) for name, function in functions.items()}
     records = list(opened(config["schedules"]).get_all_tuning_records()) if looked else []
     graph = build_graph(run_alone(watch.first(FUSED, CALLS), workload), workload.name)
     rows = program_of_module(run_alone(watch.first(CALLS), workload), workload.name).rows(None)
@@ -133,6 +122,31 @@ def schedules(
         )
         for name, calls in nodes.items()
     )
+
+
+def run_rules(
+    workload: Workload, target: tvm.target.Target, config: Mapping[str, Any], rules: Sequence[Any] = ()
+) -> tuple[Watch, dict[str, Any], Rules, dict[str, Any]]:
+    """Run TVM's pipeline until the kernels have their schedules.
+
+    Returns its modules, the kernels, the rules that were tried, and the modules that were looked up in a database.
+    """
+    refuse_without_main(workload, MeasureError)
+    given = [rule_of(each, target) if isinstance(each, str) else each for each in rules]
+    watch, watched, looked = Watch(stop=CALLS, schedules=not given), Rules(on=True), dict[str, Any]()
+    with ExitStack() as around:
+        if config.get("schedules"):
+            require_database(str(config["schedules"]))
+            load_intrinsics()
+            around.enter_context(noting(opened(config["schedules"]), looked))
+        for each in (target, pass_context(config, [watch, watched]), watched.watching()):
+            around.enter_context(each)
+        pipeline(target, config)(workload.module)
+        functions = prim_funcs(watch.first(CALLS))
+        for name, function in functions.items() if given else ():
+            if not is_scheduled(function):
+                watched.apply(name, function, target, given)
+    return watch, functions, watched, looked
 
 
 def _record(name: str, looked: Mapping[str, Any], records: Sequence[Any], target: tvm.target.Target) -> str:

@@ -1,0 +1,1 @@
+"""ScheduleStepper: one kernel's schedule, primitive by primitive."""
