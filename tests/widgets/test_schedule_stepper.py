@@ -31,6 +31,10 @@ def on_cpu(schedule: Any = vectorized) -> wb.ScheduleStepper:
     return wb.ScheduleStepper(wb.samples.load("mlp"), KERNEL, "llvm", schedule)
 
 
+def entry_of(view: wb.ScheduleStepper, place: int) -> dict[str, Any]:
+    return dict(view.schedule["steps"][place]["entry"])  # pyright: ignore[reportTypedDictNotRequiredAccess]
+
+
 def block(view: wb.ScheduleStepper, name: str) -> dict[str, Any] | None:
     return next((dict(each) for each in view.blocks if each.get("name") == name), None)
 
@@ -43,11 +47,11 @@ def test_a_decision_of_the_page_is_that_of_python(tmp_path: Path) -> None:
     view = on_cpu()
     page, place = Page(view), split_of(view)
     view.step = place
-    assert view.schedule["steps"][place]["entry"]["value"] == "?, 8"
+    assert entry_of(view, place)["value"] == "?, 8"
     page.set("schedule-decision", "?, 16")
     assert view.steps.edits == {place: (None, 16)}
     assert view.steps.states[-1].facts["vector width"] == "16"
-    assert view.schedule["steps"][place]["entry"]["label"] == "Changed to"
+    assert entry_of(view, place)["label"] == "Changed to"
     assert misfits_of(view) == []
     other = on_cpu()
     other.decide(None, 16, step=place)
