@@ -91,7 +91,7 @@ export function nearestKept(next: Scene, before: Earlier, x: number, y: number):
   return best;
 }
 
-/** Pixels on the screen that nobody sees. */
+/** Pixels on the screen that cannot be seen. */
 const SLIGHT = 0.5;
 
 /** Whether a glide from one camera to the other would show nothing: what is or was in view moves as they do. */

@@ -173,7 +173,7 @@ class KernelsPanel(Panel):
         ]
         rows = self._visible_rows()
         # no rule schedules a CPU's kernels
-        shown = [column for name, column in KERNEL.items() if name != "rule" or any(rows.get("rule", ()))]
+        shown = [column for name, column in KERNEL.items() if name != "rule" or ("rule" in rows and any(rows["rule"]))]
         lines = [[column.cell(row) for column in shown] for row in rows.to_dict("records")]
         chosen = self.page.selected()
         marked = [place for place, index in enumerate(rows["index"]) if chosen & set(self._places.get(int(index), ()))]
