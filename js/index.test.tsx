@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { TestModel } from "./dom_testing.ts";
 import view from "./index.ts";
+import { openSavedPage } from "./standalone.ts";
 
 /** Jupyter's model of a kernel that has ended. */
 class DeadModel extends TestModel {
@@ -18,4 +20,17 @@ test("a view that sends while it opens shows that its kernel has ended", () => {
   const end = view.render({ model: new DeadModel({ _view: "stepper" }), el: document.body });
   assert.ok(document.querySelector(".wb-kernel-ended"));
   end();
+});
+
+test("a saved page has its values as JSON or packed", async () => {
+  const json = JSON.stringify({ _view: "workbench", titles: ["a", "b"] });
+  for (const text of [json, gzipSync(json).toString("base64")]) {
+    document.body.innerHTML = `<main id="view"></main><script type="application/json" id="traits">${text}</script>`;
+    let titles: readonly string[] | undefined;
+    await openSavedPage(({ model }) => {
+      titles = model.get("titles");
+      return () => undefined;
+    });
+    assert.deepEqual(titles, ["a", "b"]);
+  }
 });

@@ -59,6 +59,6 @@ function render({ model: given, el }: { model: Model; el: HTMLElement }): () => 
   };
 }
 
-if (isSavedPage()) openSavedPage(render);
+if (isSavedPage()) void openSavedPage(render);
 
 export default { render };

@@ -1,7 +1,7 @@
 /** A saved page: the same views over a model that answers from the file. */
 import { type ToPython } from "./model/messages.ts";
 import { Callbacks, type Model, type Values } from "./model/model.ts";
-import { SavedTrace } from "./model/saved_trace.ts";
+import { SavedTrace, unzipped } from "./model/saved_trace.ts";
 
 type Render = (context: { model: Model; el: HTMLElement }) => () => void;
 
@@ -43,11 +43,11 @@ export function isSavedPage(): boolean {
   return typeof document !== "undefined" && document.documentElement.dataset.workbench === "saved";
 }
 
-export function openSavedPage(render: Render): void {
+export async function openSavedPage(render: Render): Promise<void> {
   const el = document.getElementById("view");
   const traits = document.getElementById("traits")?.textContent;
   if (!el || !traits) return;
-  const model = new SavedModel(JSON.parse(traits) as Values);
+  const model = new SavedModel(JSON.parse(traits.startsWith("{") ? traits : await unzipped(traits)) as Values);
   render({ model, el });
   if (model.get("_view") === "workbench") return;
   // A lone picture gets the window; the height chosen for a notebook's cell has no use here.

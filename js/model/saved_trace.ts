@@ -2,6 +2,7 @@
  * The answers to a stepper's requests in the file of a saved page: the messages that Python would send, which
  * workbench/widgets/stepper/saved_trace.py packed in chunks.
  */
+import { fromBase64 } from "../graph/payload.ts";
 import { type SavedTrace as Packed, type Place, type ToPage } from "./messages.ts";
 import { Recent } from "./recent.ts";
 
@@ -51,8 +52,7 @@ function lost(wish: Wish, text: string): ToPage {
   return { type: "lost", wish: [...wish], text };
 }
 
-/** Text that was packed with gzip and base64: the states of a saved trace. */
-async function unzipped(text: string): Promise<string> {
-  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+/** Text that was packed with gzip and base64. */
+export async function unzipped(text: string): Promise<string> {
+  return new Response(new Blob([fromBase64(text)]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
 }

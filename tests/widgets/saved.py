@@ -14,7 +14,8 @@ def saved_values(path: Path) -> dict[str, Any]:
     """The values of the page's model."""
     found = re.search(r'<script type="application/json" id="traits">(.*?)</script>', path.read_text(encoding="utf-8"))
     assert found
-    return json.loads(found[1])
+    text = found[1]
+    return json.loads(text if text.startswith("{") else gzip.decompress(b64decode(text)))
 
 
 def saved_answers(path: Path) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from matplotlib import image
 from widgets import hostile
+from widgets.saved import saved_values
 
 from workbench.errors import WorkbenchError
 from workbench.graph.export import compare_to_graphviz, to_graphviz
@@ -22,7 +23,7 @@ from workbench.widgets import pictures
 from workbench.widgets.base import View
 from workbench.widgets.graph.compare import CompareView
 from workbench.widgets.graph.view import GraphView
-from workbench.widgets.saved_page import inline_script, saved_page, to_json
+from workbench.widgets.saved_page import LONG, inline_script, saved_page, to_json
 
 GRAPHVIZ = pytest.mark.skipif(not shutil.which("dot"), reason="needs Graphviz")
 SVG = "{http://www.w3.org/2000/svg}"
@@ -86,6 +87,14 @@ def test_the_page_asks_nothing_of_the_network(tmp_path: Path) -> None:
     markup = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
     assert not re.search(r"https?:|src=|href=|@import|url\(", markup)
     assert "default-src 'none'" in markup
+
+
+def test_long_values_are_packed_and_short_ones_are_text(tmp_path: Path) -> None:
+    for i, names in enumerate((list(hostile.NAMES), list(hostile.NAMES) * (LONG // 50))):
+        page = tmp_path / f"{i}.html"
+        page.write_text(saved_page({"titles": names[: LONG // 2]}, "", "a page"), encoding="utf-8")
+        assert ('"titles"' in page.read_text(encoding="utf-8")) == (i == 0)
+        assert saved_values(page)["titles"] == names[: LONG // 2]
 
 
 def test_json_in_a_script_element_has_no_markup() -> None:

@@ -1,6 +1,6 @@
 """A view as one HTML file that opens from disk with no network.
 
-The page holds the bundle as its only script, and the view's traits as JSON. A name in a module cannot become markup: the JSON
+The page holds the bundle as its only script, and the view's traits as JSON, or if that is long, as base64 of its gzip. A name in a module cannot become markup: the JSON
 has no `<`, `>` or `&`, and the page's policy runs the bundle, by its hash, and what the bundle makes (the layout engine, from a
 Blob URL), no other script, and loads nothing.
 """
@@ -8,6 +8,7 @@ Blob URL), no other script, and loads nothing.
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import html
 import json
@@ -17,17 +18,22 @@ from collections.abc import Mapping
 from workbench.colours import PAGE
 from workbench.terminal import visible
 
+LONG = 500_000
+"characters of JSON that a page holds as they are; a browser reads and unpacks a gzip sooner than longer text"
 _UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
 def saved_page(traits: Mapping[str, object], bundle: str, title: str) -> str:
     """Return the text of the whole file: `bundle` is the ES module of the widgets, and bytes in the traits become base64."""
     script = inline_script(bundle)
+    values = to_json({**traits, "saved": True})
+    if len(values) > LONG:
+        values = base64.b64encode(gzip.compress(values.encode(), 6, mtime=0)).decode()
     # one line each, so that a diff of two saved files is readable
     return _PAGE.format(
         title=html.escape(visible(title)),
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        traits=to_json({**traits, "saved": True}),
+        traits=values,
         script=script,
         paper=PAGE["background"].dark,
         ink=PAGE["ink"].dark,
