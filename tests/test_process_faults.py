@@ -20,7 +20,7 @@ import workbench as wb
 from workbench.errors import MeasureError, WorkerLost
 from workbench.worker import launch
 from workbench.worker.launch import Child
-from workbench.worker.parent import LOADS, UNASKED, Worker, unasked
+from workbench.worker.parent import LOADS, UNASKED, Worker, counting_worker, unasked
 from workbench.worker.parent import worker as role
 
 pytestmark = [pytest.mark.one_dialect, pytest.mark.usefixtures("jobs")]
@@ -114,6 +114,17 @@ def test_automatic_job_is_stopped_during_those_of_the_user(w: wb.Workload) -> No
     thread.join(30)
     assert answers == ["mlp"]
     assert over.is_set()
+
+
+def test_count_of_the_user_runs_in_the_child_of_automatic_work_if_that_is_idle(w: wb.Workload) -> None:
+    role().stop()
+    with unasked():
+        found = wb.count(w)
+    assert (wb.count(w), role()._child) == (found, None)
+    with role(UNASKED)._free:
+        assert counting_worker() is role()
+    role(UNASKED).stop()
+    assert counting_worker() is role()
 
 
 @pytest.mark.parametrize("isolated", [True, False])

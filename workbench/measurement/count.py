@@ -20,7 +20,7 @@ from workbench.target_text import TargetLike, target_text
 from workbench.temporary import temporary_folder
 from workbench.terminal import html_table
 from workbench.worker.limits import TIMEOUT
-from workbench.worker.parent import JobOptions, Progress, never, worker
+from workbench.worker.parent import JobOptions, Progress, counting_worker, never, worker
 from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def count_config(workload: Workload, config: Config, target: TargetLike = "llvm"
     """Count under a Config; if it has a pipeline, `workload` is the pipeline's result."""
     check_config(workload, config)
     arguments = {"target": target_text(target), "config": config.context().to_data()}
-    return Counts(**worker().run("count", workload, arguments, **how))
+    return Counts(**counting_worker().run("count", workload, arguments, **how))
 
 
 _GRAPH_ONLY = ("relay.FuseOps.", "relax.FuseOps.")

@@ -200,6 +200,11 @@ class Worker:
             raise
         return self._child
 
+    @property
+    def idle(self) -> bool:
+        """Return whether there is a child without a job."""
+        return self._child is not None and not self._free.locked()
+
     def stop(self) -> None:
         """End the child; the next job starts a new one."""
         child, self._child = self._child, None
@@ -317,3 +322,9 @@ def worker(role: str = "", python: Path | None = None) -> Worker:
         if key not in _workers:
             _workers[key] = Worker(python, yields=role == UNASKED, once=role == LOADS)
         return _workers[key]
+
+
+def counting_worker() -> Worker:
+    """Return the child process for a job that keeps nothing: that of automatic work if it is idle, which has compiled the program."""
+    automatic = _workers.get((os.getpid(), UNASKED, None))
+    return automatic if automatic is not None and automatic.idle else worker()

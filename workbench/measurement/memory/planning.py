@@ -16,7 +16,7 @@ from workbench.pipeline.spec import Pipeline
 from workbench.target_text import TargetLike, target_text
 from workbench.terminal import visible
 from workbench.worker.limits import TIMEOUT
-from workbench.worker.parent import JobOptions, Progress, never, worker
+from workbench.worker.parent import JobOptions, Progress, counting_worker, never
 from workbench.worker.progress import showing_progress
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def memory_config(
     """Return the memory plan of a build under a Config; its pipeline, if it has one, is run first."""
     check_config(workload, config)
     arguments = {"target": target_text(target), "config": config.to_data()}
-    return MemoryPlan.from_data(worker().run("memory", workload, arguments, **how))
+    return MemoryPlan.from_data(counting_worker().run("memory", workload, arguments, **how))
 
 
 def compose(planned: Planned, graph: Graph, target: str, config: Config) -> MemoryPlan:
