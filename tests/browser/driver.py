@@ -13,7 +13,7 @@ BRIEFLY = 60_000
 "milliseconds; a shared machine may be slow, and times are measured in benchmarks/"
 expect.set_options(timeout=BRIEFLY)
 
-TEXTS = {"wb-predict", "wb-tune"}
+TEXTS = {"wb-predict", "wb-schedule", "wb-tune"}
 "classes of the widgets without a graph"
 
 

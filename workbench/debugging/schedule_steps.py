@@ -174,7 +174,7 @@ def _steps(
         dict(edits),
         program,
         {**asked, "kernel": answer["kernel"]},
-        (answer["python"], answer["unprinted"]),
+        tuple(answer["python"]),
     )
 
 

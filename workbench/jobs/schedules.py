@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.built import Scheduled
+from workbench.dialects.compiler.results import ScheduleState, ScheduleStep
 from workbench.dialects.compiler.tuning import FAILED_SECONDS, Effort, Tried, build_and_record, key_of, opened, search
 from workbench.dialects.compiler.tvm_target import code_forms
 from workbench.dialects.scheduling import require_database
@@ -21,6 +22,7 @@ from workbench.errors import MeasureError, UnknownName
 from workbench.experiments.schedules.database import locked, mend, note_done, trials_done
 from workbench.jobs.build import compiler_of, counted, program_of, resolved_target
 from workbench.pipeline.config import Config
+from workbench.pipeline.outputs import difference
 from workbench.worker.child import Progress
 
 _modules: weakref.WeakKeyDictionary[Workload, dict[tuple[str, str], dict[str, object]]] = weakref.WeakKeyDictionary()
@@ -110,38 +112,39 @@ def schedule_steps(workload: Workload, *, progress: Progress, **asked: Any) -> d
     request = KernelRequest(**asked)
     kernels = _kernels(workload, request, progress)
     request = replace(request, kernel=request.kernel or next(iter(kernels), ""))
-    kernel = _replayed(workload, request, progress)
-    steps, states = kernel.steps(request.edits)
+    replayed = _replayed(workload, request, progress)
     try:
-        python, unprinted = kernel.python(), ""
+        python, unprinted = replayed.kernel.python(), ""
     except MeasureError as error:
         python, unprinted = "", str(error)
     return {
-        "steps": [asdict(each) for each in steps],
-        "states": [asdict(each) for each in states],
         "kernel": request.kernel,
-        "origin": kernel.origin,
+        "origin": replayed.kernel.origin,
+        "steps": [asdict(each) for each in replayed.steps],
+        "states": [asdict(each) for each in replayed.states],
         "kernels": list(kernels),
-        "python": python,
-        "unprinted": unprinted,
+        "python": [python, unprinted],
         "forms": list(code_forms(request.target)),
     }
 
 
 def schedule_code(workload: Workload, *, form: str, progress: Progress, **asked: Any) -> dict[str, str]:
     """Return the generated code of a kernel with its schedule."""
-    kernel = _replayed(workload, KernelRequest(**asked), progress)
+    replayed = _replayed(workload, KernelRequest(**asked), progress)
     progress("Compiling the kernel")
-    return {"code": kernel.code(form)}
+    return {"code": replayed.kernel.code(form)}
 
 
 def schedule_check(
     workload: Workload, *, sizes: Mapping[str, int], budget: float, progress: Progress, **asked: Any
 ) -> dict[str, object]:
     """Run a kernel with its schedule and without on this CPU; compare and time both."""
-    kernel = _replayed(workload, KernelRequest(**asked), progress)
+    replayed = _replayed(workload, KernelRequest(**asked), progress)
     progress("Running the kernel with its schedule and without")
-    return asdict(kernel.checked(sizes, budget))
+    (plain, before), (values, seconds) = replayed.kernel.runs(sizes, budget)
+    found = difference(values, plain)
+    said = f"{found.differing:,} of {found.elements:,} values differ, by up to {found.max_relative:.2g} of the largest"
+    return {"different": "" if found.same else said, "plain": before, "scheduled": seconds}
 
 
 @dataclass(frozen=True)
@@ -159,12 +162,14 @@ class KernelRequest:
     changed: Sequence[tuple[int, Sequence[int | None]]]
     "places of primitives, and what they decide instead"
 
-    @property
-    def edits(self) -> dict[int, Sequence[int | None]]:
-        return dict(self.changed)
+
+class _Replayed(NamedTuple):
+    kernel: Scheduled
+    steps: Sequence[ScheduleStep]
+    states: Sequence[ScheduleState]
 
 
-_replays: weakref.WeakKeyDictionary[Workload, dict[str, Scheduled]] = weakref.WeakKeyDictionary()
+_replays: weakref.WeakKeyDictionary[Workload, dict[str, _Replayed]] = weakref.WeakKeyDictionary()
 "workload -> request -> the kernel that was replayed last"
 
 
@@ -175,8 +180,7 @@ def _kernels(workload: Workload, request: KernelRequest, progress: Progress) -> 
     return compiler_of(workload).scheduled_kernels(program, resolved_target(request.target), context, request.rules)
 
 
-def _replayed(workload: Workload, request: KernelRequest, progress: Progress) -> Scheduled:
-    """Return the kernel after its steps."""
+def _replayed(workload: Workload, request: KernelRequest, progress: Progress) -> _Replayed:
     known = _replays.setdefault(workload, {})
     if repr(request) not in known:
         kernels = _kernels(workload, request, progress)
@@ -187,8 +191,7 @@ def _replayed(workload: Workload, request: KernelRequest, progress: Progress) ->
             first, second = request.failed
             kernel = kernel.given(request.trace, (first, second))
         known.clear()
-        known[repr(request)] = kernel
-        kernel.steps(request.edits)
+        known[repr(request)] = _Replayed(kernel, *kernel.steps(dict(request.changed)))
     return known[repr(request)]
 
 

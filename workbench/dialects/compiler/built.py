@@ -8,11 +8,11 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tvm
 
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.results import (
-    CheckedSchedule,
     Fallbacks,
     KernelSchedule,
     Planned,
@@ -146,10 +146,11 @@ class Scheduled(ABC):
         """Return a script that schedules the kernel with TVM alone. Raises MeasureError: TVM prints it as something else."""
 
     @abstractmethod
-    def checked(self, sizes: Mapping[str, int], budget: float) -> CheckedSchedule:
-        """Run the scheduled kernel and the unscheduled one on this CPU with random inputs; compare and time them.
+    def runs(self, sizes: Mapping[str, int], budget: float) -> Sequence[tuple[list[np.ndarray], list[float]]]:
+        """Run the kernel without its schedule and with it on this CPU, with random inputs.
 
-        `sizes`: of symbolic dimensions. Raises MeasureError: one of the two does not compile.
+        `sizes`: of symbolic dimensions. Returns for both the values of the arguments, and seconds of a run, measured in about `budget`
+        seconds. Raises MeasureError: one of the two does not compile.
         """
 
 

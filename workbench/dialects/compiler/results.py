@@ -390,9 +390,7 @@ class CheckedSchedule:
     """The scheduled kernel against the unscheduled one, on this CPU."""
 
     different: str
-    "an element that differs by more than sums in another order may; empty if there is none"
-    most: float
-    "the largest difference"
+    "how the values differ, by more than the tolerance of `wb.compare_outputs`; empty if they do not"
     plain: tuple[float, ...]
     "seconds of a run without the schedule"
     scheduled: tuple[float, ...]

@@ -25,9 +25,9 @@ from workbench.dialects.base import Workload
 from workbench.dialects.compiler.built import SOURCES, Edits, Scheduled
 from workbench.dialects.compiler.cuda_code import architecture, compiled_where_it_runs, ptx
 from workbench.dialects.compiler.inputs import random_values
-from workbench.dialects.compiler.results import CheckedSchedule, Decision, LoopRow, ScheduleState, ScheduleStep
+from workbench.dialects.compiler.results import Decision, LoopRow, ScheduleState, ScheduleStep
 from workbench.dialects.compiler.running import evaluated
-from workbench.dialects.compiler.tuning import library, load_intrinsics, opened, tir
+from workbench.dialects.compiler.tuning import INTRINSICS, library, load_intrinsics, opened, tir
 from workbench.dialects.compiler.tvm_target import code_forms, make_target
 from workbench.dialects.relax.compiler.rules import Rules, run_rules
 from workbench.dialects.relax.kinds import prim_funcs
@@ -71,7 +71,8 @@ class ScheduledKernel(Scheduled):
             made = schedule(made) or made
         except Exception as error:  # noqa: BLE001  a step that fails is shown
             frames = traceback.extract_tb(error.__traceback__)
-            own = [each for each in frames if each.filename == schedule.__code__.co_filename]
+            code = getattr(schedule, "__code__", None)
+            own = [each for each in frames if code and each.filename == code.co_filename]
             failed = ((own or frames)[-1].line or "", said(error))
         trace = made if isinstance(made, tir.schedule.Trace) else made.trace
         # TVM leaves its own numbers in it
@@ -135,7 +136,7 @@ class ScheduledKernel(Scheduled):
             raise UnknownName("form of code", form, code_forms(self.target))
         if form == "tir":
             return self.module.script()
-        built = self._built(self.module, self.target)
+        built = self._built(self.module)
         kind, wanted = ("llvm", SOURCES[form]) if form in SOURCES else ("cuda" if form == "ptx" else form, "")
         for part in [built, *built.imports]:
             if part.kind == kind:
@@ -149,37 +150,28 @@ class ScheduledKernel(Scheduled):
         module = re.sub(r"^# (?=from tvm\b)", "", printed, flags=re.MULTILINE)
         lines = self.replayed.as_python()
         _refuse_other_code(module, lines)
-        intrinsics = (
-            "\nimport tvm.s_tir.tensor_intrin  # registers what the schedule names" if _tensorizes(lines) else ""
+        imported = (
+            [f"import {INTRINSICS}  # registers what the schedule names"] if "sch.tensorize(" in str(lines) else []
         )
-        called = f"{tir.Schedule.__module__.rpartition('.schedule.')[0]}.Schedule"
-        steps = "\n".join(["sch = " + called + "(Module)", *lines])
-        return f"import tvm{intrinsics}\n{module}\n\n\n{steps}\nscheduled = sch.mod\n"
+        head = ["import tvm", *imported, module, "", "", f"sch = {tir.__name__}.Schedule(Module)"]
+        return "\n".join([*head, *lines, "scheduled = sch.mod\n"])
 
-    def checked(self, sizes: Mapping[str, int], budget: float) -> CheckedSchedule:
-        """Run the scheduled kernel and the unscheduled one on this CPU with random inputs; compare, and time both.
-
-        `sizes`: of symbolic dimensions; 33 where there is none. Raises MeasureError: one of them does not compile.
-        """
-        plain = self._built(tvm.IRModule({"main": self.function}), self.target)
-        ours = self._built(self.module, self.target)
-        device = tvm.cpu(0)
-        arrays = list(_arguments(self.function, sizes))
-        runs = []
-        for built in (plain, ours):
-            given = [tvm.runtime.tensor(each, device) if isinstance(each, np.ndarray) else each for each in arrays]
+    def runs(self, sizes: Mapping[str, int], budget: float) -> list[tuple[list[np.ndarray], list[float]]]:
+        """Run the kernel without its schedule and with it on this CPU; return the values of its arguments, and seconds."""
+        found, arrays = [], list(_arguments(self.function, sizes))
+        for module in (tvm.IRModule({"main": self.function}), self.module):
+            built = self._built(module)
+            given = [tvm.runtime.tensor(each) if isinstance(each, np.ndarray) else each for each in arrays]
             built["main"](*given)
-            values = [each.numpy().copy() for each in given if not isinstance(each, int)]
-            runs.append((values, evaluated(built, "main", given, device, budget)))
-        (before, plain_seconds), (after, seconds) = runs
-        most, different = _differ(before, after)
-        return CheckedSchedule(different, most, tuple(plain_seconds), tuple(seconds))
+            values = [np.array(each.numpy()) for each in given if not isinstance(each, int)]
+            found.append((values, evaluated(built, "main", given, tvm.cpu(0), budget)))
+        return found
 
-    def _built(self, module: Any, target: str) -> Any:
+    def _built(self, module: Any) -> Any:
         ask()
-        made = make_target(target)
+        made = make_target(self.target)
         try:
-            with made, compiled_where_it_runs(target):
+            with made, compiled_where_it_runs(self.target):
                 return library(_named(module), made)
         except MemoryError:
             raise
@@ -583,29 +575,6 @@ def _arguments(function: Any, sizes: Mapping[str, int]) -> Iterator[Any]:
         others = [extent for at, each in enumerate(shapes[:-1]) if at != place and each for extent in each]
         below = min([5, *others]) if str(buffer.dtype) in ("int32", "int64") else None
         yield random_values(f"argument {place}", shape, str(buffer.dtype), SEED, below)
-
-
-def _differ(before: Sequence[np.ndarray], after: Sequence[np.ndarray]) -> tuple[float, str]:
-    """Return the largest difference of two runs, and where they differ by more than sums in another order may."""
-    most, where = 0.0, ""
-    for place, (ours, theirs) in enumerate(zip(before, after, strict=True)):
-        if ours.size == 0:
-            continue
-        a, b = ours.astype("float64"), theirs.astype("float64")
-        with np.errstate(invalid="ignore"):
-            apart = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
-        apart[np.isnan(apart)] = np.inf
-        exact = ours.dtype.kind in "iub"
-        wrong = apart > (0.0 if exact else 1e-2 if ours.dtype.itemsize == 2 else 1e-4) * (1 + np.abs(a))
-        most = max(most, float(apart.max()))
-        if wrong.any() and not where:
-            at = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
-            where = f"argument {place}{[int(each) for each in at]}: {b[at]:g}, and {a[at]:g} without the schedule"
-    return most, where
-
-
-def _tensorizes(lines: Iterable[str]) -> bool:
-    return any("sch.tensorize(" in line for line in lines)
 
 
 _PLAIN = {"range", "len", "int", "float", "min", "max"}
