@@ -126,3 +126,27 @@ def test_wrong_values_are_refused() -> None:
         wb.ScheduleStepper(wb.samples.load("mlp"), hight=3)
     with pytest.raises(MeasureError, match="step 0 decides nothing"):
         view.decide(4, step=0)
+
+
+def test_the_kernels_tab_shows_the_schedule_of_a_kernel() -> None:
+    bench = wb.Workbench(
+        wb.samples.load("mlp"), "EliminateCommonSubexpr, FuseOps, FuseTIR", target=GPU, auto_measure=False
+    )
+    assert bench.wait()
+    page = Page(bench)
+    page.change(tab="kernels")
+    assert bench.wait()
+
+    def named(name: str) -> dict[str, Any]:
+        return next(dict(each) for each in bench.kernels_tab if each.get("name") == name)
+
+    page.click_action("kernels-schedule", named("kernels-table")["args"][0])
+    assert "sch.bind(" in named("kernels-steps")["text"]
+    workload = bench.session.chosen()[1]
+    view = eval(named("kernels-stepper")["text"], {"wb": wb, "workload": workload})
+    assert view.steps[-1].text in named("kernels-steps")["text"]
+    # that of another configuration is not shown
+    bench.toggle("EliminateCommonSubexpr")
+    assert bench.wait()
+    assert all(each.get("name") != "kernels-steps" for each in bench.kernels_tab)
+    bench.close()

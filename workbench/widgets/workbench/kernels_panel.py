@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from workbench.debugging.schedule_steps import schedule_steps
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Graph
 from workbench.measurement.build_and_time import MeasureOptions
@@ -16,8 +17,9 @@ from workbench.measurement.overlay import joined, nodes_on, overlay_of
 from workbench.measurement.tables import KERNEL
 from workbench.pipeline.config import Config
 from workbench.plots.rows import conditions
+from workbench.quoting import python
 from workbench.widgets.background import Task
-from workbench.widgets.blocks import Block, action, entry, picture, table, words
+from workbench.widgets.blocks import Block, TableParts, action, code, entry, heading, picture, table, words
 from workbench.widgets.history import Newest
 from workbench.widgets.messages import act, field, whole
 from workbench.widgets.workbench.panel import Panel
@@ -59,6 +61,8 @@ class KernelsPanel(Panel):
         self._config: Config | None = None
         self._places: dict[int, list[int]] = {}
         self._picture: tuple[object, Block] | None = None
+        self._schedule: tuple[Config, list[Block]] | None = None
+        "the schedule of the kernel that was asked for last, and the configuration that it is of"
 
     # -- counts and times
 
@@ -126,6 +130,32 @@ class KernelsPanel(Panel):
         if index is not None and index in self._places:
             self.page.select(self._places[index])
 
+    @act("schedule")
+    def show_schedule(self, arg: str) -> None:
+        """Show the primitives of a kernel's schedule beneath the table."""
+        index, found = whole(arg), self._current_counts()
+        if index is not None and found is not None and index < len(found.rows):
+            self.start(lambda task: self._find_schedule(index, task))
+
+    def _find_schedule(self, index: int, task: Task) -> None:
+        config, program = self.session.chosen()
+        self._look(config, program, task)
+        assert program is not None
+        kernel = str(self._counts[config].rows[index]["function"])
+        target, context = self.session.target, config.context()
+        limits = {"progress": task.report_as("Schedule"), "cancelled": task.cancelled}
+        steps = schedule_steps(program, kernel, target, config=context, **limits)
+        listed = "\n".join(step.text for step in steps if not step.pure)
+        self._schedule = (
+            config,
+            [
+                heading(f"{kernel}: {counted(len(steps), 'step')}, {steps.origin}"),
+                code(listed, "kernels-steps"),
+                words("To step through it and change its decisions, with the program that is compiled as `workload`:", "small"),
+                code(f"wb.ScheduleStepper(workload, {python(kernel)}, {python(target)})", "kernels-stepper"),
+            ],
+        )
+
     @field("plot")
     def choose_plot(self, value: str) -> None:
         if value in PLOTS:
@@ -177,6 +207,7 @@ class KernelsPanel(Panel):
         lines = [[column.cell(row) for column in shown] for row in rows.to_dict("records")]
         chosen = self.page.selected()
         marked = [place for place, index in enumerate(rows["index"]) if chosen & set(self._places.get(int(index), ()))]
+        button: TableParts = {"button": ("Schedule", "kernels-schedule")} if self._has_schedules() else {}
         return [
             *controls,
             words(self._summary(found, timed), name="kernels-summary"),
@@ -189,9 +220,15 @@ class KernelsPanel(Panel):
                 sort=("kernels-sort", list(KERNEL).index(self.sort), self.down),
                 marked=marked,
                 args=map(str, rows["index"]),
+                **button,
             ),
+            *(self._schedule[1] if self._schedule and self._schedule[0] == self._config else []),
             self._plot_block(found),
         ]
+
+    def _has_schedules(self) -> bool:
+        """Whether kernels have a schedule on TIR."""
+        return self.session.workload.dialect == "relax"
 
     def _summary(self, found: Kernels, timed: bool) -> str:
         launches = f"{'' if found.launches_exact else 'at least '}{counted(found.launches, 'launch')}"
