@@ -151,7 +151,10 @@ class KernelsPanel(Panel):
             [
                 heading(f"{kernel}: {counted(len(steps), 'step')}, {steps.origin}"),
                 code(listed, "kernels-steps"),
-                words("To step through it and change its decisions, with the program that is compiled as `workload`:", "small"),
+                words(
+                    "To step through it and change its decisions, with the program that is compiled as `workload`:",
+                    "small",
+                ),
                 code(f"wb.ScheduleStepper(workload, {python(kernel)}, {python(target)})", "kernels-stepper"),
             ],
         )
