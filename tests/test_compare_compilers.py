@@ -7,8 +7,10 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -20,6 +22,7 @@ import pytest
 
 import workbench as wb
 from workbench.cli import main
+from workbench.debugging.compilers import runner
 from workbench.debugging.compilers.models import Environment
 from workbench.debugging.compilers.result import CompilerComparison, CompilerPair
 from workbench.debugging.compilers.side import NAMES, CompilerSide
@@ -144,6 +147,65 @@ def test_the_race_and_the_text(dialect: str, other: str, found: CompilerComparis
     assert len(text.splitlines()) < 16
     assert "<table>" in found._repr_html_()
     assert list(found.sides["compiler"]) == list(NAMES.values())
+
+
+@dataclass(frozen=True)
+class Job:
+    name: str
+    began: float
+    ended: float
+
+
+@pytest.fixture
+def jobs(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
+    """The jobs of all child processes."""
+    seen: list[Job] = []
+    run = Worker.run
+
+    def timed(self: Worker, job: str, *given: Any, **limits: Any) -> Any:
+        began = time.monotonic()
+        try:
+            return run(self, job, *given, **limits)
+        finally:
+            seen.append(Job(job, began, time.monotonic()))
+
+    monkeypatch.setattr(Worker, "run", timed)
+    return seen
+
+
+@pytest.fixture(params=[True, False], ids=["linker", "no linker"])
+def linker(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[bool]:
+    """Whether TVM finds a linker."""
+    builders = [] if request.param else [Environment.of(dialect).worker() for dialect in NAMES]
+    if not request.param:
+        monkeypatch.setenv("PATH", str(tmp_path))
+        monkeypatch.delenv("CXX", raising=False)
+    for each in builders:
+        each.stop()
+    yield request.param
+    for each in builders:
+        each.stop()
+
+
+def test_one_build_a_compiler_and_times_beside_no_other_work(
+    other: str, linker: bool, path: Path, jobs: list[Job], monkeypatch: pytest.MonkeyPatch
+):
+    said: list[str] = []
+
+    def report(what: str, _fraction: float | None) -> None:
+        said.append(what)
+
+    # of the race's processes
+    monkeypatch.setattr(runner, "silent", report)
+    (pair,) = wb.compare_compilers(path, budget=0.1, progress=report).pairs
+    assert pair.race is not None, str(pair)
+    # the third process of the race loads the file of the first one's build; without a linker there is none
+    assert said.count("Compiling") == (2 if linker else 3)
+    builds = [job for job in jobs if job.name == "trace_build"]
+    assert builds[0].began < builds[1].ended
+    assert builds[1].began < builds[0].ended
+    for timed in (job for job in jobs if job.name in ("kernel_times", "turn")):
+        assert [job for job in jobs if job.began < timed.ended and timed.began < job.ended] == [timed]
 
 
 def test_a_small_convolution_net(dialect: str, other: str):

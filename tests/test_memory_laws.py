@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -41,6 +42,19 @@ def test_steps_are_the_calls_of_the_build(planned: tuple[wb.Workload, int, Memor
     computed = [node for step in plan.steps for node in step.nodes]
     assert {node.id for node in plan.graph.ops} <= set(computed)
     assert len(computed) == len(set(computed))
+
+
+@pytest.mark.parametrize("name", breadth(SMALL, "attention", "conv_bias_batch_norm"))
+def test_the_plan_of_a_kept_build_is_that_of_the_passes_alone(dialect: str, name: str):
+    workload = wb.samples.load(name, **SMALL[name])
+    plan = wb.memory(workload)
+    built = wb.kernels(workload)
+    kept = wb.memory(workload)
+    assert kept.graph == built.graph
+    # the passes alone leave LabelOps and the values of large constants out
+    nodes, others = ([node for node in each.graph.nodes if node.kind != "constant"] for each in (kept, plan))
+    assert (nodes, kept.graph.edges) == (others, plan.graph.edges)
+    assert replace(kept, graph=plan.graph) == plan
 
 
 def test_steps_have_the_graph_and_the_nodes_of_a_build(dialect: str):

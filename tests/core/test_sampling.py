@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from workbench.measurement.repeats import (
@@ -16,6 +17,7 @@ from workbench.measurement.repeats import (
     sample,
     settled,
 )
+from workbench.measurement.verdict import NOISE, Side, compared, judge
 
 
 class Machine:
@@ -110,7 +112,7 @@ class Pair:
 
     def load(self, heat: int):
         self.heats.append(heat)
-        return self.runner("a"), self.runner("b")
+        return [self.runner("a"), self.runner("b")]
 
     def runner(self, name: str):
         def run(number: int) -> float:
@@ -156,3 +158,59 @@ def test_the_progress_of_a_race_rises_to_the_end():
     Pair(1e-2, 1e-2).race(4.0, progress=seen.append)
     assert seen == sorted(seen)
     assert seen[-1] == 1.0
+
+
+class Noisy(Pair):
+    """A pair whose first one runs twice, with a factor for each loading of each of the three."""
+
+    def __init__(self, seconds: tuple[float, float, float], spread: float, loads: float, seed: int = 0) -> None:
+        super().__init__(0, 0)
+        self.times, self.spread, self.loads = seconds, spread, loads
+        self.random = np.random.default_rng(seed)
+
+    def load(self, heat: int):
+        self.heats.append(heat)
+        return [self.one(seconds * np.exp(self.random.normal(0, self.loads))) for seconds in self.times]
+
+    def one(self, seconds: float):
+        def run(number: int) -> float:
+            took = seconds * np.exp(self.random.normal(0, self.spread))
+            self.now += took * number
+            return took
+
+        return run
+
+    def judged(self):
+        found = self.race(2.0)
+        a, b, again = (found[f"samples_{name}"] for name in ("a", "b", "again"))
+        return judge(Side("a"), Side("b"), compared(a, b), [compared(a, again)])
+
+
+@pytest.mark.parametrize(
+    ("factor", "spread", "heats", "answer"),
+    [
+        (0.5, 0.01, HEATS // 2, "yes"),
+        (20, 0.01, HEATS // 2, "no"),
+        (1, 0.01, HEATS // 2, "can't tell"),
+        # the border of the neutral zone, and a ratio that is not yet known well
+        (1.02, 0.01, HEATS, "can't tell"),
+        (0.5, 0.3, HEATS, "yes"),
+    ],
+)
+def test_a_race_ends_when_it_is_decided(factor: float, spread: float, heats: int, answer: str):
+    pair = Noisy((1e-3, factor * 1e-3, 1e-3), spread, 0.0)
+    assert pair.judged().answer == answer
+    assert len(pair.heats) == heats
+
+
+def test_a_race_on_a_noisy_machine_uses_its_budget_and_claims_nothing():
+    pair = Noisy((1e-3, 5e-4, 1.1e-3), 0.01, 0.0)
+    assert pair.judged().reason == NOISE
+    assert len(pair.heats) == HEATS
+
+
+def test_early_ends_claim_no_difference_of_equal_programs():
+    """The addresses of a loaded program make up to one percent, which the rounds of a heat share."""
+    pairs = [Noisy((1e-3, 1e-3, 1e-3), 0.01, 0.005, seed) for seed in range(100)]
+    assert {pair.judged().answer for pair in pairs} == {"can't tell"}
+    assert any(len(pair.heats) < HEATS for pair in pairs)

@@ -127,9 +127,12 @@ def look(
 
 
 def memory(workload: Workload, *, target: str, config: Mapping[str, object], progress: Progress) -> dict[str, object]:
-    """Plan the memory of a configuration's build; its pipeline is run first."""
+    """Plan the memory of a configuration's build, if that is not kept from the passes alone; its pipeline is run first."""
     progress("Planning")
     target, chosen = resolved_target(target), Config.of(config)
+    if kept := _builds.get(_key(workload, target, chosen)):
+        found = kept.built.plan()
+        return compose(found, drawn(found.module, workload), target, chosen).to_data()
     with allowed(workload.trusted) as refused:
         program = program_of(workload, chosen, progress)
     found = planned(program, target, chosen.context().to_data(), progress)
@@ -197,24 +200,37 @@ def resolved_target(text: str) -> str:
     return text
 
 
-def compiled(workload: Workload, target: str, config: Mapping[str, object], progress: Progress) -> Kept:
-    """Return the workload compiled under a Config's data, whose pipeline is run first; the newest builds are kept."""
+def compiled(
+    workload: Workload,
+    target: str,
+    config: Mapping[str, object],
+    progress: Progress,
+    instruments: Sequence[object] = (),
+) -> Kept:
+    """Return the workload compiled under a Config's data, whose pipeline is run first; the newest builds are kept.
+
+    A build that `instruments` shall see is made anew.
+    """
     chosen, target = Config.of(config), resolved_target(target)
-    # the same configuration builds differently when its database of schedules has grown
-    records = Path(chosen.schedules, RECORDS)
-    tuned = records.stat().st_size if chosen.schedules and records.is_file() else 0
-    key = (workload, target, json.dumps(dict(config), sort_keys=True), for_elsewhere(), tuned)
-    if key not in _builds:
+    key = _key(workload, target, chosen)
+    if key not in _builds or instruments:
         program = program_of(workload, chosen, progress)
         progress("Compiling")
         # drop old builds first: there may be no memory for three builds of a large model
         while len(_builds) >= KEPT:
             _builds.popitem(last=False)
         started = time.perf_counter()
-        built = compiler_of(workload).compiled(program, target, chosen.context().to_data())
+        built = compiler_of(workload).compiled(program, target, chosen.context().to_data(), instruments)
         _builds[key] = Kept(target, built, time.perf_counter() - started)
     _builds.move_to_end(key)
     return _builds[key]
+
+
+def _key(workload: Workload, target: str, config: Config) -> tuple[object, ...]:
+    # the same configuration builds differently when its database of schedules has grown
+    records = Path(config.schedules, RECORDS)
+    tuned = records.stat().st_size if config.schedules and records.is_file() else 0
+    return workload, target, json.dumps(config.to_data(), sort_keys=True), for_elsewhere(), tuned
 
 
 def program_of(workload: Workload, config: Config, progress: Progress) -> Workload:

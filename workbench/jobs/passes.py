@@ -16,7 +16,7 @@ from workbench.dialects.registry import dialect, dialect_of
 from workbench.dialects.trust import UNTRUSTED, allowed
 from workbench.errors import MeasureError, WorkbenchError, reason_of
 from workbench.graph.model import Graph
-from workbench.jobs.build import built_here, compiler_of, pipeline_run, resolved_target, runner_of
+from workbench.jobs.build import built_here, compiled, compiler_of, pipeline_run, resolved_target, runner_of
 from workbench.jobs.run_build import repeatable_outputs
 from workbench.pipeline.config import Config
 from workbench.pipeline.outputs import Wanted
@@ -37,15 +37,24 @@ KEPT = 4
 _QUIET = ("InferType", "sequential", "Normalize", "_pipeline")
 "passes that only update types, or only run other passes"
 _LOW = ("tir.", "tirx.", "s_tir.")
+_LOWERS = ("RelayToTIRTargetHook", "LowerTE")
+"the first passes of relay.build after its graph-level part"
 _traces: OrderedDict[str, list[IRModule]] = OrderedDict()
 
 
 def trace_build(
-    workload: Workload, *, target: str, config: Mapping[str, object], whole: bool, progress: Progress
+    workload: Workload,
+    *,
+    target: str,
+    config: Mapping[str, object],
+    whole: bool,
+    kept: bool = False,
+    progress: Progress,
 ) -> dict[str, object]:
     """Run the compiler's own pipeline, after that of the configuration, and record the input and the result of each pass.
 
-    `whole`: the whole build, code generation too; otherwise its graph-level part.
+    `whole`: the whole build, code generation too; otherwise its graph-level part. `kept`: compile in any case, and keep the build
+    for the jobs that follow.
     """
     from workbench.dialects.compiler.capture import Capture
 
@@ -53,12 +62,14 @@ def trace_build(
     capture = Capture(is_shown)
     compiler = compiler_of(workload)
     program, steps = pipeline_run(workload, chosen, progress)
-    progress("Compiling" if whole else "Optimizing")
     error = ""
-    run = compiler.compiled if whole else compiler.optimized
     with allowed(workload.trusted) as refused:
         try:
-            run(program, target, chosen.context().to_data(), instruments=[capture])
+            if whole or kept:
+                compiled(workload, target, config, progress, [capture])
+            else:
+                progress("Optimizing")
+                compiler.optimized(program, target, chosen.context().to_data(), [capture])
         except Exception as failure:
             error = reason_of(failure)
             if not capture.events:
@@ -67,7 +78,9 @@ def trace_build(
     record = Record(dialect(workload.dialect), workload.module)
     for step in steps:
         record.add(step)
-    rows = record.steps(capture.events, error)
+    names = [event.name for event in capture.events]
+    end = len(names) if whole else next((names.index(name) for name in _LOWERS if name in names), len(names))
+    rows = record.steps(capture.events[:end], error)
     for row in rows:
         row["detail"] = UNTRUSTED if refused() and row["name"] == "FoldConstant" else row["error"]
     name = uuid4().hex

@@ -6,6 +6,7 @@ The outputs are also those of the reference, and of ONNX's own evaluator.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -20,13 +21,14 @@ from workbench import samples
 from workbench.analysis.index_limits import indexes
 from workbench.dialects import arrays
 from workbench.dialects.base import Workload
+from workbench.dialects.compiler.built import device_of as local_device
 from workbench.dialects.compiler.inputs import plain_name, random_values
 from workbench.dialects.compiler.running import KernelTime, Running
 from workbench.dialects.importers.converting import needed, shapes
 from workbench.dialects.importers.onnx_model import input_names, onnx_package, read
 from workbench.dialects.trust import allowed
 from workbench.errors import MeasureError, NotRepeatable, WorkbenchError, reason_of
-from workbench.jobs.build import built_here, compiled, counted, resolved_target
+from workbench.jobs.build import built_here, compiled, compiler_of, counted, program_of, resolved_target
 from workbench.measurement.build_and_time import RaceRequest, TimeRequest
 from workbench.measurement.repeats import HEATS, TURNS, Run, interleave, sample, turns
 from workbench.measurement.row import device_of
@@ -260,18 +262,32 @@ def prepare(
     seed: int,
     places: Sequence[int],
     outputs: str,
+    library: str,
     progress: Progress,
 ) -> dict[str, object]:
-    """Load a build for places in a round, anew each time, and return its conditions; write the outputs of one run to a file, if one is named."""
-    kept = compiled(workload, target, config, progress)
-    progress("Loading")
+    """Load a build for places in a round, anew each time, and return its conditions; write the outputs of one run to a file, if one is named.
+
+    With the outputs it writes the file `library`, if TVM finds a linker. All places are loaded from it where it is, so that a process
+    that has no build makes none.
+    """
     _loaded.clear()
-    _loaded.update({place: kept.built.load(seed) for place in places})
-    if outputs:
-        running = kept.built.load(seed)
-        found = repeatable_outputs(running) if device_of(kept.target) == "cpu" else running.outputs()
-        arrays.save(outputs, {f"output{place}": array for place, array in enumerate(found)})
-    return {**run_conditions(), "method": next((each.method for each in _loaded.values()), ""), "tvm": kept.built.tvm}
+    if Path(library).is_file() and not outputs:
+        progress("Loading")
+        program = program_of(workload, Config.of(config), progress)
+        module, device = tvm.runtime.load_module(library), local_device(target)
+        _loaded.update({place: compiler_of(workload).running(program, module, device, seed) for place in places})
+    else:
+        kept = compiled(workload, target, config, progress)
+        progress("Loading")
+        _loaded.update({place: kept.built.load(seed) for place in places})
+        if outputs:
+            running, is_cpu = kept.built.load(seed), device_of(kept.target) == "cpu"
+            found = repeatable_outputs(running) if is_cpu else running.outputs()
+            arrays.save(outputs, {f"output{place}": array for place, array in enumerate(found)})
+            if is_cpu:
+                with suppress(Exception):  # TVM raises errors of many kinds without a linker
+                    kept.built.export(Path(library))
+    return {**run_conditions(), "method": next((each.method for each in _loaded.values()), "")}
 
 
 def turn(*, place: int, number: int, progress: Progress) -> float:

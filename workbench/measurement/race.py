@@ -104,7 +104,7 @@ def race(
     a, b
         As `wb.measure` takes configurations; pipelines of named passes only.
     budget
-        Seconds of runs after the warm-up.
+        Seconds of runs after the warm-up; half of them if the race is decided by then.
     inputs, timeout, memory, seed, check
         As `wb.measure` takes them.
     remote

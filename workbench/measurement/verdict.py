@@ -22,6 +22,8 @@ NAME_LENGTH = 30
 "characters of a name that is written again in a sentence"
 _Z = 1.96
 "95 % of a normal distribution is within so many standard deviations"
+_SURE = 3.29
+"the same for 99.9 %: of a race that is looked at after each heat (Haybittle and Peto's rule)"
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Ratio:
         return self.low > 1 / (1 + NEUTRAL)
 
 
-def compared(first: Sequence[float], second: Sequence[float]) -> Ratio:
+def compared(first: Sequence[float], second: Sequence[float], deviations: float = _Z) -> Ratio:
     """Return the ratio of two lists of times whose entries belong together.
 
     >>> compared([2.0] * 10, [1.0] * 10).answer
@@ -57,10 +59,24 @@ def compared(first: Sequence[float], second: Sequence[float]) -> Ratio:
     middle = float(np.median(apart))
     rounds = len(apart)
     # a conservative half step makes the normal approximation hold for ten rounds too
-    below = floor((rounds - _Z * sqrt(rounds * repetition(differences))) / 2 - 0.5)
+    below = floor((rounds - deviations * sqrt(rounds * repetition(differences))) / 2 - 0.5)
     if below < 0:
         return Ratio(exp(middle), 0.0, inf)
     return Ratio(exp(middle), exp(apart[below]), exp(apart[rounds - 1 - below]))
+
+
+def is_decided(a: Sequence[float], b: Sequence[float], again: Sequence[float]) -> bool:
+    """Return whether more rounds of a race would not change its verdict, nor its ratio by more than NEUTRAL.
+
+    That is so if, with 99.9 % each, `a` is as fast as itself and `b` is as fast, or is not, in an interval as narrow.
+    """
+    race, noise = (compared(a, other, _SURE) for other in (b, again))
+    is_apart = race.answer != UNKNOWN and race.high <= race.low * (1 + NEUTRAL) ** 2
+    return _is_neutral(noise) and (is_apart or _is_neutral(race))
+
+
+def _is_neutral(race: Ratio) -> bool:
+    return race.low >= 1 / (1 + NEUTRAL) and race.high <= 1 + NEUTRAL
 
 
 def repetition(values: np.ndarray) -> float:

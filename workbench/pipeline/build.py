@@ -74,9 +74,13 @@ def traced(
     start: State | None = None,
     whole: bool = False,
     limits: JobOptions | None = None,
+    kept: bool = False,
 ) -> Trace:
-    """Return the trace of a build in a child process; `start` is its first state, None if only the child has the workload's module."""
-    arguments = {"target": target, "config": config.to_data(), "whole": whole}
+    """Return the trace of a build in a child process; `start` is its first state, None if only the child has the workload's module.
+
+    `kept`: compile in any case, and keep the build in the child.
+    """
+    arguments = {"target": target, "config": config.to_data(), "whole": whole, "kept": kept}
     answer = child.run("trace_build", workload, arguments, **(limits or {}))
     states = [_state(workload, answer["trace"], place, child) for place in range(answer["states"])]
     first = states[0]

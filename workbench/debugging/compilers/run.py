@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from threading import Event
+from typing import Any, TypeVar
 
 from workbench.analysis.cost import canonical
 from workbench.analysis.index_limits import index_limits
@@ -15,7 +19,7 @@ from workbench.debugging.compilers.models import Environment, Model, model_of
 from workbench.debugging.compilers.result import CompilerComparison, CompilerPair, Difference, differences
 from workbench.debugging.compilers.runner import (
     ONNX,
-    OutputCheck,
+    Outputs,
     Runner,
     check_outputs,
     outputs_file,
@@ -24,7 +28,7 @@ from workbench.debugging.compilers.runner import (
     reference_outputs,
 )
 from workbench.debugging.compilers.runner import where_they_part as part_of
-from workbench.debugging.compilers.side import Compiler, CompilerSide, build_side, checked, titles
+from workbench.debugging.compilers.side import Compiler, CompilerSide, build_side, checked, time_kernels, titles
 from workbench.debugging.remarks.decisions import FUSE_OPS
 from workbench.dialects.base import Shapes, Workload
 from workbench.dialects.compiler.inputs import Inputs, plain_name, with_inputs
@@ -63,7 +67,7 @@ def compare_compilers(
     """Build a model with two compilers, compare kernels, memory and outputs, and race both builds.
 
     The two are Relay and Relax, or the same compiler in two versions, with two configurations or for two targets. Each runs in child
-    processes of its own Python environment. Both builds have the same random inputs and the same number of threads. If a
+    processes of its own Python environment, and both build at the same time; nothing is timed beside other work. Both builds have the same random inputs and the same number of threads. If a
     target has no `-mcpu`, both have the one that the older TVM knows this CPU by.
 
     Parameters
@@ -82,7 +86,7 @@ def compare_compilers(
         Two of `wb.Compiler`, left and right. A dialect that this environment does not have is found among the environments that
         `tvm-workbench doctor` lists and in folders beside this environment with a name like its name, as `.venv-relay` beside `.venv`.
     budget
-        Seconds of the race; 0 for no race and no times.
+        Seconds of the race, half of them if it is decided by then; 0 for no race and no times.
     per_kernel
         Whether to time each kernel by itself too, for half of the budget on each side.
     suggest
@@ -138,9 +142,15 @@ def compare_compilers(
         raise LoadError(f"shapes={shapes!r:.80} has no names; give a dictionary, shapes={{'x': (1, 128)}}")
     wanted = target_texts(targets) if any(each.target is None for each in both) else ("",)
     with temporary_folder() as place, showing_progress(progress, "Comparing compilers") as report:
-        limits: JobOptions = {"timeout": timeout, "memory": memory, "progress": report, "cancelled": cancelled}
+        ended = Event()
+        limits: JobOptions = {
+            "timeout": timeout,
+            "memory": memory,
+            "progress": report,
+            "cancelled": lambda: ended.is_set() or cancelled(),
+        }
         made = model_of(model, params, shapes or {}, Path(place))
-        comparing = _Comparing(made, dict(shapes or {}), seed, budget, per_kernel, suggest, limits)
+        comparing = _Comparing(made, dict(shapes or {}), seed, budget, per_kernel, suggest, limits, ended)
         opened = comparing.opened(both, Path(place))
         errors = {str(each) for each in opened if isinstance(each, WorkbenchError)}
         if all(isinstance(each, WorkbenchError) for each in opened):
@@ -164,6 +174,7 @@ def _share_limits(workloads: Sequence[Workload]) -> None:
         workload.known_limits = {name: least[plain_name(name)] for name in names if plain_name(name) in least}
 
 
+_T = TypeVar("_T")
 Opened = Runner | WorkbenchError
 "the model in one compiler, or the reason why it is not"
 
@@ -179,6 +190,8 @@ class _Comparing:
     per_kernel: bool
     suggest: bool
     limits: JobOptions
+    ended: Event
+    "cancels the jobs under way"
 
     def __post_init__(self) -> None:
         if self.budget != 0:
@@ -188,8 +201,9 @@ class _Comparing:
         """Load the model in each compiler, in Relay first, whose program Relax translates; two that have one Python run in two processes."""
         found: dict[int, Opened] = {}
         first, report = compilers[0], self.limits.get("progress", silent)
-        for at, compiler in sorted(enumerate(compilers), key=lambda each: each[1].dialect != "relay"):
-            own = folder / str(at)
+
+        def load(at: int) -> None:
+            own, compiler = folder / str(at), compilers[at]
             own.mkdir()
             same = at and (compiler.dialect, compiler.python) == (first.dialect, first.python)
             try:
@@ -199,17 +213,51 @@ class _Comparing:
                 found[at] = Runner(environment, workload, own, compiler.config, self.seed, self.limits)
             except WorkbenchError as error:
                 found[at] = error
+
+        order = sorted(range(len(compilers)), key=lambda at: compilers[at].dialect != "relay")
+        if self.model.onnx is not None:
+            self.together([partial(load, at) for at in order])
+        else:
+            for at in order:
+                load(at)
         return [found[at] for at in range(len(compilers))]
+
+    def together(self, works: Sequence[Callable[[], _T]]) -> list[_T]:
+        """Return the results of works that run at the same time; an error or an interrupt of one cancels all."""
+        with ThreadPoolExecutor(len(works)) as threads:
+            under_way = [threads.submit(copy_context().run, work) for work in works]
+            try:
+                return [each.result() for each in under_way]
+            except BaseException:
+                self.ended.set()
+                raise
 
     def pair(self, compilers: Sequence[Compiler], opened: Sequence[Opened], target: str) -> CompilerPair:
         sides = self.started(compilers, opened, target)
-        runners: list[Runner] = []
-        for at, each in enumerate(opened):
-            if isinstance(each, Runner) and sides[at].status == OK:
-                runner = replace(each, title=sides[at].title, target=sides[at].target)
-                sides[at] = build_side(sides[at], runner, self.budget / 2 if self.per_kernel else 0.0)
-                runners += [runner] if sides[at].status == OK else []
-        pair = CompilerPair(sides[0], sides[1], self.checks(runners))
+        known = {
+            at: replace(each, title=side.title, target=side.target)
+            for at, (each, side) in enumerate(zip(opened, sides, strict=True))
+            if isinstance(each, Runner) and side.status == OK
+        }
+        outputs: dict[str, Outputs] = {}
+
+        def build(at: int) -> None:
+            sides[at] = build_side(sides[at], known[at])
+            if sides[at].status == OK:
+                outputs[sides[at].title] = _or_reason(lambda: read_outputs(known[at]))
+
+        works: list[Callable[[], None]] = [partial(build, at) for at in known]
+        if (onnx := self.model.onnx) is not None and known:
+            works.append(lambda: outputs.update({ONNX: self.reference(next(iter(known.values())), onnx)}))
+        self.together(works)
+        # one after another: a time is not measured beside other work
+        for at, runner in known.items() if self.per_kernel and self.budget else ():
+            if sides[at].status == OK:
+                sides[at] = time_kernels(sides[at], runner, self.budget / 2)
+        runners = [runner for at, runner in known.items() if sides[at].status == OK]
+        names = [runner.title for runner in runners] + [ONNX] if runners else []
+        checks = check_outputs({name: outputs[name] for name in names if name in outputs})
+        pair = CompilerPair(sides[0], sides[1], checks)
         if len(runners) == 2 and any(check.same is False for check in pair.checks):
             pair = replace(pair, part=part_of(runners))
         if all(side.optimized is not None for side in sides):
@@ -245,15 +293,10 @@ class _Comparing:
         side = replace(side, tvm=found["tvm"], target=found["target"])
         return side.failed(MeasureError(found["refused"])) if found["refused"] else side
 
-    def checks(self, runners: Sequence[Runner]) -> tuple[OutputCheck, ...]:
-        """Run each build once and compare the outputs; those of an ONNX model also with ONNX's reference evaluator."""
-        if not runners:
-            return ()
-        found: dict[str, Any] = {each.title: _or_reason(lambda each=each: read_outputs(each)) for each in runners}
-        if (onnx := self.model.onnx) is not None:
-            limits = {plain_name(name): limit for name, limit in runners[0].workload.limits.items()}
-            found[ONNX] = _or_reason(lambda: reference_outputs(runners[0], onnx, self.shapes, limits))
-        return check_outputs(found)
+    def reference(self, runner: Runner, onnx: Path) -> Outputs:
+        """Return the outputs of ONNX's reference evaluator, run in the environment of a runner."""
+        limits = {plain_name(name): limit for name, limit in runner.workload.limits.items()}
+        return _or_reason(lambda: reference_outputs(runner, onnx, self.shapes, limits))
 
     def raced(self, pair: CompilerPair, runners: Sequence[Runner]) -> CompilerPair:
         """Return the pair with its race, or the reason for none."""

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 AGAIN = "builds again"
 "the role of the third process"
 METHOD = "in turn, in two processes and the first build in a third one too, loaded anew for each part of the budget"
+Outputs = list["np.ndarray"] | str
+"of a build, or the reason why there are none"
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,10 @@ class Runner:
             return self.ask(job, **arguments)
 
     def prepare(self, places: Sequence[int] = (), outputs: str = "") -> dict[str, Any]:
-        """Load the build for places in a round, write the outputs of a run to a file, and return the conditions."""
-        return self.run("prepare", seed=self.seed, places=list(places), outputs=outputs)
+        """Load the build for places in a round, and return the conditions; or write the outputs of a run to a file, and the build."""
+        # a process that has loaded a file does not see another one of its name
+        library = str(self.folder / f"{hash(self.target)}.so")
+        return self.run("prepare", seed=self.seed, places=list(places), outputs=outputs, library=library)
 
     def turn(self, place: int, number: int) -> float:
         asked = {"place": place, "number": number}
@@ -167,8 +171,8 @@ def reference_outputs(runner: Runner, path: Path, inputs: Shapes, limits: Mappin
     return list(arrays.load(file).values())
 
 
-def check_outputs(found: Mapping[str, list[np.ndarray] | str]) -> tuple[OutputCheck, ...]:
-    """Compare outputs, each pair once; a name may have the reason why there are none."""
+def check_outputs(found: Mapping[str, Outputs]) -> tuple[OutputCheck, ...]:
+    """Compare outputs, each pair once."""
     checks = []
     for (first, ours), (second, theirs) in combinations(found.items(), 2):
         reason = next((each for each in (ours, theirs) if isinstance(each, str)), "")

@@ -236,14 +236,14 @@ class CompilerSide:
         return f"{said}; {failed}" if failed else said
 
 
-def build_side(side: CompilerSide, runner: Runner, budget: float) -> CompilerSide:
-    """Return the side with its build; an error ends it, and what came before stays. A budget of 0 is for no times of kernels."""
+def build_side(side: CompilerSide, runner: Runner) -> CompilerSide:
+    """Return the side with its build; an error ends it, and what came before stays."""
     try:
+        child = runner.environment.worker()
+        trace = traced(runner.workload, side.config, side.target, child, limits=runner.limits, kept=True)
         built = from_result(runner.ask("kernels"), side.config)
         side = replace(side, kernels=built)
         side = replace(side, memory=MemoryPlan.from_data(runner.ask("memory")))
-        child = runner.environment.worker()
-        trace = traced(runner.workload, side.config, side.target, child, limits=runner.limits)
         side = replace(
             side,
             optimized=sourced_kernels(trace, built.graph),
@@ -257,13 +257,19 @@ def build_side(side: CompilerSide, runner: Runner, budget: float) -> CompilerSid
             facts = CudaFacts.of(child.run("cuda", runner.workload, {}, **runner.limits))
             if missing := why_not(facts, side.target):
                 return replace(side, status=NOT_MEASURED, message=missing)
-        if budget:
-            timed = runner.ask("kernel_times", budget=budget, seed=runner.seed)
-            times = {row["index"]: row["median_us"] for row in timed["per_kernel"] if row["index"] is not None}
-            side = replace(side, kernel_us=times, method=timed["kernel_method"])
     except WorkbenchError as error:
         return side.failed(error)
     return side
+
+
+def time_kernels(side: CompilerSide, runner: Runner, budget: float) -> CompilerSide:
+    """Return the side with the times of its kernels; an error ends it."""
+    try:
+        timed = runner.ask("kernel_times", budget=budget, seed=runner.seed)
+    except WorkbenchError as error:
+        return side.failed(error)
+    times = {row["index"]: row["median_us"] for row in timed["per_kernel"] if row["index"] is not None}
+    return replace(side, kernel_us=times, method=timed["kernel_method"])
 
 
 def _pipeline(config: Config, dialect: str) -> str:

@@ -179,6 +179,10 @@ class Built(ABC):
         """Return the most bytes that the executor holds at once, parameters and constants apart; None if unknown."""
 
     @abstractmethod
+    def plan(self) -> Planned:
+        """Return its memory plan."""
+
+    @abstractmethod
     def module(self) -> tvm.IRModule:
         """Return the module whose kernels were compiled, each still a function of its operators."""
 

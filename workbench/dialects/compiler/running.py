@@ -58,17 +58,20 @@ _MOST_BESIDE = 1 << 24
 
 REPEATS = 5
 MOST_RUNS = 10_000
+SAMPLE_SECONDS = 0.005
+"a repeat takes this time, so that the clock's resolution does not matter"
 
 
 def evaluated(module: Any, function: str, arguments: Sequence[Any], device: Any, budget: float) -> list[float]:
-    """Time one run REPEATS times, in about `budget` seconds in all; one warm-up run is not counted."""
+    """Time one run REPEATS times, in about `budget` seconds in all at most; one warm-up run is not counted."""
 
     def samples(number: int, repeat: int) -> list[float]:
         timed = module.time_evaluator(function, device, number=number, repeat=repeat)
         return [float(seconds) for seconds in timed(*arguments).results]
 
     once = samples(1, 1)[0]
-    return samples(max(1, min(MOST_RUNS, int(budget / REPEATS / max(once, 1e-7)))), REPEATS)
+    seconds = min(budget / REPEATS, SAMPLE_SECONDS)
+    return samples(max(1, min(MOST_RUNS, int(seconds / max(once, 1e-7)))), REPEATS)
 
 
 def from_dlpack(value: np.ndarray) -> Any:

@@ -17,7 +17,7 @@ from workbench.dialects.compiler.built import SOURCES, Built, Compiler, tir_text
 from workbench.dialects.compiler.capture import pass_context
 from workbench.dialects.compiler.cuda_code import compiled_where_it_runs
 from workbench.dialects.compiler.inputs import values_of
-from workbench.dialects.compiler.results import Program
+from workbench.dialects.compiler.results import Planned, Program
 from workbench.dialects.compiler.running import KernelTime, Made, RanCall, Running, evaluated
 from workbench.dialects.compiler.tuning import scheduled
 from workbench.dialects.compiler.tvm_target import make_target
@@ -46,8 +46,11 @@ class RelaxBuilt(Built):
     def module(self) -> tvm.IRModule:
         return run_alone(self.watch.first(FUSED, CALLS), self.workload)
 
+    def plan(self) -> Planned:
+        return plan_of_build(self.watch, self.workload, self.target)
+
     def peak_bytes(self) -> int | None:
-        return plan_of_build(self.watch, self.workload, self.target).peak_bytes
+        return self.plan().peak_bytes
 
     def code(self, form: str) -> str:
         if form == "tir":

@@ -18,7 +18,7 @@ from workbench.dialects.compiler.built import SOURCES, Built, Compiler, tir_text
 from workbench.dialects.compiler.capture import pass_context
 from workbench.dialects.compiler.cuda_code import compiled_where_it_runs
 from workbench.dialects.compiler.inputs import values_of
-from workbench.dialects.compiler.results import Program
+from workbench.dialects.compiler.results import Planned, Program
 from workbench.dialects.compiler.running import KernelTime, Made, RanCall, Running, evaluated
 from workbench.dialects.compiler.tuning import scheduled
 from workbench.dialects.compiler.tvm_target import make_target
@@ -31,7 +31,7 @@ from workbench.dialects.relay.compiler.kernels import (
     program_of_json,
     read_by_hash,
 )
-from workbench.dialects.relay.compiler.optimization import devices_in_words, optimize, plan
+from workbench.dialects.relay.compiler.optimization import devices_in_words, optimize, plan, plan_of_module
 from workbench.dialects.relay.diagnostics import as_error
 from workbench.dialects.relay.entries import open_dimensions, unshared
 from workbench.dialects.relay.passes.editing import Located
@@ -59,6 +59,9 @@ class RelayBuilt(Built):
         if self.watch.fused is None:
             raise MeasureError("the build did not lower any module, so nothing of it can be counted")
         return self.watch.fused
+
+    def plan(self) -> Planned:
+        return plan_of_module(self.module(), self.target, self.workload.params)
 
     def peak_bytes(self) -> int:
         apart = {*self.library.get_params(), *self.workload.params}

@@ -189,19 +189,21 @@ _PLAN = "relay.backend.GraphPlanMemory"
 def plan(workload: Workload, target: str, config: Mapping[str, Any]) -> Planned:
     """Return the memory plan of a build, from the graph-level passes alone."""
     refuse_without_main(workload, MeasureError)
-    return plan_of_module(quickly_optimized(workload, target, config), target, config, workload.params)
+    return plan_of_module(quickly_optimized(workload, target, config), target, workload.params, config)
 
 
-def plan_of_module(module: tvm.IRModule, target: str, config: Mapping[str, Any], params: Collection[str]) -> Planned:
-    """Return the memory plan of a fused module.
+def plan_of_module(
+    module: tvm.IRModule, target: str, params: Collection[str], config: Mapping[str, Any] | None = None
+) -> Planned:
+    """Return the memory plan of a fused module; `config` is None if it was compiled.
 
     The notes have the reason if the graph executor cannot run the module; it has no storages then.
     """
     module = typed(module)
     walk = _Planning(module, "hexagon" in target, params)
     program = walk.program()
-    only_a_build = bool(walk.odd or config.get("schedules"))
-    if not program.failing and not only_a_build:
+    only_a_build = config is not None and bool(walk.odd or config.get("schedules"))
+    if config is not None and not program.failing and not only_a_build:
         program = replace(program, failing=failure(walk.kernels, target, config))
     if program.failing:
         notes = (f"no storages: {program.failing}",)
