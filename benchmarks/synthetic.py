@@ -1,6 +1,8 @@
-"""Graphs of any size that look like a fused BERT: layers of kernels with their weights, and a mask that all of them read."""
+"""Graphs of any size: of layers that repeat, like a fused BERT with its weights and a mask, and of parts that all differ."""
 
 from __future__ import annotations
+
+import random
 
 from workbench.graph.model import Graph, GraphBuilder
 
@@ -21,6 +23,28 @@ def transformer(nodes: int, activation: str = "erf") -> Graph:
         net.layer()
     net.builder.outputs = [net.x]
     return net.builder.build()
+
+
+OPS = ("add", "multiply", "nn.relu", "nn.dense", "nn.conv2d", "exp", "tanh", "sigmoid", "subtract", "divide")
+
+
+def irregular(nodes: int, activation: str = "erf") -> Graph:
+    """A graph of `nodes` nodes in parts of 10 to 60, no two of them alike; the activation is one of 97 operators."""
+    draw = random.Random(1)
+    builder = GraphBuilder("irregular", "relay")
+    builder.node("param", "data", type=_type(1, 64))
+    left, part = 0, -1
+    for n in range(1, nodes):
+        if left == 0:
+            part, left = builder.group("scope", f"part_{n}", None), draw.randint(10, 60)
+        left -= 1
+        op = draw.choice(OPS)
+        near = {max(0, n - 1 - int(draw.expovariate(0.25))) for _ in range(draw.choice((1, 1, 1, 2, 2, 3)))}
+        far = {draw.randrange(n)} if draw.random() < 0.03 else set()
+        type = _type(1, 64 * draw.randint(1, 16))
+        builder.node("op", op if n % 97 else activation, sorted(near | far), type=type, group=part)
+    builder.outputs = [nodes - 1]
+    return builder.build()
 
 
 class _Net:
