@@ -44,7 +44,10 @@ export function carry(old: Picture, next: Picture, selection: readonly number[] 
     }
   }
   if (!match.found.includes(-1)) return { nodes: match.found, selection: [...new Set(kept.values())] };
-  const looks = [looksOf(old, names), looksOf(next, names)] as const;
+  const looks = [
+    looksOf(old, names, (u) => match.taken[u] === 0),
+    looksOf(next, names, (u) => match.found[u] < 0),
+  ] as const;
   alongEdges(old, next, looks, match);
   byKey(looks[0], numbersTo(old.nodeCount), looks[1], numbersTo(next.nodeCount), match, true);
   return { nodes: match.found, selection: [...new Set(kept.values())] };
@@ -148,9 +151,11 @@ function number(names: Map<string, number>, name: string): number {
   return names.size;
 }
 
-function looksOf(picture: Picture, names: Map<string, number>): Uint32Array {
+/** The looks of the nodes that are still to be found. */
+function looksOf(picture: Picture, names: Map<string, number>, open: (u: number) => boolean): Uint32Array {
   const keys = new Uint32Array(picture.nodeCount);
   for (let u = 0; u < keys.length; u++) {
+    if (!open(u)) continue;
     const { graph, id: v } = placeOf(picture, u, 1);
     keys[u] = number(names, `${graph.kind[v]}|${textOf(graph, "label", v)}|${textOf(graph, "type", v).slice(0, 200)}`);
   }

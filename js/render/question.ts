@@ -63,6 +63,18 @@ export function layoutInput(
   };
 }
 
+/** Whether two inputs are the same but for their seeds. */
+export function sameInput(a: LayoutInput, b: LayoutInput): boolean {
+  const columns = ({ nodes, edges, groups }: LayoutInput) =>
+    Object.values<NumberColumn>({ ...nodes, ...edges, ...groups });
+  const others = columns(b);
+  const same = (column: NumberColumn, k: number) =>
+    column.length === others[k].length && column.every((value, i) => value === others[k][i]);
+  return JSON.stringify(a.options) === JSON.stringify(b.options) && columns(a).every(same);
+}
+
+type NumberColumn = Float32Array | Int32Array | Uint32Array | Uint16Array;
+
 const headers = new WeakMap<Ruler, Map<string, number>>();
 
 /** Room for a group's name and chevron; a very long name is cut rather than make its group wide. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { single } from "../graph/picture.ts";
 import { graph } from "../graph/testing.ts";
+import { Arranger } from "../layout/client.ts";
 import { type Frame, presence } from "./frame.ts";
 import { Stage } from "./stage.ts";
 import { Ruler } from "./text.ts";
@@ -55,4 +56,28 @@ test("a picture whose nodes in view stay where they are does not glide, and one 
   assert.ok((await show("a | b 0 | e 1 | d 2")) < 1);
   for (let now = 0; stage.progress < 1; now += 16) paint(now);
   stage.dispose();
+});
+
+test("a picture with the boxes and edges of the one before keeps its places without a layout", async () => {
+  const asked: unknown[] = [];
+  const { run } = Arranger.prototype;
+  Arranger.prototype.run = function (input) {
+    asked.push(input);
+    return run.call(this, input);
+  };
+  frames();
+  const stage = new Stage(new Ruler(() => 0.5));
+  for (const text of [
+    "a | b 0 | c 1",
+    "a | d 0 | c 1",
+    "a | d 0 | c 1 0",
+    "a | d 0 | a_name_longer_than_the_least_box 1 0",
+  ])
+    await stage.setPicture(single(graph(text)));
+  assert.equal(asked.length, 3);
+  const { x, y } = stage.scene!;
+  await stage.setOptions({});
+  assert.deepEqual([asked.length, stage.scene!.x, stage.scene!.y], [3, x, y]);
+  stage.dispose();
+  Arranger.prototype.run = run;
 });

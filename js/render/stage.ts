@@ -11,6 +11,7 @@ import { EMPTY } from "../graph/payload.ts";
 import { type Picture, single } from "../graph/picture.ts";
 import { DEFAULT_OPTIONS, type ViewOptions, visible } from "../graph/visible.ts";
 import { Arranger } from "../layout/client.ts";
+import { type LayoutInput, type LayoutResult } from "../layout/types.ts";
 import { between, type Camera, fit, type Size, zoomAt } from "./camera.ts";
 import { sizes } from "./content.ts";
 import { Events } from "./events.ts";
@@ -19,7 +20,7 @@ import { type Frame } from "./frame.ts";
 import { inItems, itemsOf, type Look, mutedItems, type Notes, PLAIN } from "./look.ts";
 import { type Earlier, earlier, ease, looksStill, moved, nearestKept, shift } from "./motion.ts";
 import { type Overlay } from "./overlay.ts";
-import { layoutInput, ownSlots, sharedSlots } from "./question.ts";
+import { layoutInput, ownSlots, sameInput, sharedSlots } from "./question.ts";
 import { around, asksToTheRight, buildScene, type Scene, swapped, turnedScene, turnedSizes } from "./scene.ts";
 import { type Ruler } from "./text.ts";
 import { type Theme } from "./theme.ts";
@@ -86,6 +87,8 @@ export class Stage {
   /** Nodes that code has selected before there was a scene to frame them in. */
   private asked: readonly number[] = [];
   private serial = 0;
+  /** The layout's last question and its answer. */
+  private answered: { input: LayoutInput; result: LayoutResult } | null = null;
   /** From the picture on screen to the one that is being arranged. */
   private carried: Int32Array | null = null;
 
@@ -181,12 +184,16 @@ export class Stage {
       const laid = right ? turnedSizes(size) : size;
       const down = layoutInput(shown, laid, this.ruler, slots, was && old?.turned ? swapped(was.seed) : was?.seed);
       const question = right ? asksToTheRight(down) : down;
-      const result = await this.arranger.run(question.input);
+      // Asked again with the places that it gave, the layout gives the same ones.
+      const { answered } = this;
+      const again = answered && sameInput(answered.input, question.input);
+      const result = await (again ? answered.result : this.arranger.run(question.input));
       if (result === null || serial !== this.serial) return;
+      this.answered = { input: question.input, result };
       const built = buildScene(shown, laid, question, result);
       const scene = right ? turnedScene(built, size) : built;
-      const again = this.closeScopes(scene);
-      if (again) return await again;
+      const closing = this.closeScopes(scene);
+      if (closing) return await closing;
       this.scene = scene;
       this.muteAgain();
       this.lookAgain();
