@@ -13,6 +13,7 @@ from workbench.debugging.compilers.side import Compiler as Compiler
 from workbench.debugging.kernel_errors.result import kernel_errors as kernel_errors
 from workbench.debugging.lints.rules import lint as lint
 from workbench.debugging.remarks.result import remarks as remarks
+from workbench.debugging.schedule_checks import check_schedule as check_schedule
 from workbench.debugging.schedules import schedules as schedules
 from workbench.dialects.registry import explain_kind as explain_kind
 from workbench.dialects.registry import passes as passes

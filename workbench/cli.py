@@ -193,7 +193,14 @@ def _add_schedules(commands: Commands) -> None:
         commands, "schedules", "list which of TVM's rules schedules each kernel, and why others declined", "", *options
     )
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE.csv", help="write a row for each rule that was tried"
+        "--check", action="store_true", help="run each schedule on the CPU; ends with status 3 if one is wrong"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE.csv",
+        help="write a row for each rule that was tried, or for each check",
     )
 
 

@@ -135,23 +135,20 @@ def kernels(options: argparse.Namespace) -> int:
 
 
 def schedules(options: argparse.Namespace) -> int:
-    """List the rules that were tried for the schedule of each kernel."""
+    """List the rules that were tried for the schedule of each kernel, or check the schedules."""
+    from workbench.debugging.schedule_checks import check_schedule
     from workbench.debugging.schedules import schedules as find
 
-    found = find(
-        _model(options.model, options.params, options.inputs, options.trust),
-        options.target,
-        None,
-        options.opt_level,
-        options.disable,
-        options.require,
-        _settings(options.config),
-        timeout=options.timeout,
-    )
+    workload = _model(options.model, options.params, options.inputs, options.trust)
+    context = options.opt_level, options.disable, options.require, _settings(options.config)
+    if options.check:
+        found = checks = check_schedule(workload, options.target, None, None, None, *context, timeout=options.timeout)
+    else:
+        found, checks = find(workload, options.target, None, *context, timeout=options.timeout), None
     print_line(found)
     if options.output:
         _write(csv_text(found.table), options.output)
-    return 0
+    return PASS_FAILED if checks is not None and checks.wrong else 0
 
 
 def measure(options: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ import workbench
 MOST_PARAMETERS = 7
 PUBLIC = {
     "ablate", "bisect", "compare_compilers", "count", "kernel_errors", "kernels", "measure", "memory",
-    "prepared_schedules", "race", "reduce", "report", "schedules", "trace_build", "tune", "tune_schedules", "waterfall",
+    "check_schedule", "prepared_schedules", "race", "reduce", "report", "schedules", "trace_build", "tune", "tune_schedules", "waterfall",
 }  # fmt: skip
 "functions of the public interface"
 

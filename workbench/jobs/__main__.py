@@ -25,7 +25,7 @@ def jobs() -> Mapping[str, Callable[..., object]]:
         kernel_errors: "kernel_errors",
         passes: "trace_build state apply effect match_relay values after",
         load: "program model check_relay source sample saved translated",
-        schedules: "tasks step lookups fallbacks rules schedule_steps schedule_code schedule_check",
+        schedules: "tasks step lookups fallbacks rules schedule_steps schedule_code schedule_check check_schedules check_kernels",
     }
     return {name: getattr(module, name) for module, names in table.items() for name in names.split()}
 

@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -193,6 +194,29 @@ def _replayed(workload: Workload, request: KernelRequest, progress: Progress) ->
         known.clear()
         known[repr(request)] = _Replayed(kernel, *kernel.steps(dict(request.changed)))
     return known[repr(request)]
+
+
+def check_schedules(workload: Workload, **asked: Any) -> dict[str, object]:
+    """Check the kernels of a build (`schedule_checks.check_schedules`)."""
+    if workload.dialect != "relax":
+        raise MeasureError(
+            "Relay makes its schedules of TE, and only those on TIR can be checked; wb.to_relax makes a Relax program"
+        )
+    return _checks().check_schedules(workload, **asked)
+
+
+def check_kernels(**asked: Any) -> dict[str, object]:
+    """Check kernels of the notebook's own (`schedule_checks.check_kernels`)."""
+    return _checks().check_kernels(**asked)
+
+
+def _checks() -> Any:
+    """Return the module of the checks, whose imports only a new TVM has."""
+    if find_spec("tvm.sym") is None:
+        raise MeasureError("wb.check_schedule needs TVM 0.27 or newer, with Relax")
+    from workbench.jobs import schedule_checks
+
+    return schedule_checks
 
 
 @dataclass

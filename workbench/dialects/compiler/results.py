@@ -394,3 +394,27 @@ class CheckedSchedule:
     plain: tuple[float, ...]
     "seconds of a run without the schedule"
     scheduled: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class ScheduleCheck:
+    """Whether a scheduled kernel has the values of the kernel without a schedule."""
+
+    kernel: str
+    verdict: Literal["equal", "different", "race", "outside", "not checked"]
+    "`outside`: it reads or writes memory outside of a buffer"
+    because: str = ""
+    "one sentence without a full stop: what was found first, or the reason why it was not checked"
+    step: int | None = None
+    "the first step of the schedule after which it is found; None if that is not known"
+    primitive: str = ""
+    "that step, as Python; empty if the kernel is so without any step, or only after all of them"
+    runs: int = 0
+    "runs that were compared: sizes times inputs"
+    sizes: str = ""
+    "of its symbolic sizes"
+    share: float = 1.0
+    "the smallest part of its thread blocks that was run for a size"
+
+    def __bool__(self) -> bool:
+        return self.verdict == "equal"

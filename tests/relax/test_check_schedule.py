@@ -1,0 +1,315 @@
+"""`wb.check_schedule`: TVM's own schedules are equal, each planted fault is found, and the step of a fault is that at which it was planted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import pytest
+import tvm_ffi
+from decoder import decoder_layer
+from schedule_faults import KINDS, Planted, missing_sync, without_start, wrong_bound, wrong_reuse
+from tvm import relax, tirx
+
+import workbench as wb
+from workbench.commands import PASS_FAILED
+from workbench.debugging.schedule_checks import at
+from workbench.dialects.compiler.tvm_target import make_target
+from workbench.dialects.relax.compiler.replayed import DESCRIBED, ScheduledKernel, scheduled_kernels
+from workbench.dialects.relax.kinds import prim_funcs
+from workbench.errors import MeasureError, UnknownName, Untrusted
+from workbench.jobs import schedule_checks
+from workbench.jobs.schedule_checks import checked
+from workbench.pipeline.config import Config
+
+GPU = "cuda -arch=sm_80"
+WRONG = ("different", "race", "outside")
+
+
+@cache
+def kernels(model: str) -> dict[str, ScheduledKernel]:
+    workload = decoder_layer() if model == "decoder" else wb.samples.load(model)
+    return {each.name: each for each in scheduled_kernels(workload, GPU, Config().context().to_data())}
+
+
+# -- TVM's own schedules
+
+
+@pytest.mark.parametrize("model", ["mlp", "attention", "conv_bias_batch_norm", "parallel_cast", "chain", "branches"])
+def test_schedules_of_the_samples_are_equal(model: str) -> None:
+    found = wb.check_schedule(wb.samples.load(model), GPU)
+    assert {check.verdict for check in found} == {"equal"}, str(found)
+    assert not found.wrong
+    assert all(found)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_schedules_of_a_decoder_with_a_symbolic_sequence_are_equal(dtype: str) -> None:
+    found = wb.check_schedule(decoder_layer(dtype=dtype), GPU)
+    assert {check.verdict for check in found} == {"equal"}, str(found)
+    assert found["matmul"].sizes == "n = 1, 7, 32, 33"
+    assert found["matmul"].runs == 8
+
+
+def test_a_replayed_trace_gives_the_schedule() -> None:
+    for kernel in kernels("conv_bias_batch_norm").values():
+        sent = ScheduledKernel.of_data(kernel.to_data())
+        replayed = sent.upto(len(sent.steps), without=())
+        assert tvm_ffi.structural_equal(replayed, kernel.after.with_attr("global_symbol", "main"))
+
+
+# -- planted faults
+
+FAULTY = [
+    ("mlp", "fused_matmul_add_relu"),
+    ("mlp", "transpose"),
+    ("conv_bias_batch_norm", "fused_conv2d_add"),
+    ("attention", "softmax"),
+    ("attention", "matmul"),
+    ("decoder", "matmul2"),
+    ("decoder", "fused_matmul5_add1"),
+    ("decoder", "transpose1"),
+]
+HARMLESS = {
+    # the first sync has nothing before it, and those next to a reduction over threads repeat its own
+    ("matmul", "sync 0"),
+    ("softmax", "sync 0"),
+    ("softmax", "sync 1"),
+    # each thread writes the same value
+    ("fused_matmul_add_relu", "if 0"),
+    ("softmax", "if 1"),
+    ("softmax", "if 3"),
+    # they are factors of one product
+    ("matmul2", "blockIdx.y for n in write 2"),
+}
+
+
+@cache
+def reference(model: str, name: str) -> Any:
+    return schedule_checks._Reference(kernels(model)[name].before, 0)
+
+
+@dataclass(frozen=True)
+class Faulty:
+    """A kernel whose lowered form has a fault."""
+
+    model: str
+    name: str
+    fault: str
+    kernel: ScheduledKernel
+    lowered: Any
+
+
+def faults(model: str, name: str, kind: Callable[[Any], Planted]) -> list[Faulty]:
+    kernel = kernels(model)[name]
+    lowered = schedule_checks.lower(kernel.after, make_target(GPU))
+    return [Faulty(model, name, fault, kernel, made) for fault, made in kind(lowered)]
+
+
+def verdict_on(faulty: Faulty, monkeypatch: pytest.MonkeyPatch) -> str:
+    known = reference(faulty.model, faulty.name)
+    monkeypatch.setattr(schedule_checks, "lower", lambda _function, _target: faulty.lowered)
+    found = known.against(faulty.kernel.after, make_target(GPU))
+    monkeypatch.undo()
+    return found.verdict
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(("model", "name"), FAULTY)
+def test_planted_faults_are_found(
+    model: str, name: str, kind: Callable[[Any], Planted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted = faults(model, name, kind)
+    if not planted:
+        pytest.skip("the kernel has no place for this fault")
+    found = {(each.name, each.fault): verdict_on(each, monkeypatch) for each in planted}
+    missed = {each for each, verdict in found.items() if verdict not in WRONG}
+    assert missed <= HARMLESS, missed - HARMLESS
+
+
+def test_at_least_sixty_faults_are_planted() -> None:
+    planted = [each for model, name in FAULTY for kind in KINDS for each in faults(model, name, kind)]
+    assert len([each for each in planted if (each.name, each.fault) not in HARMLESS]) >= 60
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdicts"),
+    [
+        (missing_sync, {"race"}),
+        (without_start, {"different"}),
+        (wrong_reuse, {"race", "different"}),
+        (wrong_bound, {"different"}),
+    ],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_the_kind_of_a_fault_is_named(
+    kind: Callable[[Any], Planted], verdicts: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted = [each for each in faults("decoder", "matmul2", kind) if (each.name, each.fault) not in HARMLESS]
+    assert planted
+    assert {verdict_on(each, monkeypatch) for each in planted} <= verdicts
+
+
+# -- the step
+
+
+def matmul(n: int = 20) -> Any:
+    builder = relax.BlockBuilder()
+    x, y = (relax.Var(name, relax.TensorType((n, n), "float32")) for name in "xy")
+    with builder.function("main", [x, y]):
+        with builder.dataflow():
+            z = builder.emit_output(builder.emit(relax.op.matmul(x, y)))
+        builder.emit_func_output(z)
+    return prim_funcs(relax.transform.LegalizeOps()(builder.get()))["matmul"]
+
+
+def tiled(schedule: Any, fault: Callable[[Any, Any], None] | None = None) -> None:
+    block = schedule.get_sblock("matmul")
+    i, j, k = schedule.get_loops(block)
+    first, inner = schedule.split(i, [None, 8])
+    second, last = schedule.split(j, [None, 8])
+    schedule.reorder(first, second, inner, last, k)
+    schedule.bind(first, "blockIdx.y")
+    schedule.bind(second, "blockIdx.x")
+    schedule.bind(inner, "threadIdx.y")
+    schedule.bind(last, "threadIdx.x")
+    outer, _ = schedule.split(k, [None, 4])
+    for operand in (0, 1):
+        copy = schedule.cache_read(block, operand, "shared")
+        schedule.compute_at(copy, outer)
+        rest = schedule.fuse(*schedule.get_loops(copy)[-2:])
+        _, ty, tx = schedule.split(rest, [None, 8, 8])
+        schedule.bind(ty, "threadIdx.y")
+        schedule.bind(tx, "threadIdx.x")
+        if fault and operand == 0:
+            fault(schedule, copy)
+
+
+def test_a_schedule_of_ones_own_is_checked() -> None:
+    (check,) = wb.check_schedule(matmul(), GPU, schedule=tiled)
+    assert check.verdict == "equal", check
+
+
+def test_shared_memory_that_is_set_to_registers_is_found_with_its_step() -> None:
+    (check,) = wb.check_schedule(
+        matmul(), GPU, schedule=lambda each: tiled(each, lambda schedule, copy: schedule.set_scope(copy, 0, "local"))
+    )
+    assert check.verdict in WRONG
+    assert "set_scope" in check.primitive, check
+
+
+def test_a_function_after_a_schedule_has_no_step() -> None:
+    (check,) = wb.check_schedule(matmul(), GPU, schedule=matmul(20))
+    assert (check.verdict, check.step, at(check)) == ("equal", None, "")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4, 0.9])
+def test_the_step_is_that_at_which_a_fault_was_planted(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = kernels("mlp")["fused_matmul_add_relu"]
+    planted = 1 + int(share * len(kernel.steps))
+
+    class Planted(ScheduledKernel):
+        def upto(self, count: int, without: Sequence[str] = DESCRIBED) -> Any:
+            return super().upto(count, without).with_attr("planted", int(count >= planted))
+
+    lower = schedule_checks.lower
+
+    def faulty(function: Any, target: Any) -> Any:
+        lowered = lower(function, target)
+        wrong = "planted" not in (function.attrs or {}) or int(function.attrs["planted"])
+        return next(made for _, made in wrong_bound(lowered)) if wrong and target.kind.name == "cuda" else lowered
+
+    monkeypatch.setattr(schedule_checks, "lower", faulty)
+    check = checked(Planted(kernel.name, kernel.before, kernel.after, kernel.trace), make_target(GPU))
+    assert check.verdict == "different"
+    assert check.step == planted
+
+
+# -- what cannot be checked
+
+
+def test_registers_of_two_kernels_are_not_checked() -> None:
+    def two_kernels(schedule: Any) -> None:
+        block = schedule.get_sblock("matmul")
+        copy = schedule.cache_read(block, 0, "local")
+        for each in (copy, block):
+            schedule.bind(schedule.get_loops(each)[0], "threadIdx.x")
+
+    (check,) = wb.check_schedule(matmul(), GPU, schedule=two_kernels)
+    assert (check.verdict, "outside of its kernels" in check.because) == ("not checked", True), check
+
+
+def test_a_barrier_in_divergent_code_is_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = kernels("attention")["matmul"]
+    lowered = schedule_checks.lower(kernel.after, make_target(GPU))
+    axes: list[Any] = []
+    tvm_ffi.structural_walk(lowered.body, [(tirx.AttrStmt, axes.append)])
+    thread = next(
+        each.node.var for each in axes if each.attr_key == "thread_extent" and "thread" in str(each.node.thread_tag)
+    )
+
+    def sync(each: Any, mutator: Any) -> Any:
+        found = mutator.default_mutate(each)
+        is_sync = str(getattr(getattr(each.value, "op", None), "name", "")).endswith("tvm_storage_sync")
+        return tirx.IfThenElse(thread < 3, found, None) if is_sync else found
+
+    lower = schedule_checks.lower
+    made = lowered.with_body(tvm_ffi.structural_mutate(lowered.body, (tirx.Evaluate, sync)))
+    monkeypatch.setattr(
+        schedule_checks,
+        "lower",
+        lambda function, target: made if target.kind.name == "cuda" else lower(function, target),
+    )
+    check = checked(ScheduledKernel("matmul", kernel.before, kernel.after), make_target(GPU))
+    assert check.verdict == "not checked"
+    assert "a barrier is in divergent code" in check.because
+
+
+def test_a_kernel_that_is_too_large_is_not_checked() -> None:
+    (check,) = wb.check_schedule(matmul(4096), GPU, schedule=tiled)
+    assert check.verdict == "not checked"
+    assert "too large" in check.because
+
+
+def test_only_a_part_of_the_blocks_of_a_large_kernel_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedule_checks, "SECONDS", 1e-9)
+    check = checked(kernels("conv_bias_batch_norm")["fused_conv2d_add"], make_target(GPU))
+    assert check.verdict == "equal"
+    assert check.share < 1
+
+
+def test_an_untrusted_program_is_refused() -> None:
+    w = wb.samples.load("mlp")
+    w.trusted = False
+    with pytest.raises(Untrusted):
+        wb.check_schedule(w, GPU)
+    with pytest.raises(Untrusted):
+        wb.check_schedule(w, GPU, schedule=tiled)
+
+
+def test_an_unknown_kernel_is_named() -> None:
+    with pytest.raises((UnknownName, MeasureError), match="no_such"):
+        wb.check_schedule(wb.samples.load("mlp"), GPU, ["no_such"])
+
+
+def test_rules_of_ones_own_are_checked() -> None:
+    from workbench.dialects.relax.compiler.rules import rule_of
+
+    found = wb.check_schedule(wb.samples.load("mlp"), GPU, rules=[rule_of("Fallback", make_target(GPU))])
+    assert {check.verdict for check in found} == {"equal"}
+
+
+def test_the_command_ends_with_status_3_if_a_schedule_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    from workbench.cli import main
+    from workbench.debugging.schedule_checks import ScheduleCheck, ScheduleChecks
+
+    asked = ["schedules", "sample:mlp", "--target", GPU, "--check"]
+    assert main(asked) == 0
+    assert "2 equal" in capsys.readouterr().out
+    wrong = ScheduleChecks((ScheduleCheck("k", "race", "two <b>threads</b>"),), GPU)
+    monkeypatch.setattr("workbench.debugging.schedule_checks.check_schedule", lambda *_, **__: wrong)
+    assert main(asked) == PASS_FAILED
+    assert "<b>" not in wrong._repr_html_()
+    assert list(wrong.table["verdict"]) == ["race"]

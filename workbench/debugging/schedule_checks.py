@@ -1,0 +1,212 @@
+"""`wb.check_schedule`: whether GPU schedules give the right values, found on the CPU."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from workbench.dialects.base import Shapes, Workload, choose_entry, workload_of
+from workbench.dialects.compiler.results import ScheduleCheck
+from workbench.dialects.trust import allowed, ask
+from workbench.errors import MeasureError, UnknownName, WorkbenchError
+from workbench.experiments.symptoms import ROLE
+from workbench.pipeline.config import Config, check_config, context_of
+from workbench.target_text import TargetLike, target_text
+from workbench.terminal import html_table, visible
+from workbench.wording import counted
+from workbench.worker.limits import TIMEOUT
+from workbench.worker.parent import JobOptions, Progress, never, worker
+from workbench.worker.progress import showing_progress
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WRONG = ("different", "race", "outside")
+"verdicts on a schedule that must not be used"
+
+
+@dataclass(frozen=True)
+class ScheduleChecks(Sequence[ScheduleCheck]):
+    """The verdict on the schedule of each kernel."""
+
+    checks: tuple[ScheduleCheck, ...] = field(repr=False)
+    target: str
+
+    def __len__(self) -> int:
+        return len(self.checks)
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return a verdict by its place or the name of its kernel, or those of a slice."""
+        if not isinstance(place, str):
+            return self.checks[place]
+        for check in self.checks:
+            if check.kernel == place:
+                return check
+        raise UnknownName("kernel", place, [check.kernel for check in self.checks])
+
+    @property
+    def wrong(self) -> tuple[ScheduleCheck, ...]:
+        """The kernels with other values, with a race, or with an access outside of a buffer."""
+        return tuple(check for check in self.checks if check.verdict in WRONG)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row a kernel: its verdict, the reason, the first wrong step, the runs, the sizes, and the part of the blocks that was run."""
+        import pandas as pd
+
+        columns = ["kernel", "verdict", "because", "step", "primitive", "runs", "sizes", "share"]
+        found = pd.DataFrame([[getattr(check, name) for name in columns] for check in self.checks], columns=columns)
+        return found.astype({"step": "Int64"})
+
+    @property
+    def _title(self) -> str:
+        known = Counter(check.verdict for check in self.checks)
+        parts = ", ".join(f"{number} {verdict}" for verdict, number in known.most_common())
+        return f"{counted(len(self.checks), 'kernel')} for {self.target}" + (f": {parts}" if parts else "")
+
+    def __str__(self) -> str:
+        return visible("\n".join([self._title, *map(said, self.checks)]))
+
+    def _repr_html_(self) -> str:
+        rows = (
+            {
+                "kernel": check.kernel,
+                "verdict": check.verdict,
+                "because": check.because,
+                "first after": at(check),
+                "compared": compared(check),
+            }
+            for check in self.checks
+        )
+        return html_table(self._title, rows)
+
+
+def check_schedule(
+    workload: Any,
+    target: TargetLike = "cuda",
+    kernels: Iterable[str] | None = None,
+    rules: Iterable[object] | None = None,
+    schedule: Any = None,
+    opt_level: int = 3,
+    disabled: Sequence[str] = (),
+    required: Sequence[str] = (),
+    config: Mapping[str, Any] | Config | None = None,
+    *,
+    entry: str | None = None,
+    shapes: Shapes | None = None,
+    seed: int = 0,
+    timeout: float = TIMEOUT,
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] = never,
+) -> ScheduleChecks:
+    """Check on the CPU that the GPU schedules of kernels give the values of the kernels without a schedule, and have no race.
+
+    TVM lowers each kernel for the target until its barriers are placed. Then blocks and threads become loops, LLVM compiles it, and it
+    runs on random and on special values; symbolic sizes are 1, 7, the tile of the grid and the tile + 1. Relax only.
+
+    A reduction over threads is one loop, vectors and unrolled loops are loops, and a tensor core's intrinsic is its own description. A
+    kernel that has no such form is "not checked". The code that TVM generates for the GPU is not checked.
+
+    Parameters
+    ----------
+    workload
+        A program; or with `schedule` a PrimFunc or a module of one.
+    kernels
+        The names of the kernels to check; all of them if None.
+    rules
+        As for `wb.schedules`.
+    schedule
+        For one kernel: a function that is given TVM's Schedule of it, a Schedule, or the function after a schedule. It runs in this process.
+
+    Raises
+    ------
+    Untrusted
+        The program brings kernels, and the user does not trust its author: to check a kernel is to run it.
+    MeasureError, WorkerLost
+        TVM's pipeline or a rule failed, or a check ended its process.
+
+    Examples
+    --------
+    >>> w = wb.samples.load("mlp")
+    >>> print(wb.check_schedule(w, "cuda -arch=sm_80"))
+    2 kernels for cuda -arch=sm_80: 2 equal
+      fused_matmul_add_relu: equal in 2 runs
+      transpose: equal in 2 runs
+    """
+    limits: JobOptions = {"timeout": timeout, "cancelled": cancelled}
+    asked: dict[str, Any] = {"target": target_text(target), "seed": seed}
+    if schedule is not None:
+        return _by_hand(workload, schedule, asked, progress, limits)
+    workload = workload_of(workload, "check_schedule")
+    how = context_of(opt_level, disabled, required, config)
+    check_config(workload, how)
+    program = choose_entry(workload, entry, shapes)
+    given, data = list(rules or ()), how.context().to_data()
+    names = None if kernels is None else list(kernels)
+    with showing_progress(progress, f"Checking the schedules of {workload.name}") as report:
+        if all(isinstance(each, str) for each in given):
+            asked |= {"config": data, "rules": given, "kernels": names}
+            return _checks(worker(ROLE).run("check_schedules", program, asked, **{**limits, "progress": report}))
+        if how.pipeline:
+            raise WorkbenchError(
+                "rules of your own are tried without a pipeline; run it with wb.trace and give its result"
+            )
+        with allowed(program.trusted):
+            ask()
+            kernels_of = _replayed().scheduled_kernels(program, asked["target"], data, given)
+        asked["kernels"] = [each.to_data() for each in kernels_of if names is None or each.name in names]
+        return _checks(worker(ROLE).run("check_kernels", None, asked, **{**limits, "progress": report}))
+
+
+def _by_hand(
+    given: Any, schedule: Any, asked: Mapping[str, Any], progress: Progress | None, limits: JobOptions
+) -> ScheduleChecks:
+    if isinstance(given, Workload):
+        with allowed(given.trusted):
+            ask()
+        given = given.module
+    kernel = _replayed().scheduled_by_hand(given, schedule)
+    with showing_progress(progress, f"Checking the schedule of {kernel.name}") as report:
+        found = worker(ROLE).run(
+            "check_kernels", None, {**asked, "kernels": [kernel.to_data()]}, **{**limits, "progress": report}
+        )
+        return _checks(found)
+
+
+def _replayed() -> Any:
+    if find_spec("tvm.sym") is None:
+        raise MeasureError("wb.check_schedule needs TVM 0.27 or newer, with Relax")
+    from workbench.dialects.relax.compiler import replayed
+
+    return replayed
+
+
+def _checks(answer: Mapping[str, Any]) -> ScheduleChecks:
+    return ScheduleChecks(tuple(ScheduleCheck(**row) for row in answer["checks"]), answer["target"])
+
+
+def at(check: ScheduleCheck) -> str:
+    """Return the first step of the schedule after which a kernel is wrong; empty if that is not known."""
+    if check.step is None:
+        return ""
+    return f"step {check.step}, `{check.primitive}`" if check.step else "no step: the kernel itself is so"
+
+
+def compared(check: ScheduleCheck) -> str:
+    """Return how much of a kernel was run."""
+    if not check.runs:
+        return ""
+    part = "" if check.share == 1 else f", {check.share:.0%} of the blocks"
+    return counted(check.runs, "run") + part + (f" with {check.sizes}" if check.sizes else "")
+
+
+def said(check: ScheduleCheck) -> str:
+    """Return a verdict as one line."""
+    if check.verdict == "equal":
+        return f"  {check.kernel}: equal in {compared(check)}"
+    first = f"; first after {at(check)}" if check.step else ""
+    return f"  {check.kernel}: {check.verdict}: {check.because}{first}"

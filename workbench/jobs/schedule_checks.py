@@ -1,0 +1,340 @@
+"""Jobs of `wb.check_schedule`: run scheduled GPU kernels on the CPU, and compare them with the kernels without a schedule."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import tvm
+import tvm_ffi
+from tvm import ir, tirx
+from tvm.tirx.compilation_pipeline import finalize_device_passes, finalize_host_passes
+
+from workbench.dialects.base import Workload
+from workbench.dialects.compiler.inputs import random_values
+from workbench.dialects.compiler.results import ScheduleCheck
+from workbench.dialects.compiler.tvm_target import make_target
+from workbench.dialects.relax.compiler.emulated import FINDINGS, REPORT, Emulated, NotChecked, emulated, lower
+from workbench.dialects.relax.compiler.replayed import DESCRIBED, SERIAL, ScheduledKernel, scheduled_kernels
+from workbench.dialects.trust import allowed, ask
+from workbench.errors import MeasureError, UnknownName, sentence
+from workbench.jobs.build import program_of, resolved_target
+from workbench.pipeline.config import Config
+from workbench.pipeline.outputs import TOLERANCE, difference
+from workbench.wording import one_line
+from workbench.worker.child import Progress
+
+LARGEST = 4e9
+"iterations of a kernel's loops, beyond which it is not run"
+SECONDS = 4.0
+"of one run of a kernel, beyond which only a part of its blocks is run"
+SLOWER = 4
+"a kernel with its checks against the kernel without a schedule, in time; a guess before the first run"
+TILE = 32
+"the tile of a kernel whose grid names none"
+SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 30.0, -30.0)
+_PACKED = "workbench_packed"
+"TVM's build takes a pipeline by its name alone"
+FILL = 0xFF
+"bytes of an output before a run: NaN, or an integer that says little"
+
+
+def check_schedules(
+    workload: Workload,
+    *,
+    target: str,
+    config: Mapping[str, object],
+    rules: Sequence[object],
+    kernels: Sequence[str] | None,
+    seed: int,
+    progress: Progress,
+) -> dict[str, object]:
+    """Check the kernels of a build, or those with these names."""
+    ask()
+    chosen, target = Config.of(config), resolved_target(target)
+    program = program_of(workload, chosen, progress)
+    progress("Scheduling kernels")
+    found = scheduled_kernels(program, target, chosen.context().to_data(), rules)
+    names = [each.name for each in found]
+    for name in kernels or ():
+        if name not in names:
+            raise UnknownName("kernel", name, names)
+    wanted = [each for each in found if kernels is None or each.name in kernels]
+    return {"target": target, "checks": list(_checked(wanted, target, seed, progress))}
+
+
+def check_kernels(
+    *, kernels: Sequence[Mapping[str, Any]], target: str, seed: int, progress: Progress
+) -> dict[str, object]:
+    """Check kernels of the notebook's own (`ScheduledKernel.to_data`). The notebook has asked whether they may run."""
+    target = resolved_target(target)
+    with allowed(trusted=True):
+        given = [ScheduledKernel.of_data(each) for each in kernels]
+        return {"target": target, "checks": list(_checked(given, target, seed, progress))}
+
+
+def _checked(
+    kernels: Sequence[ScheduledKernel], target: str, seed: int, progress: Progress
+) -> Iterator[dict[str, object]]:
+    for place, kernel in enumerate(kernels):
+        progress(f"Checking {kernel.name}", place / len(kernels))
+        yield asdict(checked(kernel, make_target(target), seed))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What one state of a kernel's schedule has; `verdict` is as in ScheduleCheck."""
+
+    verdict: str
+    because: str = ""
+    runs: int = 0
+    sizes: str = ""
+    share: float = 1.0
+
+
+def checked(kernel: ScheduledKernel, target: Any, seed: int = 0) -> ScheduleCheck:
+    """Check one kernel; if something is found, find the first step of its schedule after which it is."""
+    if kernel.before is None:
+        return ScheduleCheck(kernel.name, "not checked", "TVM's pipeline did not schedule it, or a record did")
+    try:
+        reference = _Reference(kernel.before, seed)
+        found = reference.against(_whole(kernel), target)
+    except NotChecked as error:
+        return ScheduleCheck(kernel.name, "not checked", sentence(error))
+    except MeasureError:
+        raise
+    except Exception as error:  # noqa: BLE001  TVM cannot lower or build it
+        return ScheduleCheck(kernel.name, "not checked", one_line(f"TVM cannot lower it for the CPU: {error}", 200))
+    check = ScheduleCheck(kernel.name, **asdict(found))  # type: ignore[arg-type]
+    if found.verdict == "equal" or kernel.trace is None:
+        return check
+    place = _first(kernel, reference, target)
+    if place is None:
+        return check
+    return replace(check, step=place, primitive=kernel.step(place - 1) if place else "")
+
+
+def _whole(kernel: ScheduledKernel) -> Any:
+    """The scheduled function, with the descriptions of its intrinsics."""
+    if not any(each.kind.name in DESCRIBED for each in kernel.steps):
+        return kernel.after
+    return kernel.upto(len(kernel.steps))
+
+
+def _first(kernel: ScheduledKernel, reference: _Reference, target: Any) -> int | None:
+    """The smallest number of steps after which a kernel is not equal, by bisection; None if that is none of its steps.
+
+    First as a schedule for a single thread: each step of a right one keeps the values. With threads that holds of the whole alone.
+    """
+
+    def equal(count: int, without: Sequence[str]) -> bool | None:
+        try:
+            return reference.against(kernel.upto(count, without), target, short=True).verdict == "equal"
+        except Exception:  # noqa: BLE001  half a schedule need not be one that TVM can lower
+            return None
+
+    low, high = 0, len(kernel.steps)
+    without = next((each for each in (SERIAL, DESCRIBED) if equal(high, each) is False), None)
+    if without is None:
+        return None
+    if equal(low, without) is False:
+        return 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        order = (*range(middle, high), *range(middle - 1, low, -1))
+        tried = next(((place, known) for place in order if (known := equal(place, without)) is not None), None)
+        if tried is None:
+            break
+        low, high = (tried[0], high) if tried[1] else (low, tried[0])
+    return high
+
+
+class _Reference:
+    """A kernel without a schedule, its inputs and its values."""
+
+    def __init__(self, function: Any, seed: int) -> None:
+        self.function, self.seed = function, seed
+        self.made = emulated(lower(function, tvm.target.Target("llvm")), "reference")
+        self.library = _build(self.made)
+        self.known: dict[tuple[int, int], tuple[list[Any], list[Any], float]] = {}
+
+    @cached_property
+    def symbols(self) -> list[Any]:
+        found: list[Any] = []
+        for parameter in self.function.params:
+            if not tirx.buffer.is_buffer_var(parameter):
+                found.append(parameter)
+                continue
+            for size in parameter.ty.shape:
+                tvm_ffi.structural_walk(size, [(ir.Var, found.append)])
+        return [each for place, each in enumerate(found) if not any(each.same_as(other) for other in found[:place])]
+
+    def against(self, after: Any, target: Any, short: bool = False) -> _Found:
+        """Compare with a scheduled function. `short`: with the first sizes at which something may be found."""
+        made = emulated(lower(after, target), "kernel")
+        library = _build(made)
+        sizes = (
+            sorted({1, 7, max(made.tiles, default=TILE), max(made.tiles, default=TILE) + 1}) if self.symbols else [0]
+        )
+        told = f"{', '.join(each.name for each in self.symbols)} = {', '.join(map(str, sizes))}" if self.symbols else ""
+        share, runs = 1.0, 0
+        for size in sizes:
+            for kind in range(2):
+                values, wanted, seconds = self.values(size, kind)
+                every = max(1, math.ceil(seconds * SLOWER / (SECONDS / (4 if short else 1))))
+                report, got = _run(library, values, every)
+                share, runs = min(share, 1 / every), runs + 1
+                at = f" with {' = '.join(each.name for each in self.symbols)} = {size}" if self.symbols else ""
+                if report[0]:
+                    return _Found(_verdict(int(report[0])), _told(made, report) + at, runs, told, share)
+                because = self.compared(wanted, got, every > 1)
+                if because:
+                    return _Found("different", because + at, runs, told, share)
+        return _Found("equal", "", runs, told, share)
+
+    def compared(self, wanted: Sequence[Any], got: Sequence[Any], part: bool) -> str:
+        """The first element that differs, of the first buffer; empty if none does."""
+        buffers = [each for each in self.function.params if tirx.buffer.is_buffer_var(each)]
+        for parameter, right, ours in zip(buffers, wanted, got, strict=True):
+            if part:
+                unwritten = (ours.view("uint8").reshape(*ours.shape, -1) == FILL).all(-1)
+                ours = np.where(unwritten, right, ours)
+            if not difference([right], [ours]).same:
+                return _element(parameter.name, right, ours)
+        return ""
+
+    def values(self, size: int, kind: int) -> tuple[list[Any], list[Any], float]:
+        """Inputs, values of all buffers after a run, and the seconds of it."""
+        if (size, kind) not in self.known:
+            steps = self.steps(size)
+            if steps > LARGEST:
+                raise NotChecked(f"too large: its loops have {steps:.3g} iterations")
+            for below in (8, 2, 1):
+                values = self.inputs(size, kind, below)
+                start = time.perf_counter()
+                report, got = _run(self.library, values, 1)
+                seconds = time.perf_counter() - start
+                if not report[0]:
+                    break
+            else:
+                raise NotChecked(f"without a schedule, {_told(self.made, report)} with the inputs tried")
+            self.known[size, kind] = values, got, seconds
+        return self.known[size, kind]
+
+    def concrete(self, value: Any, size: int) -> int:
+        known = {each: tirx.const(size, each.ty.dtype) for each in self.symbols}
+        found = tvm_ffi.structural_map(value, (ir.Var, lambda var: known.get(var, var)))
+        return int(tvm.sym.Analyzer().simplify(found))
+
+    def inputs(self, size: int, kind: int, below: int) -> list[Any]:
+        """Random values, or special ones among random ones; integers of 32 and 64 bits are small, for they may be indices."""
+        found: list[Any] = []
+        for parameter in self.function.params:
+            if not tirx.buffer.is_buffer_var(parameter):
+                found.append(size)
+                continue
+            shape, dtype = [self.concrete(each, size) for each in parameter.ty.shape], str(parameter.ty.dtype)
+            limit = below if dtype in ("int32", "int64", "uint32", "uint64") else None
+            values = np.asarray(random_values(parameter.name, shape, dtype, self.seed + kind, limit))
+            if kind and "float" in dtype:
+                draw = np.random.default_rng(self.seed)
+                special = draw.choice(SPECIAL, values.shape).astype(values.dtype)
+                values = np.where(draw.random(values.shape) < 0.3, special, values)
+            if parameter in self.outputs:
+                values = np.ones_like(values) if dtype == "bool" else _filled(values)
+            found.append(np.ascontiguousarray(values))
+        return found
+
+    @cached_property
+    def outputs(self) -> set[Any]:
+        """The parameters that the kernel writes."""
+        written: set[Any] = set()
+        tvm_ffi.structural_walk(self.function.body, [(tirx.BufferStore, lambda each: written.add(each.buffer))])
+        return {each for each in self.function.params if each in written}
+
+    def steps(self, size: int) -> float:
+        """Iterations of the innermost loops of the kernel without a schedule."""
+
+        def walk(stmt: Any) -> float:
+            if isinstance(stmt, tirx.For):
+                try:
+                    extent = self.concrete(stmt.extent, size)
+                except (TypeError, ValueError):
+                    extent = 1
+                return extent * walk(stmt.body)
+            if isinstance(stmt, tirx.SeqStmt):
+                return sum(map(walk, stmt.seq))
+            inner = [getattr(stmt, name, None) for name in ("body", "block", "then_case")]
+            return max((walk(each) for each in inner if each is not None), default=1.0)
+
+        return walk(self.function.body)
+
+
+def _filled(values: Any) -> Any:
+    return np.full(values.nbytes, FILL, "uint8").view(values.dtype).reshape(values.shape)
+
+
+def _build(made: Emulated) -> Any:
+    ask()
+    name = str(made.function.attrs["global_symbol"])
+    return tvm.tirx.build(tvm.IRModule({name: made.function}), target="llvm", pipeline=_PACKED)[name]
+
+
+@tvm.transform.module_pass(opt_level=0)
+def _packed(module: tvm.IRModule, _context: Any) -> tvm.IRModule:
+    """What is left of TVM's pipeline for a function that is lowered: no pass may change the kernel once more."""
+    passes = tirx.transform
+    steps = [
+        passes.BF16ComputeLegalize(),
+        passes.FP8ComputeLegalize(),
+        passes.AnnotateEntryFunc(),
+        passes.SplitHostDevice(),
+        passes.MakePackedAPI(),
+        passes.FP8StorageLegalize(),
+        passes.BF16StorageLegalize(),
+    ]
+    return tvm.transform.Sequential(steps)(module)
+
+
+tirx.register_tir_pipeline(_PACKED, lambda: (_packed, finalize_host_passes, finalize_device_passes))
+
+
+def _run(function: Any, values: Sequence[Any], every: int) -> tuple[Any, list[Any]]:
+    """Return the report of a run, and its buffers after it."""
+    given = [tvm.runtime.tensor(each) if isinstance(each, np.ndarray) else each for each in values]
+    report = tvm.runtime.tensor(np.zeros(REPORT, "int64"))
+    function(*given, report, every)
+    return report.numpy(), [each.numpy() for each in given if not isinstance(each, int)]
+
+
+def _verdict(code: int) -> str:
+    return "race" if code <= 4 else "outside"
+
+
+def _told(made: Emulated, report: Any) -> str:
+    code, place, element, size, block, thread, other = (int(each) for each in report[:7])
+    access = made.accesses[place]
+    where = (
+        f"thread {thread} of block {block} {FINDINGS[code - 1]}: element {element} of {access.scope} {access.buffer}"
+    )
+    if code > 4:
+        return f"{where}, which has {size}"
+    return f"{where}" if code == 4 or other < 0 else f"{where} (thread {other})"
+
+
+def _element(name: str, right: Any, ours: Any) -> str:
+    wide, wrong = right.astype("float64"), ours.astype("float64")
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(wide - wrong)
+        scale = np.max(np.abs(wide[np.isfinite(wide)]), initial=0.0) or 1.0
+        far = ~(
+            (wide == wrong) | (np.isnan(wide) & np.isnan(wrong)) | (gap <= TOLERANCE.get(str(right.dtype), 0.0) * scale)
+        )
+    place = np.unravel_index(int(np.argmax(far)), far.shape)
+    at = ", ".join(str(int(each)) for each in place)
+    return f"{name}[{at}] is {ours[place]}, and {right[place]} without a schedule; {int(far.sum())} of {far.size} elements differ"
