@@ -257,6 +257,8 @@ class _Matching(Sides):
 
     def offer_past(self, heap: list[_Offer], b: int, a: int, onward: _Onward) -> None:
         """Offer the pair, and each node with those past unmatched nodes that the other side lacks."""
+        if self.before.partner[b] is not None and self.after.partner[a] is not None:
+            return
         self.offer(heap, b, a, 0)
         if self.before.graph.nodes[b].op == self.after.graph.nodes[a].op:
             return

@@ -30,7 +30,9 @@ def labels(before: Graph, after: Graph) -> tuple[list[Label], list[Label]]:
 
 
 def _placed(graph: Graph) -> list[tuple[Label, int]]:
-    """Return each node's label, and the number of parameters with that label before it in the functions around it."""
+    """Return each node's label, and the number of parameters with that label before it in the functions around it; once a graph."""
+    if _placed in graph.memory:
+        return graph.memory[_placed]
     seen: Counter[tuple[Label, int | None]] = Counter()
     found: list[tuple[Label, int]] = []
     for node in graph.nodes:
@@ -39,6 +41,7 @@ def _placed(graph: Graph) -> list[tuple[Label, int]]:
             place = sum(seen[name, group.id] for group in graph.ancestors(node.group)) + seen[name, None]
             seen[name, node.group] += 1
         found.append((name, place))
+    graph.memory[_placed] = found
     return found
 
 

@@ -55,18 +55,19 @@ def tokenize(text: str, in_prose: bool = False) -> list[Token]:
     A character that starts no token becomes a token of kind `unknown`, which the reader refuses.
     """
     tokens: list[Token] = []
-    add = tokens.append
+    # without the function in Python that a NamedTuple is made by
+    add, new = tokens.append, tuple.__new__
     for found in (_IN_PROSE if in_prose else _TOKEN).finditer(text):
         kind, piece, place = found.lastgroup or "", found.group(), found.start()
         if kind == "local":
             bare = piece.rstrip(":")
-            add(Token(kind, bare, place))
+            add(new(Token, (kind, bare, place)))
             if bare != piece:
-                add(Token("mark", ":", place + len(bare)))
+                add(new(Token, ("mark", ":", place + len(bare))))
         elif kind == "unclosed":
-            add(Token("unknown", piece[:2], place))
+            add(new(Token, ("unknown", piece[:2], place)))
         elif kind != "space":
-            add(Token(kind, piece, place))
+            add(new(Token, (kind, piece, place)))
     add(Token(END, "the end of the text", len(text)))
     return tokens
 
