@@ -37,7 +37,7 @@ def draw(notebook: Any, folder: Path) -> None:
 def _picture(browser: Browser, path: Path, width: int, height: int) -> Image.Image:
     page = browser.new_page(viewport={"width": width, "height": height}, device_scale_factor=SHARPNESS)
     page.goto(path.as_uri())
-    page.wait_for_selector(".wb[data-scenes]")
+    page.wait_for_selector(".wb[data-scenes], .wb-schedule-loops")
     page.wait_for_timeout(SETTLED)
     shot = page.locator(".wb").first.screenshot()
     page.close()

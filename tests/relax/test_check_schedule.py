@@ -37,7 +37,12 @@ def kernels(model: str) -> dict[str, ScheduledKernel]:
 # -- TVM's own schedules
 
 
-@pytest.mark.parametrize("model", ["mlp", "attention", "conv_bias_batch_norm", "parallel_cast", "chain", "branches"])
+LONG = ("attention", "parallel_cast", "chain", "branches")
+
+
+@pytest.mark.parametrize(
+    "model", ["mlp", "conv_bias_batch_norm", *(pytest.param(name, marks=pytest.mark.long) for name in LONG)]
+)
 def test_schedules_of_the_samples_are_equal(model: str) -> None:
     found = wb.check_schedule(wb.samples.load(model), GPU)
     assert {check.verdict for check in found} == {"equal"}, str(found)
@@ -45,6 +50,7 @@ def test_schedules_of_the_samples_are_equal(model: str) -> None:
     assert all(found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_schedules_of_a_decoder_with_a_symbolic_sequence_are_equal(dtype: str) -> None:
     found = wb.check_schedule(decoder_layer(dtype=dtype), GPU)
@@ -117,7 +123,9 @@ def verdict_on(faulty: Faulty, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-@pytest.mark.parametrize(("model", "name"), FAULTY)
+@pytest.mark.parametrize(
+    ("model", "name"), [FAULTY[0], *(pytest.param(*each, marks=pytest.mark.long) for each in FAULTY[1:])]
+)
 def test_planted_faults_are_found(
     model: str, name: str, kind: Callable[[Any], Planted], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +137,7 @@ def test_planted_faults_are_found(
     assert missed <= HARMLESS, missed - HARMLESS
 
 
+@pytest.mark.long
 def test_at_least_sixty_faults_are_planted() -> None:
     planted = [each for model, name in FAULTY for kind in KINDS for each in faults(model, name, kind)]
     assert len([each for each in planted if (each.name, each.fault) not in HARMLESS]) >= 60
@@ -139,8 +148,8 @@ def test_at_least_sixty_faults_are_planted() -> None:
     [
         (missing_sync, {"race"}),
         (without_start, {"different"}),
-        (wrong_reuse, {"race", "different"}),
-        (wrong_bound, {"different"}),
+        pytest.param(wrong_reuse, {"race", "different"}, marks=pytest.mark.long),
+        pytest.param(wrong_bound, {"different"}, marks=pytest.mark.long),
     ],
     ids=lambda each: getattr(each, "__name__", ""),
 )
@@ -205,7 +214,7 @@ def test_a_function_after_a_schedule_has_no_step() -> None:
     assert (check.verdict, check.step, at(check)) == ("equal", None, "")
 
 
-@pytest.mark.parametrize("share", [0.0, 0.4, 0.9])
+@pytest.mark.parametrize("share", [0.4, *(pytest.param(share, marks=pytest.mark.long) for share in (0.0, 0.9))])
 def test_the_step_is_that_at_which_a_fault_was_planted(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = kernels("mlp")["fused_matmul_add_relu"]
     planted = 1 + int(share * len(kernel.steps))

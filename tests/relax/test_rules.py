@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 import tvm
 import tvm_ffi
-from decoder_layer import decoder_layer
+from decoder import decoder_layer
 from tvm import relax
 
 import workbench as wb
 from workbench.debugging.schedules import Schedules, said
-from workbench.dialects.base import choose_entry
 from workbench.dialects.compiler.capture import pass_context
 from workbench.dialects.compiler.results import Attempt
 from workbench.dialects.compiler.tvm_target import make_target
@@ -163,10 +162,7 @@ SAMPLES = ("attention", "branches", "conv_bias_batch_norm", "mlp", "parallel_cas
 
 @pytest.mark.parametrize("name", [*SAMPLES, "float32 decoder", "float16 decoder"])
 def test_the_named_rule_makes_the_pipelines_schedule(name: str) -> None:
-    if name in SAMPLES:
-        workload = wb.samples.load(name)
-    else:
-        workload = choose_entry(decoder_layer(name.split()[0]), "forward", None)
+    workload = wb.samples.load(name) if name in SAMPLES else decoder_layer(dtype=name.split()[0])
     theirs = scheduled_by_tvm(workload)
     found = wb.schedules(workload, GPU)
     assert {kernel.name for kernel in found} <= {*theirs}

@@ -259,7 +259,7 @@ class ScheduleStepper(TextView):
         steps, made = self.steps, list[Block]()
         if steps.edits:
             made.append(action("Undo all changes", "schedule-undo", title="All decisions as at first"))
-        off = "" if steps.checkable else "only a kernel for this CPU (llvm) is run here"
+        off = "" if steps.checkable else "a kernel for a GPU is not run here; wb.check_schedule checks its values"
         made.append(action("Check and time", "schedule-check", title="With the schedule and without", off=off))
         made += [
             action(FORMS[form], "schedule-code", arg=form, title=f"Generated code: {FORMS[form]}")
