@@ -47,7 +47,7 @@ def trace_build(
     *,
     target: str,
     config: Mapping[str, object],
-    whole: bool,
+    whole: bool = False,
     kept: bool = False,
     progress: Progress,
 ) -> dict[str, object]:

@@ -261,15 +261,15 @@ def prepare(
     config: Mapping[str, object],
     seed: int,
     places: Sequence[int],
-    outputs: str,
-    library: str,
+    files: Sequence[str],
     progress: Progress,
 ) -> dict[str, object]:
     """Load a build for places in a round, anew each time, and return its conditions; write the outputs of one run to a file, if one is named.
 
-    With the outputs it writes the file `library`, if TVM finds a linker. All places are loaded from it where it is, so that a process
-    that has no build makes none.
+    `files`: paths of the outputs, empty for none, and of the library. With the outputs the library is written, if TVM finds a linker. All
+    places are loaded from it where it is, so that a process that has no build makes none.
     """
+    outputs, library = files
     _loaded.clear()
     if Path(library).is_file() and not outputs:
         progress("Loading")

@@ -63,7 +63,7 @@ def trace_build(
     check_config(workload, how)
     with showing_progress(progress, f"Tracing the build of {workload.name}") as report:
         limits: JobOptions = {"timeout": timeout, "progress": report, "cancelled": cancelled}
-        return traced(workload, how, target_text(target), worker(), State.of(workload), whole, limits)
+        return traced(workload, how, target_text(target), worker(), State.of(workload), limits, whole=whole)
 
 
 def traced(
@@ -72,15 +72,14 @@ def traced(
     target: str,
     child: Worker,
     start: State | None = None,
-    whole: bool = False,
     limits: JobOptions | None = None,
-    kept: bool = False,
+    **extent: bool,
 ) -> Trace:
     """Return the trace of a build in a child process; `start` is its first state, None if only the child has the workload's module.
 
-    `kept`: compile in any case, and keep the build in the child.
+    `extent`: what the job runs, `whole` and `kept` of `jobs.passes.trace_build`.
     """
-    arguments = {"target": target, "config": config.to_data(), "whole": whole, "kept": kept}
+    arguments = {"target": target, "config": config.to_data(), **extent}
     answer = child.run("trace_build", workload, arguments, **(limits or {}))
     states = [_state(workload, answer["trace"], place, child) for place in range(answer["states"])]
     first = states[0]
@@ -99,7 +98,7 @@ def traced(
         )
         for row in answer["steps"]
     )
-    made = {**config.to_data(), "target": answer["target"], "whole": whole}
+    made = {**config.to_data(), "target": answer["target"], "whole": extent.get("whole", False)}
     return Trace(workload.name, workload.dialect, steps, states[0], config.opt_level, made, workload)
 
 

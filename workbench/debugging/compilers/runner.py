@@ -66,7 +66,7 @@ class Runner:
         """Load the build for places in a round, and return the conditions; or write the outputs of a run to a file, and the build."""
         # a process that has loaded a file does not see another one of its name
         library = str(self.folder / f"{hash(self.target)}.so")
-        return self.run("prepare", seed=self.seed, places=list(places), outputs=outputs, library=library)
+        return self.run("prepare", seed=self.seed, places=list(places), files=[outputs, library])
 
     def turn(self, place: int, number: int) -> float:
         asked = {"place": place, "number": number}
