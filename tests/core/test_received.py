@@ -207,7 +207,6 @@ OWN = {
     "dialects/relay/saved.py": "a folder that this package wrote",
     "environments/": "packages, and files that this package wrote",
     "graph/received.py": "the reader of received files",
-    "jobs/load.py": "the end of a pipe of its own",
     "lazy.py": "this package's own list of names",
     "measurement/boundaries/calibration.py": "a file of this package",
     "measurement/remote/executor.py": "a folder that this package wrote",
