@@ -229,7 +229,9 @@ def run_limited(
             raise
         # without what is said of jobs and measurements
         most = {"timeout": f"{seconds:.0f} s", "out of memory": f"{in_words(memory)} of memory"}.get(error.status)
-        raise LoadError(str(error).partition("; the notebook is untouched")[0] if most is None else _BEYOND.format(most, size)) from None
+        raise LoadError(
+            str(error).partition("; the notebook is untouched")[0] if most is None else _BEYOND.format(most, size)
+        ) from None
     except OutOfMemory:
         raise LoadError(_BEYOND.format(f"{in_words(memory)} of memory", size)) from None
     except MeasureError as error:
