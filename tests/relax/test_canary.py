@@ -153,6 +153,8 @@ CALLS: dict[str, Callable[[Canary], object]] = {
     "report": lambda c: wb.report(c.workload, [0], path=c.path.with_suffix(".html"), **SHORT),
     "trace": lambda c: [wb.trace(c.workload, [each]) for each in PASSES.values()],
     "trace_build": lambda c: wb.trace_build(c.workload, whole=False).steps[-1].after,
+    "check_schedule": lambda c: wb.check_schedule(c.workload, "cuda -arch=sm_80"),
+    "schedules": lambda c: (wb.schedules(c.workload, "llvm", ["GEMV"]), wb.schedules(c.workload, "cuda -arch=sm_80")),
     "tune": lambda c: wb.tune(c.workload, wb.Space(toggles=("FoldConstant",)), trials=2, log=False),
     "tune_schedules": lambda c: wb.tune_schedules(c.workload, trials=1, folder=c.path.parent / "db"),
     "waterfall": lambda c: wb.waterfall(c.workload, FOLD, **SHORT),
@@ -168,6 +170,7 @@ WIDGETS: dict[str, Callable[[Canary], ipywidgets.Widget]] = {
     "MemoryView": lambda c: wb.MemoryView(wb.memory(c.workload)),
     "PassStepper": lambda c: wb.PassStepper(wb.trace(c.workload, FOLD)),
     "PatternInspector": lambda c: wb.PatternInspector(c.workload),
+    "ScheduleStepper": lambda c: wb.ScheduleStepper(c.workload, target="llvm"),
     "TunePanel": lambda c: wb.TunePanel(c.workload, log=False),
     "Workbench": lambda c: wb.Workbench(c.workload, **SHORT),
 }
@@ -186,6 +189,7 @@ COMMANDS = {
     "measure": [["measure", "{model}", "-c", "0", "-c", FOLD, "--budget", "0.01"]],
     "migrate": [["migrate", "{model}", "-o", "{model}.html", "--relay", sys.executable, "--budget", "0.01"]],
     "remarks": [["remarks", "{model}"], ["remarks", "{trace}"]],
+    "schedules": [["schedules", "{model}", "--check"]],
     "show": [["show", "{model}", "-o", "{model}.html"], ["show", "{trace}", "-o", "{model}.html"]],
     "trace": [["trace", "{model}", "-p", FOLD, "--check"], ["trace", "{model}", "--build", "llvm"]],
     "doctor": [],
@@ -233,7 +237,7 @@ def test_widgets(name: str, canary: Canary, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("XDG_CONFIG_HOME", str(canary.path.parent))  # presets are saved there
     page = Page(WIDGETS[name](canary))
     assert page.widget.wait(60) if hasattr(page.widget, "wait") else True
-    for tab in getattr(page.widget, "panels", ()):
+    for tab in page.widget.panels if isinstance(page.widget, wb.Workbench) else ():
         page.open_tab(tab)
     for kind, fields in messages.FIELDS.items():
         if kind not in ("act", "set"):  # buttons() presses those of the widget

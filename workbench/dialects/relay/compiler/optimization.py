@@ -31,6 +31,8 @@ from workbench.dialects.relay.entries import copy, unshared
 from workbench.dialects.relay.passes.rewriting import in_module, rewritten
 from workbench.errors import MeasureError, TVMFailed, reason_of
 
+_target_api: Any = codegen._ffi_api  # noqa: SLF001  what a schedule asks of LLVM has no public name
+
 
 def optimize(workload: Workload, target: Any) -> tvm.IRModule:
     """Return the module after the graph-level part of relay.build, in the current PassContext."""
@@ -147,7 +149,7 @@ class Implementations:
     def __enter__(self) -> None:
         self._choose = te_compiler.select_implementation
         te_compiler.select_implementation = self
-        self._has = codegen._ffi_api.target_has_feature  # noqa: SLF001  it has no public name
+        self._has = _target_api.target_has_feature
         features: dict[tuple[str, str], bool] = {}
 
         def has(name: str, target: Any) -> bool:
@@ -156,11 +158,11 @@ class Implementations:
                 features[key] = self._has(name, target)
             return features[key]
 
-        codegen._ffi_api.target_has_feature = has  # noqa: SLF001
+        _target_api.target_has_feature = has
 
     def __exit__(self, *_: object) -> None:
         te_compiler.select_implementation = self._choose
-        codegen._ffi_api.target_has_feature = self._has  # noqa: SLF001
+        _target_api.target_has_feature = self._has
 
     def __call__(self, op: Any, attrs: Any, inputs: Any, out_type: Any, target: Any, *more: Any, **named: Any) -> Any:
         if not self.asked:
