@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import tvm
 from tvm import relax
+from tvm_ffi.serialization import from_json_graph_str
 
 from workbench.dialects import arrays
 from workbench.dialects.base import Workload
@@ -84,7 +85,8 @@ def dump(workload: Workload, folder: Path) -> None:
 def restore(folder: Path) -> Workload:
     """Read the workload that `dump` wrote."""
     compat.warn_of_unknown()
-    thin = tvm.ir.load_json((folder / "module.json").read_text())
+    # tvm.ir.load_json parses it twice more, in Python, to read those of older versions
+    thin = from_json_graph_str((folder / "module.json").read_text())
     module = bound(thin, arrays.read(folder / "constants", _tensor))
     return Workload(module, arrays.read(folder, _tensor), folder.name, "relax", trusted=False)
 

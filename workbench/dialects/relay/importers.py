@@ -207,22 +207,18 @@ class Folding:
             if unseen:
                 waiting.extend(unseen)
                 continue
-            value = self._fold_one(here, [self._folded[at(part)] for part in parts])
+            value = self._fold_one(here, parts, [self._folded[at(part)] for part in parts])
             for each in (here, value):
                 self._folded[at(each)] = value
                 self._kept.append(each)
         return self._folded[at(expr)]
 
-    def _fold_one(self, expr: Any, parts: list[Any]) -> Any:
+    def _fold_one(self, expr: Any, old: list[Any], parts: list[Any]) -> Any:
         """Return an expression whose operands are folded."""
         if isinstance(expr, relay.TupleGetItem):
-            return (
-                parts[0].fields[expr.index]
-                if isinstance(parts[0], relay.Tuple)
-                else with_parts(expr, _parts(expr), parts)
-            )
+            return parts[0].fields[expr.index] if isinstance(parts[0], relay.Tuple) else with_parts(expr, old, parts)
         if isinstance(expr, relay.Call) and isinstance(expr.op, tvm.ir.Op):
-            call = with_parts(expr, _parts(expr), parts)
+            call = with_parts(expr, old, parts)
             if expr.op.name in _OF_TYPES:
                 return self._by_tvm(call)
             fields = [each for part in parts for each in (part.fields if isinstance(part, relay.Tuple) else [part])]
@@ -231,16 +227,16 @@ class Folding:
             value = small_integers(call)
             return self._by_tvm(call) if value is None else relay.const(value, str(value.dtype))
         if isinstance(expr, (relay.Tuple, *_LEAVES)):
-            return with_parts(expr, _parts(expr), parts)
+            return with_parts(expr, old, parts)
         return self._by_tvm(expr)
 
 
 def _parts(expr: Any) -> list[Any]:
     """Return the operands that are folded before an expression; bindings and branches are left to TVM as a whole."""
     if isinstance(expr, relay.Call) and isinstance(expr.op, tvm.ir.Op):
-        return list(expr.args)
+        return expr.args[:]
     if isinstance(expr, relay.Tuple):
-        return list(expr.fields)
+        return expr.fields[:]
     return [expr.tuple_value] if isinstance(expr, relay.TupleGetItem) else []
 
 

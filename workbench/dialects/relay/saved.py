@@ -18,6 +18,7 @@ import numpy as np
 import tvm
 from tvm import relay
 from tvm.relay.function import FunctionWithFields
+from tvm.runtime import _ffi_node_api
 
 from workbench.dialects import arrays
 from workbench.dialects.base import Workload
@@ -75,7 +76,8 @@ def dump(workload: Workload, folder: Path) -> None:
 
 def restore(folder: Path) -> Workload:
     """Read the workload that `dump` wrote."""
-    held = tvm.ir.load_json((folder / "module.json").read_text())
+    # tvm.ir.load_json parses it twice more, in Python, to read those of older versions
+    held = _ffi_node_api.LoadJSON((folder / "module.json").read_text())  # pyright: ignore[reportAttributeAccessIssue]  registered by TVM
     thin = held if isinstance(held, tvm.IRModule) else held[0]
     numbers = arrays.read(folder / "constants", _tensor)
     module = bound(thin, numbers, json.loads((folder / "constants" / "counts.json").read_text()))

@@ -8,7 +8,7 @@ large enough, otherwise the largest of the smaller ones and enlarge it, both wit
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -208,7 +208,7 @@ class MemoryPlan:
 
     def to_data(self) -> dict[str, object]:
         """Return the plan as plain lists and dicts, for JSON; `MemoryPlan.from_data` reads them."""
-        rows = {name: [asdict(each) for each in getattr(self, name)] for name in ("tensors", "storages", "steps")}
+        rows = {name: [vars(each) for each in getattr(self, name)] for name in ("tensors", "storages", "steps")}
         whole = {"target": self.target, "notes": list(self.notes), "config": self.config.to_data()}
         return {**rows, **whole, "graph": self.graph.to_data()}
 

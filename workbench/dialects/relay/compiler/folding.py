@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import tvm
 from tvm import relay
+from tvm.relay.expr import CallWithFields
 
 from workbench.dialects.arrays import bytes_of, has_numpy_type
 
@@ -159,7 +160,8 @@ class _Pass:
                 self.put(node, _constant(value))
                 return
         if changed:
-            self.new[at(node)] = relay.Call(node.op, arguments, node.attrs, node.type_args, node.span)
+            # it keeps the type, which folding does not change
+            self.new[at(node)] = CallWithFields(node, None, arguments)
 
     def tuple(self, node: relay.Tuple) -> None:
         fields, changed = self.now(node.fields)

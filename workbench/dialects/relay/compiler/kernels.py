@@ -291,9 +291,13 @@ def tensors(type: Any) -> Iterator[Tensor]:
         for field in type.fields[:]:
             yield from tensors(field)
     elif isinstance(type, relay.TensorType):
-        yield Tensor(
-            tuple(int(d) if isinstance(d, tvm.tir.IntImm) else str(d) for d in type.shape[:]), _dtype(type.dtype)
-        )
+        yield tensor_of(type)
+
+
+def tensor_of(type: Any) -> Tensor:
+    """Return the shape and data type of a tensor's type, or of a tensor of TE."""
+    shape = tuple(int(d) if isinstance(d, tvm.tir.IntImm) else str(d) for d in type.shape[:])
+    return Tensor(shape, _dtype(type.dtype))
 
 
 def _dtype(name: str) -> str:

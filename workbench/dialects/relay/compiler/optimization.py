@@ -26,7 +26,7 @@ from workbench.dialects.compiler.results import Block, Call, Planned, Value
 from workbench.dialects.compiler.tuning import scheduled
 from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.relay.compiler.folding import Folder, NotPlain, at
-from workbench.dialects.relay.compiler.kernels import Values, Walk, only_reshapes, tensors, typed
+from workbench.dialects.relay.compiler.kernels import Values, Walk, only_reshapes, tensor_of, tensors, typed
 from workbench.dialects.relay.entries import copy, unshared
 from workbench.dialects.relay.passes.rewriting import in_module, rewritten
 from workbench.errors import MeasureError, TVMFailed, reason_of
@@ -167,9 +167,9 @@ class Implementations:
     def __call__(self, op: Any, attrs: Any, inputs: Any, out_type: Any, target: Any, *more: Any, **named: Any) -> Any:
         if not self.asked:
             return self._choose(op, attrs, inputs, out_type, target, *more, **named)
-        types = tuple((tuple(map(str, tensor.shape[:])), tensor.dtype) for tensor in inputs)
+        types = (*map(tensor_of, inputs), *tensors(out_type))
         options = (*more, *sorted(named.items()))
-        key = (op.name, tvm.ir.save_json(attrs), types, str(out_type), str(target), options)
+        key = (op.name, tvm.ir.save_json(attrs), types, str(target), options)
         if key not in self._known:
             self._known[key] = self._choose(op, attrs, inputs, out_type, target, *more, **named)
         return self._known[key]
