@@ -65,6 +65,17 @@ def scoped(size: int) -> Graph:
     return builder.build()
 
 
+def masked(size: int, first: str = "relax.exp") -> Graph:
+    """A chain of operators that all take one mask."""
+    builder = GraphBuilder("masked", "relax")
+    mask = builder.node("param", "mask", type="t")
+    node = builder.node("op", first, [builder.node("param", "x", type="t")], type="t")
+    for _ in range(size):
+        node = builder.node("op", "relax.multiply", [node, mask], type="t")
+    builder.outputs = [node]
+    return builder.build()
+
+
 def many(size: int) -> Graph:
     """Functions of one operator each."""
     builder = GraphBuilder("many", "relax")
@@ -87,6 +98,7 @@ WORK: dict[str, tuple[Callable[[int], Graph], Callable[[Graph], object]]] = {
     "dot of nested groups": (nested, lambda graph: graph.to_graphviz().source),
     "payload of nested groups": (nested, encode_graph),
     "diff of wide operators": (wide, lambda graph: diff(graph, wide(len(graph.edges), "relax.multiply"))),
+    "diff of users of one mask": (masked, lambda graph: diff(graph, masked(len(graph.nodes) - 3, "relax.tanh"))),
     "diff of a lost operand": (wide, lambda graph: diff(graph, wide(len(graph.edges) - 1))),
 }
 

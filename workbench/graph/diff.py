@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from itertools import pairwise
+from itertools import pairwise, product
 
 from workbench.graph.changes import GraphDiff, compose, diff_of_pairs
 from workbench.graph.identity import ValueNumbers, label, labels
@@ -103,6 +103,22 @@ def _in_order(before: Graph, after: Graph) -> bool:
         if ours != theirs and (one := repr(ours)) != (other := repr(theirs)):
             return one < other
     return (before.inputs, before.outputs) <= (after.inputs, after.outputs)
+
+
+ALL_PAIRS = 1 << 12
+"the most pairs of users of which each is offered"
+NEAR = 8
+"places: beyond that, a user is offered with those of the other side that are so near in their order"
+
+
+def candidates(ours: list[int], theirs: list[int]) -> Iterator[tuple[int, int]]:
+    """Yield the pairs to offer of the free users of two paired nodes: a mask that each layer reads has a user in each."""
+    if len(ours) * len(theirs) <= ALL_PAIRS:
+        yield from product(ours, theirs)
+        return
+    for place, mine in enumerate(ours):
+        near = place * len(theirs) // len(ours)
+        yield from ((mine, other) for other in theirs[max(0, near - NEAR) : near + NEAR + 1])
 
 
 _Onward = Callable[[Side, int], Iterator[int]]
@@ -239,14 +255,12 @@ class _Matching(Sides):
         heapq.heappush(heap, (cost, not self.same_inputs(b, a), b, a))
 
     def offer_around(self, heap: list[_Offer], b: int, a: int) -> None:
-        before, after = self.before.graph, self.after.graph
-        for mine, other in dict.fromkeys(zip(before.inputs[b], after.inputs[a], strict=False)):
+        inputs = self.before.graph.inputs[b], self.after.graph.inputs[a]
+        for mine, other in dict.fromkeys(zip(*inputs, strict=False)):
             self.offer_past(heap, mine, other, self.producers)
-        users: dict[int, list[int]] = defaultdict(list)
-        for other, position in after.consumers[a]:
-            users[position].append(other)
-        free = (use for use in before.consumers[b] if self.before.partner[use[0]] is None)
-        for mine, other in dict.fromkeys((mine, other) for mine, index in free for other in users.get(index, ())):
+        ours, theirs = self.before.free_users(b), self.after.free_users(a)
+        pairs = (pair for position in ours for pair in candidates(ours[position], theirs.get(position, [])))
+        for mine, other in dict.fromkeys(pairs):
             self.offer_past(heap, mine, other, self.users)
 
     def producers(self, side: Side, id: int) -> Iterator[int]:

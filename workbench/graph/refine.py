@@ -42,6 +42,14 @@ class Side:
         """Forget the matching but for a one-to-one mapping."""
         self.partner, self.several = partner, set()
 
+    def free_users(self, id: int) -> dict[int, list[int]]:
+        """Return the users of a node that have no partner yet, by the position at which they take it."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for user, position in self.graph.consumers[id]:
+            if self.partner[user] is None:
+                found[position].append(user)
+        return found
+
     def classes(self) -> dict[int, list[int]]:
         found: dict[int, list[int]] = defaultdict(list)
         for id, number in enumerate(self.numbers):
