@@ -41,7 +41,7 @@ PARTS: dict[str, Sequence[str]] = {
     **_python(RELAY, "extraction", "importing", "analysis"),
     **_python(MAIN, "toggle", "pairs", "peers"),
     **_python(RELAY, "passes"),
-    **_python(MAIN, "relax", "page", "memory_view"),
+    **_python(MAIN, "relax", "page", "memory_view", "growth"),
     **_python(RELAY, "stability"),
     **_python(MAIN, "stepper", "compilers"),
     **_python(RELAY, "counts", "timing"),
