@@ -41,7 +41,7 @@ PASSES = "LegalizeOps,AnnotateTIROpPattern,FuseOps"
 Work = Callable[[], Any]
 
 
-def ignored(what: str, fraction: float | None = None) -> None:  # noqa: ARG001
+def ignored(what: str, fraction: float | None = None) -> None:
     """Report no progress."""
 
 
