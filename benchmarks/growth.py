@@ -1,4 +1,4 @@
-"""How Python's work grows with the size of a program: CPU seconds at four sizes, and the exponent of the growth; and a Graph's bytes.
+"""The growth of Python's work with the size of a program: CPU seconds at four sizes, and the exponent; and a Graph's bytes.
 
 TVM's own part is measured beside a row that has one. A row stops at a size that takes 6 s.
 """

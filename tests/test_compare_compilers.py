@@ -175,7 +175,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
 
 @pytest.fixture(params=[True, False], ids=["linker", "no linker"])
 def linker(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[bool]:
-    """Whether TVM finds a linker."""
+    """Return whether TVM finds a linker."""
     builders = [] if request.param else [Environment.of(dialect).worker() for dialect in NAMES]
     if not request.param:
         monkeypatch.setenv("PATH", str(tmp_path))

@@ -104,6 +104,20 @@ def test_a_value_that_hangs_on_a_large_constant_is_left_to_tvm():
         folding.Folder().fold(module)
 
 
+def test_a_large_folded_constant_has_no_checksum():
+    """Its memory was never written, so a checksum of it would be of anything."""
+    x = relay.var("x", shape=(300, 300))
+    workload = wb.load(relay.Function([x], x * relay.exp(constant(300, 300))))
+    folded = quickly_optimized(workload, "llvm", PLAIN)
+    frontend = dialect_of(workload).frontend
+
+    def digests(module: tvm.IRModule) -> list[bool]:
+        nodes = frontend.graph(frontend.infer_types(module), "m").nodes
+        return ["digest" in node.attrs for node in nodes if node.kind == "constant"]
+
+    assert (digests(workload.module), digests(folded)) == ([True], [False])
+
+
 def test_tuples_lets_and_shapes():
     x = relay.var("x", shape=(4, 4))
     pair = relay.split(constant(4, 4), 2)

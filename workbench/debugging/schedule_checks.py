@@ -9,6 +9,7 @@ from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from workbench.debugging.schedules import ByKernel
 from workbench.dialects.base import Shapes, Workload, choose_entry, workload_of
 from workbench.dialects.compiler.results import ScheduleCheck
 from workbench.dialects.trust import allowed, ask
@@ -30,23 +31,16 @@ WRONG = ("different", "race", "outside")
 
 
 @dataclass(frozen=True)
-class ScheduleChecks(Sequence[ScheduleCheck]):
+class ScheduleChecks(ByKernel[ScheduleCheck]):
     """The verdict on the schedule of each kernel."""
 
     checks: tuple[ScheduleCheck, ...] = field(repr=False)
     target: str
 
-    def __len__(self) -> int:
-        return len(self.checks)
-
-    def __getitem__(self, place: Any) -> Any:
-        """Return a verdict by its place or the name of its kernel, or those of a slice."""
-        if not isinstance(place, str):
-            return self.checks[place]
-        for check in self.checks:
-            if check.kernel == place:
-                return check
-        raise UnknownName("kernel", place, [check.kernel for check in self.checks])
+    @cached_property
+    def by_name(self) -> Mapping[str, ScheduleCheck]:  # pyright: ignore[reportIncompatibleMethodOverride]  made once
+        """The verdicts by kernel."""
+        return {check.kernel: check for check in self.checks}
 
     @property
     def wrong(self) -> tuple[ScheduleCheck, ...]:
@@ -158,7 +152,11 @@ def check_schedule(
         with allowed(program.trusted):
             ask()
             kernels_of = _replayed().scheduled_kernels(program, asked["target"], data, given)
-        asked["kernels"] = [each.to_data() for each in kernels_of if names is None or each.name in names]
+        known = {each.name: each for each in kernels_of}
+        for name in names or ():
+            if name not in known:
+                raise UnknownName("kernel", name, list(known))
+        asked["kernels"] = [known[name].to_data() for name in (known if names is None else names)]
         return _checks(worker(ROLE).run("check_kernels", None, asked, **{**limits, "progress": report}))
 
 

@@ -55,7 +55,7 @@ class ScheduleSteps(Sequence[ScheduleStep]):
 
     @property
     def checkable(self) -> bool:
-        """Whether the kernel can be run on this machine's CPU."""
+        """Return whether the kernel can be run on this machine's CPU."""
         return kind_of(self.target) == "llvm"
 
     def decide(self, step: int, *value: int | None, **limits: Any) -> ScheduleSteps:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from workbench.dialects import registry
 from workbench.dialects.base import Shapes, Workload, choose_entry, workload_of
@@ -30,8 +31,31 @@ ERROR = 200
 "characters of TVM's error on one line"
 
 
+Row = TypeVar("Row")
+
+
+class ByKernel(Sequence[Row]):
+    """A row for each kernel, found by its place or by the kernel's name."""
+
+    @property
+    @abstractmethod
+    def by_name(self) -> Mapping[str, Row]:
+        """The rows in order."""
+
+    def __len__(self) -> int:
+        return len(self.by_name)
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return a row by its place or the name of its kernel, or those of a slice."""
+        if not isinstance(place, str):
+            return tuple(self.by_name.values())[place]
+        if place not in self.by_name:
+            raise UnknownName("kernel", place, list(self.by_name))
+        return self.by_name[place]
+
+
 @dataclass(frozen=True)
-class Schedules(Sequence[KernelSchedule]):
+class Schedules(ByKernel[KernelSchedule]):
     """The kernels of a build in the order of their first call, each with the rules that were tried for its schedule."""
 
     kernels: tuple[KernelSchedule, ...] = field(repr=False)
@@ -39,17 +63,10 @@ class Schedules(Sequence[KernelSchedule]):
     "the module before its kernels are made"
     target: str
 
-    def __len__(self) -> int:
-        return len(self.kernels)
-
-    def __getitem__(self, place: Any) -> Any:
-        """Return a kernel by its place or its name, or those of a slice."""
-        if not isinstance(place, str):
-            return self.kernels[place]
-        for kernel in self.kernels:
-            if kernel.name == place:
-                return kernel
-        raise UnknownName("kernel", place, [kernel.name for kernel in self.kernels])
+    @cached_property
+    def by_name(self) -> Mapping[str, KernelSchedule]:  # pyright: ignore[reportIncompatibleMethodOverride]  made once
+        """The kernels by name."""
+        return {kernel.name: kernel for kernel in self.kernels}
 
     @cached_property
     def table(self) -> pd.DataFrame:

@@ -88,7 +88,7 @@ def _checked(
 
 @dataclass(frozen=True)
 class _Found:
-    """What one state of a kernel's schedule has; `verdict` is as in ScheduleCheck."""
+    """The verdict on one state of a kernel's schedule, as in ScheduleCheck."""
 
     verdict: str
     because: str = ""
@@ -287,7 +287,7 @@ def _build(made: Emulated) -> Any:
 
 @tvm.transform.module_pass(opt_level=0)
 def _packed(module: tvm.IRModule, _context: Any) -> tvm.IRModule:
-    """What is left of TVM's pipeline for a function that is lowered: no pass may change the kernel once more."""
+    """The rest of TVM's pipeline for a function that is lowered: no pass may change the kernel once more."""
     passes = tirx.transform
     steps = [
         passes.BF16ComputeLegalize(),

@@ -305,7 +305,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class KernelSchedule:
-    """How a kernel got its schedule, or why it has none."""
+    """The origin of a kernel's schedule, or the reason why it has none."""
 
     name: str
     nodes: tuple[int, ...]
@@ -315,7 +315,7 @@ class KernelSchedule:
     recorded: bool
     "whether a record of a database scheduled it, before any rule"
     record: str
-    "the target that its record was tuned for, if it is another; or how the closest record's kernel differs; empty if there is no such record"
+    "the target that its record was tuned for, if it is another; or the kernel of the closest record; empty without either"
     attempts: tuple[Attempt, ...]
 
     @property
@@ -336,7 +336,7 @@ class KernelSchedule:
 
 @dataclass(frozen=True)
 class Decision:
-    """What a primitive decides: the factors of a split or of a tile, a choice among values, or a place."""
+    """The decision of a primitive: the factors of a split or of a tile, a choice among values, or a place."""
 
     value: tuple[int | None, ...]
     "None for a factor that TVM computes"
@@ -358,7 +358,7 @@ class ScheduleStep:
     "TVM's own; or why it was not run"
     decision: Decision | None = None
     names: Mapping[str, str] = field(default_factory=dict)
-    "the loops and blocks that its variables stand for: `l4` -> `ax0`"
+    "names of its variables -> those of the loops and blocks that they are: `l4` -> `ax0`"
 
 
 @dataclass(frozen=True)
@@ -398,7 +398,7 @@ class CheckedSchedule:
 
 @dataclass(frozen=True)
 class ScheduleCheck:
-    """Whether a scheduled kernel has the values of the kernel without a schedule."""
+    """The comparison of a scheduled kernel with the kernel without a schedule."""
 
     kernel: str
     verdict: Literal["equal", "different", "race", "outside", "not checked"]

@@ -53,7 +53,7 @@ class ScheduledKernel:
         return schedule.mod["main"]
 
     def to_data(self) -> dict[str, Any]:
-        trace = None if self.trace is None else json.dumps(_plain(self.trace.as_json()))
+        trace = None if self.trace is None else json.dumps(self.trace.as_json(), default=lambda each: each.value)
         before = None if self.before is None else _saved(self.before)
         return {"name": self.name, "before": before, "after": _saved(self.after), "trace": trace}
 
@@ -76,13 +76,10 @@ def scheduled_kernels(
     _, functions, watched, _ = run_rules(workload, make_target(target), config, rules)
     found = []
     for name, function in functions.items():
-        schedule = watched.taken.get(name)
-        if schedule is None:
-            found.append(ScheduledKernel(name, watched.functions.get(name), function))
-        else:
-            found.append(
-                ScheduledKernel(name, watched.functions.get(name, function), schedule.mod["main"], schedule.trace)
-            )
+        before, schedule = watched.functions.get(name), watched.taken.get(name)
+        after, trace = (function, None) if schedule is None else (schedule.mod["main"], schedule.trace)
+        # rules that are given do not change the module
+        found.append(ScheduledKernel(name, function if before is None and trace is not None else before, after, trace))
     return tuple(found)
 
 
@@ -110,14 +107,3 @@ def scheduled_by_hand(given: Any, schedule: Any) -> ScheduledKernel:
 
 def _saved(function: Any) -> str:
     return str(tvm.ir.save_json(tvm.IRModule({"main": function.with_attr("global_symbol", "main")})))
-
-
-def _plain(value: Any) -> Any:
-    """JSON's types of a trace's JSON, which has TVM's containers."""
-    if isinstance(value, (str, bool, int, float)) or value is None:
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if hasattr(value, "value"):
-        return _plain(value.value)
-    return [_plain(each) for each in value]

@@ -12,7 +12,7 @@ import linecache
 import opcode
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
@@ -220,12 +220,12 @@ def rule_of(name: str, target: tvm.target.Target) -> Any:
 def attempted(rule: Any, function: Any, target: Any, tunable: bool, on: bool = True) -> tuple[Attempt, Any]:
     """Apply one rule; return what came of it, and its schedule or list of schedules, None if it gave none.
 
-    `on`: whether an error of the rule is an outcome.
+    `on`: whether an error of the rule is an outcome, and the places are looked for; a build wants the name alone.
     """
     name = type(rule).__name__
     watch = _Watch((str(Path(sys.modules[DLIGHT].__file__ or "").parent), _file_of(type(rule))))
     try:
-        with watch.on():
+        with watch.on() if on else nullcontext():
             taken = rule.apply(function, target, tunable)
     except Exception as error:
         if not on:
@@ -381,7 +381,7 @@ def _tests(path: Sequence[ast.AST]) -> list[tuple[ast.expr, bool]]:
             break
         otherwise = inner in outer.orelse
         found.insert(0, (outer.test, otherwise))
-        # a chain of else says why only as a whole; a test that is true says it alone
+        # a test that is true is a reason; that it is reached by an else needs the tests before it
         if not otherwise:
             break
     return found
@@ -450,7 +450,7 @@ def _text(value: object) -> str:
 
 
 def _is_read(node: ast.AST) -> bool:
-    """Whether an expression only reads a name, an attribute or an element."""
+    """Return whether an expression only reads a name, an attribute or an element."""
     if isinstance(node, ast.Subscript):
         return _is_read(node.value) and isinstance(node.slice, (ast.Constant, ast.Name, ast.UnaryOp))
     return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and _is_read(node.value))

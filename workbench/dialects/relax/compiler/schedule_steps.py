@@ -246,7 +246,7 @@ def _printed(trace: Any, texts: Sequence[str]) -> dict[int, str]:
 
 
 def _node_name(schedule: Any, variable: Any) -> str:
-    """Return the name of the loop or block that a variable stands for now; the number of an expression."""
+    """Return the present name of the loop or block of a variable; the number of an expression."""
     node = schedule.get(variable)
     return str(getattr(node, "name_hint", "") or getattr(getattr(node, "loop_var", None), "name", "") or _whole(node))
 

@@ -22,6 +22,7 @@ from tvm import relay
 from tvm.relay.expr import CallWithFields
 
 from workbench.dialects.arrays import bytes_of, has_numpy_type
+from workbench.dialects.relay.printer import address, unwritten
 
 SMALL = 1 << 16
 "elements of the largest constant that is computed"
@@ -63,8 +64,6 @@ class Folder:
 
     def __init__(self) -> None:
         self._values: dict[Hashable, tuple[Any, Any]] = {}
-        self._unwritten: set[int] = set()
-        "addresses of the arrays that have a shape and no elements"
 
     def fold(self, module: tvm.IRModule) -> None:
         """Fold `main` in place, as FoldConstant does. Raises NotPlain: TVM has to fold this module."""
@@ -85,7 +84,7 @@ class Folder:
         if key not in self._values:
             if len(self._values) >= MOST:
                 self._values.clear()
-                self._unwritten.clear()
+                unwritten.clear()
             # kept with the arguments, so that no other array gets their address
             self._values[key] = (self._computed(call, arguments, out), arguments)
         return self._values[key][0]
@@ -94,9 +93,9 @@ class Folder:
         fields = list(out.fields) if isinstance(out, relay.TupleType) else [out]
         if all(_elements(field) > SMALL for field in fields):
             made = [tvm.nd.empty([int(d) for d in field.shape], field.dtype) for field in fields]
-            self._unwritten.update(map(_place, made))
+            unwritten.update(map(address, made))
             return made if isinstance(out, relay.TupleType) else made[0]
-        if any(_place(array) in self._unwritten for array in _flat(arguments)):
+        if any(address(array) in unwritten for array in _flat(arguments)):
             raise NotPlain
         return _by_tvm(call, arguments) if isinstance(out, relay.TupleType) else _small(call, arguments, out)
 
@@ -239,7 +238,7 @@ def _identity(value: Any) -> Hashable:
         return tuple(map(_identity, value))
     if prod(value.shape) <= 64:
         return value.dtype, tuple(value.shape), bytes_of(value).tobytes()
-    return value.dtype, tuple(value.shape), _place(value)
+    return value.dtype, tuple(value.shape), address(value)
 
 
 def _small(call: relay.Call, arguments: list[Any], out: Any) -> Any:
@@ -258,10 +257,6 @@ def _elements(type: Any) -> int:
     if not isinstance(type, relay.TensorType) or not all(isinstance(d, tvm.tir.IntImm) for d in type.shape):
         raise NotPlain
     return prod(int(d) for d in type.shape)
-
-
-def _place(array: Any) -> int:
-    return array.handle.contents.data
 
 
 def _flat(values: list[Any]) -> Iterator[Any]:

@@ -111,7 +111,7 @@ def external_functions(module: tvm.IRModule) -> list[str]:
 
 
 class Callee(NamedTuple):
-    """What a call calls."""
+    """The operator or function of a call."""
 
     function: str
     kind: str
