@@ -15,7 +15,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from benchmarks.__main__ import ROOT, files_key, main
+from benchmarks.__main__ import README_ROWS, README_TABLE, RESULTS, ROOT, files_key, main, readme_table
 from benchmarks.bar import Bar, attempted, read, show, table
 
 ROW = {"what": "a layout", "ours": 1.5, "unit": "ms"}
@@ -183,6 +183,13 @@ def test_results_of_other_files_are_not_kept(tmp_path: Path) -> None:
     to.write_text(json.dumps(data))
     main([], parts, to)
     assert runs(tmp_path, "one") == 2
+
+
+def test_readme_shows_the_last_run() -> None:
+    kept = {row["what"] for bars in written(RESULTS).values() for row in bars if row["ours"] is not None}
+    assert [what for what in README_ROWS if what not in kept] == []
+    (shown,) = README_TABLE.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert shown == readme_table()
 
 
 def test_table_has_the_peers_of_a_row_side_by_side() -> None:
