@@ -71,6 +71,12 @@ def test_paths_in_names_change_nothing_else() -> None:
     assert {node.scope for node in workload.graph.ops} != {""}
 
 
+def test_renamed_variable_has_the_type_object_of_its_value() -> None:
+    bindings = [each for block in wb.load(bert(1)).module["main"].body.blocks for each in block.bindings]
+    assert all(each.var.ty.same_as(each.value.ty) for each in bindings if "." in each.var.name)
+    assert sum("." in each.var.name for each in bindings) > 20
+
+
 def test_parameters_of_todays_tvm_are_read(tmp_path: Path) -> None:
     arrays = {
         "a": np.arange(6, dtype="float32").reshape(2, 3),

@@ -218,11 +218,9 @@ def unknown_shapes(graph: Graph) -> list[Node]:
     >>> [node.op for node in unknown_shapes(b.build())]
     ['argwhere']
     """
-    unknown = [
-        node
-        for node in graph.nodes
-        if _SHAPELESS.search(node.type) or not all(each.known for each in tensors(node.type))
-    ]
+    types = {node.type for node in graph.nodes}
+    types = {type for type in types if _SHAPELESS.search(type) or not all(each.known for each in tensors(type))}
+    unknown = [node for node in graph.nodes if node.type in types]
     return [] if any(node.kind == "param" for node in unknown) else [node for node in unknown if node.kind == "op"]
 
 

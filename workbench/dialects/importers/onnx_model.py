@@ -163,7 +163,8 @@ def visible_names(model: Any) -> Any:
         (part.name for graph in graphs for part in _named_parts(graph)),
         (name for graph in graphs for node in graph.node for name in (*node.input, *node.output)),
     )
-    if all(name == visible(name) for name in names):
+    joined = "".join(names)
+    if joined == visible(joined):
         return model
     copy = onnx_package().ModelProto()
     copy.CopyFrom(model)

@@ -31,7 +31,7 @@ from workbench.dialects.importers.onnx_model import (
 )
 from workbench.dialects.importers.torch_model import evaluating, examples, kind_of
 from workbench.dialects.relax import compat
-from workbench.dialects.relax.compat import identity, name_of, type_of
+from workbench.dialects.relax.compat import identity, name_of
 from workbench.dialects.relax.expressions import operands_of
 from workbench.dialects.relax.frontend import load
 from workbench.errors import LoadError
@@ -255,7 +255,8 @@ class _Renaming(relax.expr_functor.PyExprMutator):
 
     def renamed(self, var: relax.Var, kind: type[relax.Var]) -> relax.Var:
         name = self.names.get(identity(var))
-        return kind(name, type_of(var)) if name else var
+        # without a type, TVM gives it that of its value, the same object, which is then written to another process once
+        return kind(name, None) if name else var
 
 
 IMPORTERS: dict[str, Importer] = {"onnx": onnx, "tflite": tflite, "torch": torch, "nn": nn}
