@@ -1,0 +1,1 @@
+"""Tools for the tests of passes: generated programs, and assertions about a pass."""
