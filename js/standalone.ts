@@ -1,4 +1,5 @@
 /** A saved page: the same views over a model that answers from the file. */
+import { Arranger } from "./layout/client.ts";
 import { type ToPython } from "./model/messages.ts";
 import { Callbacks, type Model, type Values } from "./model/model.ts";
 import { SavedTrace, unzipped } from "./model/saved_trace.ts";
@@ -47,8 +48,11 @@ export async function openSavedPage(render: Render): Promise<void> {
   const el = document.getElementById("view");
   const traits = document.getElementById("traits")?.textContent;
   if (!el || !traits) return;
+  // A worker starts in a pause of this thread, and the next long one is after the first question.
+  const early = new Arranger();
   const model = new SavedModel(JSON.parse(traits.startsWith("{") ? traits : await unzipped(traits)) as Values);
   render({ model, el });
+  early.dispose();
   if (model.get("_view") === "workbench") return;
   // A lone picture gets the window; the height chosen for a notebook's cell has no use here.
   const fill = () => {

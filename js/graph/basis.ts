@@ -47,13 +47,16 @@ function build(picture: Picture): Basis {
 }
 
 /** The names are those of RUNTIME in workbench/graph/changes.py; a tensor that the runtime allocates carries data between kernels. */
+const RUNTIME = /^(relax\.(vm|memory|builtin)|vm\.builtin)\./;
+
 function runtimeOf(picture: Picture, { offset, items }: Rows): Uint8Array {
   const out = new Uint8Array(picture.nodeCount);
+  if (!picture.sides.some(({ strings }) => strings.some((text) => RUNTIME.test(text)))) return out;
   const labels = Array.from(out, (_, u) => {
     const { graph, id } = placeOf(picture, u, 1);
     return textOf(graph, "label", id);
   });
-  const named = labels.map((label) => /^(relax\.(vm|memory|builtin)|vm\.builtin)\./.test(label));
+  const named = labels.map((label) => RUNTIME.test(label));
   for (let u = 0; u < picture.nodeCount; u++) {
     const readers = items.slice(offset[u], offset[u + 1]);
     const read = readers.length > 0 && readers.every((e) => named[picture.target[e]]);

@@ -64,6 +64,9 @@ export function cyclic(
   droppable: (e: number) => boolean,
 ): Uint8Array {
   const weak = new Uint8Array(source.length);
+  let ascends = true;
+  for (let e = 0; ascends && e < source.length; e++) ascends = source[e] < target[e];
+  if (ascends) return weak;
   for (let round = 0; round < 2; round++) {
     const order = topological(source, target, count, weak);
     if (order.length === count) return weak;

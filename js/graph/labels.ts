@@ -4,15 +4,15 @@ const DTYPE_BITS: Record<string, number> = { bool: 8, handle: 64 };
 /** Longest text looked at: hostile names and huge tuple types must not cost a frame. */
 const LIMIT = 2000;
 
-/** Most of a graph's types are among a few: what was made of one is kept, up to a most. */
-function remembered<T>(make: (type: string) => T): (type: string) => T {
+/** Most of a graph's texts are among a few: what was made of one is kept, up to a most. */
+export function remembered<T>(make: (text: string) => T): (text: string) => T {
   const known = new Map<string, T>();
-  return (type) => {
-    let made = known.get(type);
+  return (text) => {
+    let made = known.get(text);
     if (made === undefined) {
       if (known.size >= 4000) known.clear();
-      made = make(type);
-      known.set(type, made);
+      made = make(text);
+      known.set(text, made);
     }
     return made;
   };
@@ -42,13 +42,9 @@ function shape(type: string): string[] | null {
 }
 
 /** "(64, 64, 3, 3) float32" as "64x64x3x3"; a scalar gives "". */
-export function shortShape(type: string): string {
-  return shape(type)?.join("x") ?? "";
-}
+export const shortShape = remembered((type) => shape(type)?.join("x") ?? "");
 
-export function dtype(type: string): string {
-  return /\)\s*([a-z]\w*)\s*$/.exec(compactType(type))?.[1] ?? "";
-}
+export const dtype = remembered((type) => /\)\s*([a-z]\w*)\s*$/.exec(compactType(type))?.[1] ?? "");
 
 /** Bytes of all tensors in a type; a dynamic dimension counts as 1, since only the order of magnitude is drawn. */
 export const bytes = remembered((type) => {

@@ -70,12 +70,15 @@ export function readPicture({ graph, before, after, diff, show_lowering }: Trait
 /** The difference of two graphs as Python sends it, with lowering (workbench/graph/changes.py) as a change or as none. */
 export function readDiff(raw: DiffPayload | undefined, lowering = false): Diff {
   const pairs = column(Uint32Array, raw?.pairs);
+  let lowers = false;
   const [before_mark, after_mark] = [raw?.before_mark, raw?.after_mark].map((marks, s) => {
+    const given = column(Uint8Array, marks);
+    lowers = given.some((mark) => mark >= MARKS.length);
+    if (!lowers) return given;
     const paired = new Set(lowering ? pairs.filter((_, i) => i % 2 === s) : []);
     const shown = (v: number) => (!lowering ? "kept" : paired.has(v) ? "changed" : s === 0 ? "removed" : "added");
-    return column(Uint8Array, marks).map((mark, v) => (mark < MARKS.length ? mark : MARKS.indexOf(shown(v))));
+    return given.map((mark, v) => (mark < MARKS.length ? mark : MARKS.indexOf(shown(v))));
   });
-  const lowers = column(Uint8Array, raw?.after_mark).some((mark) => mark >= MARKS.length);
   return { before_mark, after_mark, pairs, lowers };
 }
 
@@ -266,11 +269,10 @@ function adopt(picture: Adoptable): void {
   const into = rowsBy(target, nodeCount);
   const out = rowsBy(source, nodeCount);
   // Producers first; what weak edges close into a cycle is not reached.
-  const order = topological(source, target, nodeCount, weak, out);
+  const order = topological(source, target, nodeCount, weak, out).filter((u) => side[u] !== BOTH);
   const before = groupsReached(picture, order, into, source);
   const after = groupsReached(picture, order.slice().reverse(), out, target);
   for (const u of order) {
-    if (side[u] === BOTH) continue;
     const shared = before[u]?.find((g) => after[u]?.includes(g) && foreign(g, u));
     const partner = partners
       .get(u)
@@ -286,7 +288,6 @@ function adopt(picture: Adoptable): void {
 function groupsReached({ side, group }: Adoptable, order: Uint32Array, edges: Rows, far: Uint32Array) {
   const found: (number[] | undefined)[] = new Array<number[] | undefined>(side.length);
   for (const u of order) {
-    if (side[u] === BOTH) continue;
     const list: number[] = [];
     for (const e of row(edges, u)) {
       if (list.length >= MOST) break;

@@ -39,10 +39,10 @@ export function mergeGroups(sides: readonly [Graph, Graph], wanted: Int32Array):
   const beforeGroup = new Int32Array(a.nodeCount).fill(-1);
   const matched = match(sides, wanted);
 
-  const inside = members(a);
   const mapped = new Int32Array(a.groupCount).fill(-1);
   const conflict: number[] = [];
-  const size = sizes(parent, afterGroup);
+  let inside: number[][] | null = null;
+  let size: number[] = [];
   // Parents first, so that a box's parent already has its place.
   for (const g of outsideIn(a.groupParent)) {
     if (matched[g] >= 0) {
@@ -50,6 +50,7 @@ export function mergeGroups(sides: readonly [Graph, Graph], wanted: Int32Array):
       id[0][matched[g]] = g;
       continue;
     }
+    if (!inside) [inside, size] = [members(a), sizes(parent, afterGroup)];
     const shared = inside[g].filter((v) => wanted[v] >= 0);
     const held = shared.map((v) => wanted[v]);
     const place = fit(held, parent, afterGroup, size);
@@ -168,17 +169,21 @@ export function isWithin(parent: ArrayLike<number>, inner: number, outer: number
 function match(sides: readonly [Graph, Graph], wanted: Int32Array): Int32Array {
   const [a, b] = sides;
   const overlap = new Map<number, number>();
+  let run = 0;
   for (let v = 0; v < a.nodeCount; v++) {
     if (wanted[v] < 0) continue;
-    // The whole chain of boxes around the node, each against each of its own kind: chains are short.
+    run++;
+    if (wanted[v + 1] >= 0 && a.group[v + 1] === a.group[v] && b.group[wanted[v + 1]] === b.group[wanted[v]]) continue;
+    // The whole chain of boxes around the nodes of a run, each against each of its own kind: chains are short.
     for (let g = a.group[v]; g >= 0; g = a.groupParent[g]) {
       for (let h = b.group[wanted[v]]; h >= 0; h = b.groupParent[h]) {
         if (a.groupKind[g] === b.groupKind[h]) {
           const key = g * b.groupCount + h;
-          overlap.set(key, (overlap.get(key) ?? 0) + 1);
+          overlap.set(key, (overlap.get(key) ?? 0) + run);
         }
       }
     }
+    run = 0;
   }
   const found = new Int32Array(a.groupCount).fill(-1);
   const taken = new Uint8Array(b.groupCount);

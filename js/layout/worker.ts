@@ -22,7 +22,7 @@ function answer(scope: Scope): void {
   warmUp(() => asked);
 }
 
-const TURNS = 8;
+const TURNS = 3;
 
 /**
  * The work of a worker before its first request: pictures of a small made-up graph, so that the browser has

@@ -2,7 +2,7 @@
 import { badgeText, chosenAttributes, compactType, groupName, opName } from "../graph/labels.ts";
 import { type Badge } from "../graph/links.ts";
 import { textOf } from "../graph/payload.ts";
-import { type Picture, sideOf } from "../graph/picture.ts";
+import { BOTH, type Picture, sideOf } from "../graph/picture.ts";
 import { type Visible } from "../graph/visible.ts";
 import { Kind } from "../model/messages.ts";
 import { counted } from "../text/counted.ts";
@@ -199,7 +199,6 @@ export function sizes(scene: Visible, ruler: Ruler): Sizes {
   const width = new Float32Array(scene.count);
   const height = new Float32Array(scene.count);
   const nodes = measuredNodes(scene.picture, ruler);
-  const known = new Map<string, [number, number]>();
   for (let i = 0; i < scene.count; i++) {
     const [u, badges] = [scene.node[i], scene.badges.get(i)];
     if (u >= 0 && nodes.side[u] === scene.side[i] && sameBadges(nodes.badges[u], badges)) {
@@ -207,12 +206,8 @@ export function sizes(scene: Visible, ruler: Ruler): Sizes {
       height[i] = nodes.height[u];
       continue;
     }
-    for (const s of [0, 1] as const) {
-      if (!(scene.side[i] & (1 << s))) continue;
-      const content = contentOf(scene, i, s);
-      const key = `${content.shape}|${content.label}|${content.lines.join("|")}|${content.badges.map((b) => b.text).join("|")}`;
-      const size = known.get(key) ?? measure(content, ruler);
-      known.set(key, size);
+    for (const s of sidesOf(scene, i, badges)) {
+      const size = measure(contentOf(scene, i, s), ruler);
       width[i] = Math.max(width[i], size[0]);
       height[i] = Math.max(height[i], size[1]);
     }
@@ -223,6 +218,24 @@ export function sizes(scene: Visible, ruler: Ruler): Sizes {
     nodes.height[u] = height[i];
   }
   return { width, height };
+}
+
+const SIDES: readonly (readonly (0 | 1)[])[] = [[], [0], [1], [0, 1]];
+
+/** The sides on which an item may have other words: of a node that a pass kept, one is enough. */
+function sidesOf({ picture, side, node }: Visible, item: number, badges: readonly Badge[] = []): readonly (0 | 1)[] {
+  const alike = (u: number) => side[item] === BOTH && readsAlike(picture, u);
+  const one = node[item] >= 0 && alike(node[item]) && badges.every((b) => b.side === BOTH && alike(b.node));
+  return SIDES[one ? 1 : side[item]];
+}
+
+const TEXTS = ["label", "type", "attrs", "name"] as const;
+
+/** Whether a node is the same on both sides to a reader. */
+function readsAlike({ sides: [a, b], id, mark }: Picture, u: number): boolean {
+  const [v, w] = [id[0][u], id[1][u]];
+  if (v < 0 || w < 0 || a.kind[v] !== b.kind[w] || mark[0][u] !== mark[1][u]) return false;
+  return TEXTS.every((name) => textOf(a, name, v) === textOf(b, name, w));
 }
 
 function sameBadges(a: readonly Badge[] | undefined, b: readonly Badge[] | undefined): boolean {

@@ -44,7 +44,7 @@ export function paintEdgeLabels(context: Pen, f: Frame, level: Detail): void {
 function labelledEdges(f: Frame): number[] {
   const { hovered, hoveredEdge, selected } = f.look;
   const items = [hovered, ...(selected.size <= MOST_SELECTED ? selected : [])].filter((i) => i >= 0);
-  const edges = new Set([...(hoveredEdge >= 0 ? [hoveredEdge] : []), ...items.flatMap((i) => f.scene.edgesOf(i))]);
+  const edges = new Set([...(hoveredEdge >= 0 ? [hoveredEdge] : []), ...items.flatMap((i) => [...f.scene.edgesOf(i)])]);
   return [...edges].filter((e) => f.scene.visible.edgeSide[e] & f.sides);
 }
 

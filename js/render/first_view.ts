@@ -252,7 +252,8 @@ function firstReadable(scene: Scene, view: Size, items: readonly number[]): { it
 /** The number of items that are wholly in view in the pane with fewer of them. */
 function inBothPanes(scene: Scene, view: Size, camera: Camera): number {
   const seen = [0, 0];
-  for (let i = 0; i < scene.visible.count; i++)
+  const [x, y] = [view.width / 2 / camera.scale, view.height / 2 / camera.scale];
+  for (const i of itemsIn(scene, BOTH, [camera.x - x, camera.y - y, camera.x + x, camera.y + y]))
     if (shows(scene, view, camera, i)) for (const s of [0, 1]) seen[s] += (scene.visible.side[i] >> s) & 1;
   return scene.visible.picture.compares ? Math.min(...seen) : Math.max(...seen);
 }

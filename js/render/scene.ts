@@ -1,5 +1,5 @@
 /** A picture with places: items, boxes and edges in world pixels, with the indexes that make drawing and pointing quick. */
-import { append } from "../graph/csr.ts";
+import { type Rows, row, rowsBy } from "../graph/csr.ts";
 import { type Visible } from "../graph/visible.ts";
 import { type LayoutResult } from "../layout/types.ts";
 import { type Box } from "./camera.ts";
@@ -30,7 +30,7 @@ export interface Scene extends Places {
   items: Grid;
   edges: Grid;
   /** Edges by item, for highlights. */
-  edgesOf: (item: number) => number[];
+  edgesOf: (item: number) => Uint32Array;
 }
 
 export function buildScene(visible: Visible, size: Sizes, question: Question, result: LayoutResult): Scene {
@@ -39,25 +39,32 @@ export function buildScene(visible: Visible, size: Sizes, question: Question, re
   const x = new Float32Array(visible.count).map((_, i) => result.x[slots.of[i]]);
   const y = new Float32Array(visible.count).map((_, i) => result.y[slots.of[i]]);
   const boxes = itemBoxes(size, x, y);
-  const straight = visible.picture.compares ? straightWays(visible, boxes, new Grid(boxes, width, height)) : null;
+  const items = new Grid(boxes, width, height);
+  const straight = visible.picture.compares ? straightWays(visible, boxes, items) : null;
   const { points, pointOffset } = edgePoints({ visible, size, x, y }, route, result, straight);
-  return indexed({ visible, size, x, y, groupBox, points, pointOffset, width, height }, input.groups.minWidth, boxes);
+  const places = { visible, size, x, y, groupBox, points, pointOffset, width, height };
+  return indexed(places, input.groups.minWidth, boxes, items);
 }
 
 /** A picture with its indexes; groups are at least so wide that their names have room. */
-function indexed(places: Places, minWidth: Float32Array, boxes: Float32Array): Scene {
+function indexed(
+  places: Places,
+  minWidth: Float32Array,
+  boxes: Float32Array,
+  items = new Grid(boxes, places.width, places.height),
+): Scene {
   const { visible, groupBox, points, pointOffset, width, height } = places;
   const drawn: (Float32Array | undefined)[] = [];
-  let byItem: Map<number, number[]> | null = null;
+  let byItem: Rows | null = null;
   return {
     ...places,
     boxes,
     sideBox: (sides) => (drawn[sides] ??= sideBoxes(visible, boxes, groupBox, minWidth, sides)),
-    items: new Grid(boxes, width, height),
+    items,
     edges: new Grid(edgeBoxes(points, pointOffset), width, height),
     edgesOf(item) {
       byItem ??= edgesByItem(visible);
-      return byItem.get(item) ?? [];
+      return row(byItem, item);
     },
   };
 }
@@ -73,10 +80,10 @@ function itemBoxes(size: Sizes, x: Float32Array, y: Float32Array): Float32Array 
   return boxes;
 }
 
-function edgesByItem({ edgeCount, source, target }: Visible): Map<number, number[]> {
-  const map = new Map<number, number[]>();
-  for (let e = 0; e < edgeCount; e++) for (const item of [source[e], target[e]]) append(map, item, e);
-  return map;
+function edgesByItem({ count, edgeCount, source, target }: Visible): Rows {
+  const ends = new Uint32Array(2 * edgeCount).map((_, k) => (k % 2 ? target : source)[k >> 1]);
+  const { offset, items } = rowsBy(ends, count);
+  return { offset, items: items.map((k) => k >> 1) };
 }
 
 /** The items of some sides that touch a rectangle. */

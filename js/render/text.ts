@@ -1,11 +1,14 @@
 /** Text widths without asking the browser each time, and cutting with an ellipsis. */
 
+import { remembered } from "../graph/labels.ts";
+
 type Measure = (character: string, bold: boolean) => number;
 
 const ELLIPSIS = "…";
 
 export class Ruler {
   private readonly widths = [new Map<string, number>(), new Map<string, number>()];
+  private readonly sums = [false, true].map((bold) => remembered((text) => this.sum(text, bold)));
 
   /** `measure` gives one character's width at a font size of 1. */
   constructor(private readonly measure: Measure) {}
@@ -22,9 +25,13 @@ export class Ruler {
 
   /** Width at a font size. Kerning is left out: it only ever makes text narrower in the fonts Jupyter uses. */
   width(text: string, size: number, bold = false): number {
+    return this.sums[bold ? 1 : 0](text) * size;
+  }
+
+  private sum(text: string, bold: boolean): number {
     let sum = 0;
     for (const c of text) sum += this.character(c, bold);
-    return sum * size;
+    return sum;
   }
 
   /** The longest beginning of a text that fits, with an ellipsis where something was cut; "" where nothing fits. */
