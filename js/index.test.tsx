@@ -16,6 +16,28 @@ class DeadModel extends TestModel {
   }
 }
 
+test("the layout worker of a saved page starts before its values are read", async () => {
+  const { Worker } = globalThis;
+  let [opened, before] = [0, 0];
+  globalThis.Worker = class {
+    constructor() {
+      opened++;
+    }
+    terminate(): void {
+      // it never ran
+    }
+  } as unknown as typeof Worker;
+  document.body.innerHTML = `<main id="view"></main><script type="application/json" id="traits">{}</script>`;
+  const saved = openSavedPage(() => {
+    before = opened;
+    return () => undefined;
+  });
+  assert.equal(opened, 1);
+  await saved;
+  assert.equal(before, 1);
+  globalThis.Worker = Worker;
+});
+
 test("a view that sends while it opens shows that its kernel has ended", () => {
   const end = view.render({ model: new DeadModel({ _view: "stepper" }), el: document.body });
   assert.ok(document.querySelector(".wb-kernel-ended"));

@@ -44,6 +44,26 @@ test("what was removed and what replaced it share a place, but not in the overla
   assert.ok(over.x[1] !== over.x[3] || over.y[1] !== over.y[3]);
 });
 
+test("a kept node has room for the words of both sides, and for their badges", () => {
+  const make = (weight: string, attrs: object) =>
+    graph([
+      { label: "x", kind: "param" },
+      { label: weight, kind: "constant", type: "float32" },
+      { label: "exp", attrs, inputs: [0, 1] },
+    ]);
+  const [short, long] = [make("1f", {}), make("1f", { axes: [1234567, 2345678, 3456789] })];
+  const badge = make("1.23456789012345678901234567f", {});
+  const kept = diff("kept kept kept", "kept kept kept", "0-0 1-1 2-2");
+  const width = (picture: Picture) => arrange(picture).size.width[1];
+  const alone = width(single(short));
+  assert.equal(width(compare(short, make("1f", {}), kept)), alone);
+  for (const other of [long, badge]) {
+    assert.ok(width(single(other)) > alone);
+    for (const pair of [[short, other] as const, [other, short] as const])
+      assert.equal(width(compare(...pair, kept)), width(single(other)));
+  }
+});
+
 test("past a node that only the other pane shows, an edge runs straight", () => {
   const before = graph("a | multiply 0 | c 1");
   const after = graph("a | c 0");
