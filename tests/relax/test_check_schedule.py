@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
+import tvm
 import tvm_ffi
 from decoder import decoder_layer
 from schedule_faults import KINDS, Planted, missing_sync, without_start, wrong_bound, wrong_reuse
@@ -17,7 +19,8 @@ import workbench as wb
 from workbench.commands import PASS_FAILED
 from workbench.debugging.schedule_checks import at
 from workbench.dialects.compiler.tvm_target import make_target
-from workbench.dialects.relax.compiler.replayed import DESCRIBED, ScheduledKernel, scheduled_kernels
+from workbench.dialects.relax.compiler import emulated
+from workbench.dialects.relax.compiler.scheduled import ScheduledKernel, scheduled_kernels
 from workbench.dialects.relax.kinds import prim_funcs
 from workbench.errors import MeasureError, UnknownName, Untrusted
 from workbench.jobs import schedule_checks
@@ -29,9 +32,9 @@ WRONG = ("different", "race", "outside")
 
 
 @cache
-def kernels(model: str) -> dict[str, ScheduledKernel]:
+def kernels(model: str) -> Mapping[str, ScheduledKernel]:
     workload = decoder_layer() if model == "decoder" else wb.samples.load(model)
-    return {each.name: each for each in scheduled_kernels(workload, GPU, Config().context().to_data())}
+    return scheduled_kernels(workload, GPU, Config().context().to_data())
 
 
 # -- TVM's own schedules
@@ -59,11 +62,19 @@ def test_schedules_of_a_decoder_with_a_symbolic_sequence_are_equal(dtype: str) -
     assert found["matmul"].runs == 8
 
 
-def test_a_replayed_trace_gives_the_schedule() -> None:
+def test_a_kernel_that_is_sent_has_the_same_schedule() -> None:
     for kernel in kernels("conv_bias_batch_norm").values():
         sent = ScheduledKernel.of_data(kernel.to_data())
-        replayed = sent.upto(len(sent.steps), without=())
-        assert tvm_ffi.structural_equal(replayed, kernel.after.with_attr("global_symbol", "main"))
+        assert tvm_ffi.structural_equal(sent.upto(), kernel.upto().with_attr("global_symbol", "main"))
+
+
+def test_the_schedule_of_a_record_is_checked(tmp_path: Path) -> None:
+    workload, folder = wb.samples.load("mlp"), str(tmp_path)
+    wb.tune_schedules(workload, kernels=[1], trials=2, cost_model="random", budget=0.1, folder=folder)
+    found = wb.check_schedule(workload, "llvm", config=Config(schedules=folder))
+    assert found["fused_matmul_add_relu"].verdict == "equal", found
+    # a CPU's pipeline has no rule for the other
+    assert found["transpose"].verdict == "not checked"
 
 
 # -- planted faults
@@ -109,15 +120,21 @@ class Faulty:
 
 
 def faults(model: str, name: str, kind: Callable[[Any], Planted]) -> list[Faulty]:
-    kernel = kernels(model)[name]
-    lowered = schedule_checks.lower(kernel.after, make_target(GPU))
-    return [Faulty(model, name, fault, kernel, made) for fault, made in kind(lowered)]
+    kernel, reduced = kernels(model)[name], tvm.s_tir.transform.LowerThreadAllreduce()
+    with pytest.MonkeyPatch.context() as patched:
+        # TVM's own code of a reduction over threads has no faults
+        patched.setattr(emulated, "LEFT_OUT", {*emulated.LEFT_OUT, emulated.LAST})
+        lowered = emulated.lower(kernel.upto(), make_target(GPU))
+    return [
+        Faulty(model, name, fault, kernel, reduced(tvm.IRModule({"main": made}))["main"])
+        for fault, made in kind(lowered)
+    ]
 
 
 def verdict_on(faulty: Faulty, monkeypatch: pytest.MonkeyPatch) -> str:
     known = reference(faulty.model, faulty.name)
     monkeypatch.setattr(schedule_checks, "lower", lambda _function, _target: faulty.lowered)
-    found = known.against(faulty.kernel.after, make_target(GPU))
+    found = known.against(faulty.kernel.upto(), make_target(GPU))
     monkeypatch.undo()
     return found.verdict
 
@@ -220,8 +237,8 @@ def test_the_step_is_that_at_which_a_fault_was_planted(share: float, monkeypatch
     planted = 1 + int(share * len(kernel.steps))
 
     class Planted(ScheduledKernel):
-        def upto(self, count: int, without: Sequence[str] = DESCRIBED) -> Any:
-            return super().upto(count, without).with_attr("planted", int(count >= planted))
+        def upto(self, count: int | None = None, without: Sequence[str] = ()) -> Any:
+            return super().upto(count, without).with_attr("planted", int(count is None or count >= planted))
 
     lower = schedule_checks.lower
 
@@ -231,7 +248,7 @@ def test_the_step_is_that_at_which_a_fault_was_planted(share: float, monkeypatch
         return next(made for _, made in wrong_bound(lowered)) if wrong and target.kind.name == "cuda" else lowered
 
     monkeypatch.setattr(schedule_checks, "lower", faulty)
-    check = checked(Planted(kernel.name, kernel.before, kernel.after, kernel.trace), make_target(GPU))
+    check = checked(Planted(kernel.name, kernel.before, kernel.trace, kernel.origin), make_target(GPU))
     assert check.verdict == "different"
     assert check.step == planted
 
@@ -252,7 +269,7 @@ def test_registers_of_two_kernels_are_not_checked() -> None:
 
 def test_a_barrier_in_divergent_code_is_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = kernels("attention")["matmul"]
-    lowered = schedule_checks.lower(kernel.after, make_target(GPU))
+    lowered = schedule_checks.lower(kernel.upto(), make_target(GPU))
     axes: list[Any] = []
     tvm_ffi.structural_walk(lowered.body, [(tirx.AttrStmt, axes.append)])
     thread = next(
@@ -271,7 +288,7 @@ def test_a_barrier_in_divergent_code_is_not_checked(monkeypatch: pytest.MonkeyPa
         "lower",
         lambda function, target: made if target.kind.name == "cuda" else lower(function, target),
     )
-    check = checked(ScheduledKernel("matmul", kernel.before, kernel.after), make_target(GPU))
+    check = checked(kernel, make_target(GPU))
     assert check.verdict == "not checked"
     assert "a barrier is in divergent code" in check.because
 

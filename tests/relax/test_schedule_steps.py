@@ -18,9 +18,9 @@ from workbench.debugging.schedule_steps import ScheduleSteps, schedule_steps
 from workbench.dialects.compiler.capture import pass_context
 from workbench.dialects.compiler.tuning import ms, opened
 from workbench.dialects.compiler.tvm_target import make_target
-from workbench.dialects.relax.compiler import schedule_steps as model
 from workbench.dialects.relax.compiler.kernels import CALLS, Watch, pipeline
-from workbench.dialects.relax.compiler.schedule_steps import ScheduledKernel, scheduled_kernels
+from workbench.dialects.relax.compiler.replay import Replay, refuse_other_code
+from workbench.dialects.relax.compiler.scheduled import ScheduledKernel, scheduled_kernels
 from workbench.dialects.relax.kinds import prim_funcs
 from workbench.errors import MeasureError, WorkbenchError
 from workbench.pipeline.config import Config
@@ -36,12 +36,6 @@ def scheduled_by_tvm(workload: wb.Workload, target: str, config: Mapping[str, An
     with made, pass_context(config, [watch]):
         pipeline(made, config)(workload.module)
     return prim_funcs(watch.first(CALLS))
-
-
-def replayed(kernel: Any, edits: Mapping[int, Any] | None = None) -> ScheduledKernel:
-    assert isinstance(kernel, ScheduledKernel)
-    kernel.steps(edits or {})
-    return kernel
 
 
 def vectorized(sch: Any) -> None:
@@ -66,7 +60,7 @@ def test_the_last_state_is_tvms_module_and_the_script_makes_it(name: str, tmp_pa
     workload = wb.samples.load(name)
     theirs = scheduled_by_tvm(workload, GPU)
     for function, kernel in scheduled_kernels(workload, GPU, CONTEXT).items():
-        ours = replayed(kernel)
+        ours = Replay(kernel, GPU, {})
         assert ours.error == ""
         marked = ours.module["main"].with_attr("tirx.is_scheduled", True)
         assert tvm_ffi.structural_equal(marked, theirs[function]), function
@@ -84,11 +78,10 @@ def test_a_record_of_a_tuned_kernel_is_replayed_and_its_tiles_are_decisions(tmp_
         theirs = tvm.s_tir.Schedule(record.workload.mod)
         record.trace.apply_to_schedule(theirs, remove_postproc=False)
         (function,) = prim_funcs(record.workload.mod).values()
-        ours = replayed(ScheduledKernel(function, record.trace, "", "llvm"))
+        ours = Replay(ScheduledKernel("main", function, record.trace, ""), "llvm", {})
         assert tvm_ffi.structural_equal(ours.module["main"], theirs.mod["main"])
-    (first, *_), states = scheduled_kernels(workload, "llvm", config)[MATMUL].steps({})
-    assert first.text.startswith("b0 = sch.get_sblock(")
-    assert states
+    ours = Replay(scheduled_kernels(workload, "llvm", config)[MATMUL], "llvm", {})
+    assert ours.steps[0].text.startswith("b0 = sch.get_sblock(")
     found = schedule_steps(workload, MATMUL, "llvm", config=Config(schedules=folder))
     assert found.origin == "a record of MetaSchedule"
     assert found.check().different == ""
@@ -264,15 +257,15 @@ def test_wrong_requests_are_refused_in_a_sentence() -> None:
 def test_names_that_would_run_code_are_not_written_as_python() -> None:
     tree = "class Module:\n    pass"
     with pytest.raises(MeasureError, match="more than one call"):
-        model._refuse_other_code(tree, ['b0 = sch.get_sblock(name="x"); import os; print("")'])
+        refuse_other_code(tree, ['b0 = sch.get_sblock(name="x"); import os; print("")'])
     with pytest.raises(MeasureError, match="more than one call"):
-        model._refuse_other_code(tree, ['print(name="x")'])
+        refuse_other_code(tree, ['print(name="x")'])
     with pytest.raises(MeasureError, match="names __import__"):
-        model._refuse_other_code(tree, ['b0 = sch.get_sblock(name="x" + __import__("os").name)'])
+        refuse_other_code(tree, ['b0 = sch.get_sblock(name="x" + __import__("os").name)'])
     with pytest.raises(MeasureError, match="names open"):
-        model._refuse_other_code(tree, ['b0 = sch.get_sblock(name="x" + open("y").read())'])
+        refuse_other_code(tree, ['b0 = sch.get_sblock(name="x" + open("y").read())'])
     with pytest.raises(MeasureError, match="imports os"):
-        model._refuse_other_code("from os import path", [])
+        refuse_other_code("from os import path", [])
 
 
 def test_a_kernel_of_a_received_program_is_stepped_through_and_not_run() -> None:

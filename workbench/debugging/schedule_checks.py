@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from workbench.debugging.schedules import ByKernel
+from workbench.debugging.schedules import ByKernel, scheduled_module
 from workbench.dialects.base import Shapes, Workload, choose_entry, workload_of
 from workbench.dialects.compiler.results import ScheduleCheck
 from workbench.dialects.trust import allowed, ask
-from workbench.errors import MeasureError, UnknownName, WorkbenchError
+from workbench.errors import WorkbenchError
 from workbench.experiments.symptoms import ROLE
 from workbench.pipeline.config import Config, check_config, context_of
 from workbench.target_text import TargetLike, target_text
@@ -102,7 +101,7 @@ def check_schedule(
     TVM lowers each kernel for the target until its barriers are placed. Then blocks and threads become loops, LLVM compiles it, and it
     runs on random and on special values; symbolic sizes are 1, 7, the tile of the grid and the tile + 1. Relax only.
 
-    A reduction over threads is one loop, vectors and unrolled loops are loops, and a tensor core's intrinsic is its own description. A
+    A reduction over threads is that of a GPU without warps, vectors and unrolled loops are loops, and a tensor core's intrinsic is its own description. A
     kernel that has no such form is "not checked". The code that TVM generates for the GPU is not checked.
 
     Parameters
@@ -136,6 +135,7 @@ def check_schedule(
     if schedule is not None:
         return _by_hand(workload, schedule, asked, progress, limits)
     workload = workload_of(workload, "check_schedule")
+    scheduled = scheduled_module(workload.dialect, newest=True)
     how = context_of(opt_level, disabled, required, config)
     check_config(workload, how)
     program = choose_entry(workload, entry, shapes)
@@ -151,12 +151,8 @@ def check_schedule(
             )
         with allowed(program.trusted):
             ask()
-            kernels_of = _replayed().scheduled_kernels(program, asked["target"], data, given)
-        known = {each.name: each for each in kernels_of}
-        for name in names or ():
-            if name not in known:
-                raise UnknownName("kernel", name, list(known))
-        asked["kernels"] = [known[name].to_data() for name in (known if names is None else names)]
+            known = scheduled.scheduled_kernels(program, asked["target"], data, given)
+        asked["kernels"] = [scheduled.chosen(known, name).to_data() for name in (known if names is None else names)]
         return _checks(worker(ROLE).run("check_kernels", None, asked, **{**limits, "progress": report}))
 
 
@@ -167,20 +163,12 @@ def _by_hand(
         with allowed(given.trusted):
             ask()
         given = given.module
-    kernel = _replayed().scheduled_by_hand(given, schedule)
+    kernel = scheduled_module("relax", newest=True).scheduled_by_hand(given, schedule)
     with showing_progress(progress, f"Checking the schedule of {kernel.name}") as report:
         found = worker(ROLE).run(
             "check_kernels", None, {**asked, "kernels": [kernel.to_data()]}, **{**limits, "progress": report}
         )
         return _checks(found)
-
-
-def _replayed() -> Any:
-    if find_spec("tvm.sym") is None:
-        raise MeasureError("wb.check_schedule needs TVM 0.27 or newer, with Relax")
-    from workbench.dialects.relax.compiler import replayed
-
-    return replayed
 
 
 def _checks(answer: Mapping[str, Any]) -> ScheduleChecks:

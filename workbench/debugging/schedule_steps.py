@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from workbench.dialects import registry
+from workbench.debugging.schedules import scheduled_module
 from workbench.dialects.base import Shapes, Workload, choose_entry, workload_of
 from workbench.dialects.compiler.results import CheckedSchedule, Decision, LoopRow, ScheduleState, ScheduleStep
 from workbench.dialects.trust import allowed
@@ -101,7 +101,7 @@ class ScheduleSteps(Sequence[ScheduleStep]):
         if not self.checkable:
             raise WorkbenchError(f"a kernel for {self.target} is not run here: only one for `llvm` is")
         changed = {"changed": list(self.edits.items()), "sizes": dict(sizes or {}), "budget": SECONDS}
-        answer = worker(ROLE).run("schedule_check", self._program, {**self._asked, **changed}, **_options(limits))
+        answer = worker(ROLE).run("run_schedule", self._program, {**self._asked, **changed}, **_options(limits))
         return CheckedSchedule(**{**answer, "plain": tuple(answer["plain"]), "scheduled": tuple(answer["scheduled"])})
 
     def python(self) -> str:
@@ -127,19 +127,17 @@ def schedule_steps(
     how = context_of(3, (), (), config)
     if how.disabled != AS_IS:  # which names passes of both dialects
         check_config(program, how)
-    asked: dict[str, Any] = {"target": target_text(target), "config": how.to_data(), "rules": [], "trace": None}
-    asked |= {"kernel": kernel or "", "failed": ["", ""]}
+    asked: dict[str, Any] = {"target": target_text(target), "config": how.to_data(), "rules": [], "given": None}
+    asked["kernel"] = kernel or ""
+    scheduled = scheduled_module(program.dialect)
     if isinstance(schedule, str):
         asked["rules"] = [schedule]
     elif schedule is not None:
         if not callable(schedule):
             raise WorkbenchError(f"schedule is a rule's name or a function of a TVM Schedule, not {schedule!r:.80}")
         with allowed(program.trusted):
-            compiler = registry.dialect(program.dialect).compiler
-            kernels = compiler.scheduled_kernels(program, asked["target"], how.context().to_data())
-            asked["kernel"] = kernel or next(iter(kernels), "")
-            if asked["kernel"] in kernels:
-                asked["trace"], asked["failed"] = kernels[asked["kernel"]].by(schedule)
+            kernels = scheduled.scheduled_kernels(program, asked["target"], how.context().to_data())
+            asked["given"] = scheduled.chosen(kernels, asked["kernel"]).by(schedule).to_data()
     return _steps(program, asked, {}, limits)
 
 

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,7 +14,7 @@ from workbench.dialects import registry
 from workbench.dialects.base import Shapes, Workload, choose_entry, workload_of
 from workbench.dialects.compiler.results import Attempt, KernelSchedule, Place
 from workbench.dialects.trust import allowed
-from workbench.errors import UnknownName, WorkbenchError
+from workbench.errors import MeasureError, UnknownName, WorkbenchError
 from workbench.experiments.symptoms import ROLE
 from workbench.graph.model import Graph
 from workbench.pipeline.config import Config, check_config, context_of
@@ -161,6 +162,22 @@ def schedules(
             compiler = registry.dialect(program.dialect).compiler
             graph, kernels = compiler.schedules(program, asked["target"], asked["config"], given)
         return Schedules(kernels, graph, asked["target"])
+
+
+def scheduled_module(dialect: str, *, newest: bool = False) -> Any:
+    """Return the module of kernels with their schedules, in this process's TVM. `newest`: whether TVM 0.27 is needed.
+
+    Raises MeasureError: this dialect or this TVM has none.
+    """
+    if dialect != "relax":
+        raise MeasureError(
+            "Relay makes its schedules of TE, and only those on TIR have steps and can be checked; wb.to_relax makes a Relax program"
+        )
+    if newest and find_spec("tvm.sym") is None:
+        raise MeasureError("wb.check_schedule needs TVM 0.27 or newer, with Relax")
+    from workbench.dialects.relax.compiler import scheduled
+
+    return scheduled
 
 
 def how(kernel: KernelSchedule) -> str:

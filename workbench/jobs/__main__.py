@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from functools import cache
+from importlib.util import find_spec
 
 from workbench.worker import fork_server
 
@@ -25,8 +26,13 @@ def jobs() -> Mapping[str, Callable[..., object]]:
         kernel_errors: "kernel_errors",
         passes: "trace_build state apply effect match_relay values after",
         load: "program model check_relay source sample saved translated",
-        schedules: "tasks step lookups fallbacks rules schedule_steps schedule_code schedule_check check_schedules check_kernels",
+        schedules: "tasks step lookups fallbacks rules",
     }
+    # schedules on TIR, and what a check of them needs
+    if find_spec("tvm.s_tir"):
+        table[importlib.import_module("workbench.jobs.schedule_steps")] = "schedule_steps schedule_code run_schedule"
+    if find_spec("tvm.sym"):
+        table[importlib.import_module("workbench.jobs.schedule_checks")] = "check_schedules check_kernels"
     return {name: getattr(module, name) for module, names in table.items() for name in names.split()}
 
 

@@ -12,17 +12,18 @@ from typing import Any
 import numpy as np
 import tvm
 import tvm_ffi
-from tvm import ir, tirx
+from tvm import tirx
 from tvm.tirx.compilation_pipeline import finalize_device_passes, finalize_host_passes
 
 from workbench.dialects.base import Workload
-from workbench.dialects.compiler.inputs import random_values
 from workbench.dialects.compiler.results import ScheduleCheck
 from workbench.dialects.compiler.tvm_target import make_target
-from workbench.dialects.relax.compiler.emulated import FINDINGS, REPORT, Emulated, NotChecked, emulated, lower
-from workbench.dialects.relax.compiler.replayed import DESCRIBED, SERIAL, ScheduledKernel, scheduled_kernels
+from workbench.dialects.relax.compiler.accesses import FINDINGS, REPORT, NotChecked
+from workbench.dialects.relax.compiler.emulated import Emulated, emulated, lower
+from workbench.dialects.relax.compiler.kernel_inputs import arguments, concrete, symbols
+from workbench.dialects.relax.compiler.scheduled import DESCRIBED, ScheduledKernel, chosen, scheduled_kernels
 from workbench.dialects.trust import allowed, ask
-from workbench.errors import MeasureError, UnknownName, sentence
+from workbench.errors import MeasureError, sentence
 from workbench.jobs.build import program_of, resolved_target
 from workbench.pipeline.config import Config
 from workbench.pipeline.outputs import TOLERANCE, difference
@@ -37,6 +38,8 @@ SLOWER = 4
 "a kernel with its checks against the kernel without a schedule, in time; a guess before the first run"
 TILE = 32
 "the tile of a kernel whose grid names none"
+SERIAL = (*DESCRIBED, "Bind", "SetScope")
+"primitives without which a schedule is one for a single thread"
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 30.0, -30.0)
 _PACKED = "workbench_packed"
 "TVM's build takes a pipeline by its name alone"
@@ -56,15 +59,11 @@ def check_schedules(
 ) -> dict[str, object]:
     """Check the kernels of a build, or those with these names."""
     ask()
-    chosen, target = Config.of(config), resolved_target(target)
-    program = program_of(workload, chosen, progress)
+    how, target = Config.of(config), resolved_target(target)
+    program = program_of(workload, how, progress)
     progress("Scheduling kernels")
-    found = scheduled_kernels(program, target, chosen.context().to_data(), rules)
-    names = [each.name for each in found]
-    for name in kernels or ():
-        if name not in names:
-            raise UnknownName("kernel", name, names)
-    wanted = [each for each in found if kernels is None or each.name in kernels]
+    found = scheduled_kernels(program, target, how.context().to_data(), rules)
+    wanted = [chosen(found, name) for name in (found if kernels is None else kernels)]
     return {"target": target, "checks": list(_checked(wanted, target, seed, progress))}
 
 
@@ -99,11 +98,11 @@ class _Found:
 
 def checked(kernel: ScheduledKernel, target: Any, seed: int = 0) -> ScheduleCheck:
     """Check one kernel; if something is found, find the first step of its schedule after which it is."""
-    if kernel.before is None:
-        return ScheduleCheck(kernel.name, "not checked", "TVM's pipeline did not schedule it, or a record did")
+    if not kernel.steps and kernel.after is None:
+        return ScheduleCheck(kernel.name, "not checked", "it has no schedule, or one that it came with")
     try:
         reference = _Reference(kernel.before, seed)
-        found = reference.against(_whole(kernel), target)
+        found = reference.against(kernel.upto(without=DESCRIBED), target)
     except NotChecked as error:
         return ScheduleCheck(kernel.name, "not checked", sentence(error))
     except MeasureError:
@@ -111,19 +110,12 @@ def checked(kernel: ScheduledKernel, target: Any, seed: int = 0) -> ScheduleChec
     except Exception as error:  # noqa: BLE001  TVM cannot lower or build it
         return ScheduleCheck(kernel.name, "not checked", one_line(f"TVM cannot lower it for the CPU: {error}", 200))
     check = ScheduleCheck(kernel.name, **asdict(found))  # type: ignore[arg-type]
-    if found.verdict == "equal" or kernel.trace is None:
+    if found.verdict == "equal" or not kernel.steps:
         return check
     place = _first(kernel, reference, target)
     if place is None:
         return check
     return replace(check, step=place, primitive=kernel.step(place - 1) if place else "")
-
-
-def _whole(kernel: ScheduledKernel) -> Any:
-    """The scheduled function, with the descriptions of its intrinsics."""
-    if not any(each.kind.name in DESCRIBED for each in kernel.steps):
-        return kernel.after
-    return kernel.upto(len(kernel.steps))
 
 
 def _first(kernel: ScheduledKernel, reference: _Reference, target: Any) -> int | None:
@@ -159,20 +151,10 @@ class _Reference:
 
     def __init__(self, function: Any, seed: int) -> None:
         self.function, self.seed = function, seed
+        self.symbols = symbols(function)
         self.made = emulated(lower(function, tvm.target.Target("llvm")), "reference")
         self.library = _build(self.made)
         self.known: dict[tuple[int, int], tuple[list[Any], list[Any], float]] = {}
-
-    @cached_property
-    def symbols(self) -> list[Any]:
-        found: list[Any] = []
-        for parameter in self.function.params:
-            if not tirx.buffer.is_buffer_var(parameter):
-                found.append(parameter)
-                continue
-            for size in parameter.ty.shape:
-                tvm_ffi.structural_walk(size, [(ir.Var, found.append)])
-        return [each for place, each in enumerate(found) if not any(each.same_as(other) for other in found[:place])]
 
     def against(self, after: Any, target: Any, short: bool = False) -> _Found:
         """Compare with a scheduled function. `short`: with the first sizes at which something may be found."""
@@ -226,28 +208,19 @@ class _Reference:
             self.known[size, kind] = values, got, seconds
         return self.known[size, kind]
 
-    def concrete(self, value: Any, size: int) -> int:
-        known = {each: tirx.const(size, each.ty.dtype) for each in self.symbols}
-        found = tvm_ffi.structural_map(value, (ir.Var, lambda var: known.get(var, var)))
-        return int(tvm.sym.Analyzer().simplify(found))
-
     def inputs(self, size: int, kind: int, below: int) -> list[Any]:
         """Random values, or special ones among random ones; integers of 32 and 64 bits are small, for they may be indices."""
-        found: list[Any] = []
-        for parameter in self.function.params:
-            if not tirx.buffer.is_buffer_var(parameter):
-                found.append(size)
+        found = arguments(self.function, lambda _: size, self.seed + kind, below)
+        draw = np.random.default_rng(self.seed)
+        for place, (parameter, values) in enumerate(zip(self.function.params, found, strict=True)):
+            if isinstance(values, int):
                 continue
-            shape, dtype = [self.concrete(each, size) for each in parameter.ty.shape], str(parameter.ty.dtype)
-            limit = below if dtype in ("int32", "int64", "uint32", "uint64") else None
-            values = np.asarray(random_values(parameter.name, shape, dtype, self.seed + kind, limit))
-            if kind and "float" in dtype:
-                draw = np.random.default_rng(self.seed)
+            if kind and "float" in str(values.dtype):
                 special = draw.choice(SPECIAL, values.shape).astype(values.dtype)
                 values = np.where(draw.random(values.shape) < 0.3, special, values)
             if parameter in self.outputs:
-                values = np.ones_like(values) if dtype == "bool" else _filled(values)
-            found.append(np.ascontiguousarray(values))
+                values = np.ones_like(values) if values.dtype == bool else _filled(values)
+            found[place] = np.ascontiguousarray(values)
         return found
 
     @cached_property
@@ -260,11 +233,14 @@ class _Reference:
     def steps(self, size: int) -> float:
         """Iterations of the innermost loops of the kernel without a schedule."""
 
+        def value(variable: Any) -> int:
+            return size if any(variable.same_as(each) for each in self.symbols) else 1
+
         def walk(stmt: Any) -> float:
             if isinstance(stmt, tirx.For):
                 try:
-                    extent = self.concrete(stmt.extent, size)
-                except (TypeError, ValueError):
+                    extent = concrete(stmt.extent, value)
+                except MeasureError:
                     extent = 1
                 return extent * walk(stmt.body)
             if isinstance(stmt, tirx.SeqStmt):

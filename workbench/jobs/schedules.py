@@ -8,22 +8,16 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
-from importlib.util import find_spec
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from workbench.dialects.base import Workload
-from workbench.dialects.compiler.built import Scheduled
-from workbench.dialects.compiler.results import ScheduleState, ScheduleStep
 from workbench.dialects.compiler.tuning import FAILED_SECONDS, Effort, Tried, build_and_record, key_of, opened, search
-from workbench.dialects.compiler.tvm_target import code_forms
 from workbench.dialects.scheduling import require_database
-from workbench.errors import MeasureError, UnknownName
 from workbench.experiments.schedules.database import locked, mend, note_done, trials_done
 from workbench.jobs.build import compiler_of, counted, program_of, resolved_target
 from workbench.pipeline.config import Config
-from workbench.pipeline.outputs import difference
 from workbench.worker.child import Progress
 
 _modules: weakref.WeakKeyDictionary[Workload, dict[tuple[str, str], dict[str, object]]] = weakref.WeakKeyDictionary()
@@ -105,118 +99,6 @@ def rules(
     progress("Trying rules")
     graph, kernels = compiler_of(workload).schedules(program, target, chosen.context().to_data(), rules)
     return {"target": target, "graph": graph.to_data(), "kernels": [asdict(each) for each in kernels]}
-
-
-def schedule_steps(workload: Workload, *, progress: Progress, **asked: Any) -> dict[str, object]:
-    """Return the steps of a kernel's schedule, a KernelRequest, and the states that they lead to."""
-    progress("Replaying the schedule")
-    request = KernelRequest(**asked)
-    kernels = _kernels(workload, request, progress)
-    request = replace(request, kernel=request.kernel or next(iter(kernels), ""))
-    replayed = _replayed(workload, request, progress)
-    try:
-        python, unprinted = replayed.kernel.python(), ""
-    except MeasureError as error:
-        python, unprinted = "", str(error)
-    return {
-        "kernel": request.kernel,
-        "origin": replayed.kernel.origin,
-        "steps": [asdict(each) for each in replayed.steps],
-        "states": [asdict(each) for each in replayed.states],
-        "kernels": list(kernels),
-        "python": [python, unprinted],
-        "forms": list(code_forms(request.target)),
-    }
-
-
-def schedule_code(workload: Workload, *, form: str, progress: Progress, **asked: Any) -> dict[str, str]:
-    """Return the generated code of a kernel with its schedule."""
-    replayed = _replayed(workload, KernelRequest(**asked), progress)
-    progress("Compiling the kernel")
-    return {"code": replayed.kernel.code(form)}
-
-
-def schedule_check(
-    workload: Workload, *, sizes: Mapping[str, int], budget: float, progress: Progress, **asked: Any
-) -> dict[str, object]:
-    """Run a kernel with its schedule and without on this CPU; compare and time both."""
-    replayed = _replayed(workload, KernelRequest(**asked), progress)
-    progress("Running the kernel with its schedule and without")
-    (plain, before), (values, seconds) = replayed.kernel.runs(sizes, budget)
-    found = difference(values, plain)
-    said = f"{found.differing:,} of {found.elements:,} values differ, by up to {found.max_relative:.2g} of the largest"
-    return {"different": "" if found.same else said, "plain": before, "scheduled": seconds}
-
-
-@dataclass(frozen=True)
-class KernelRequest:
-    """A kernel of a build, and its schedule."""
-
-    target: str
-    config: Mapping[str, object]
-    kernel: str
-    rules: Sequence[str]
-    trace: Sequence[object] | None
-    "of the caller's own schedule, as TVM's JSON"
-    failed: Sequence[str]
-    "the line of the caller's that failed after the trace, and its error"
-    changed: Sequence[tuple[int, Sequence[int | None]]]
-    "places of primitives, and what they decide instead"
-
-
-class _Replayed(NamedTuple):
-    kernel: Scheduled
-    steps: Sequence[ScheduleStep]
-    states: Sequence[ScheduleState]
-
-
-_replays: weakref.WeakKeyDictionary[Workload, dict[str, _Replayed]] = weakref.WeakKeyDictionary()
-"workload -> request -> the kernel that was replayed last"
-
-
-def _kernels(workload: Workload, request: KernelRequest, progress: Progress) -> Mapping[str, Scheduled]:
-    chosen = Config.of(request.config)
-    program = program_of(workload, chosen, progress)
-    context = chosen.context().to_data()
-    return compiler_of(workload).scheduled_kernels(program, resolved_target(request.target), context, request.rules)
-
-
-def _replayed(workload: Workload, request: KernelRequest, progress: Progress) -> _Replayed:
-    known = _replays.setdefault(workload, {})
-    if repr(request) not in known:
-        kernels = _kernels(workload, request, progress)
-        if request.kernel not in kernels:
-            raise UnknownName("kernel", request.kernel, list(kernels))
-        kernel = kernels[request.kernel]
-        if request.trace is not None:
-            first, second = request.failed
-            kernel = kernel.given(request.trace, (first, second))
-        known.clear()
-        known[repr(request)] = _Replayed(kernel, *kernel.steps(dict(request.changed)))
-    return known[repr(request)]
-
-
-def check_schedules(workload: Workload, **asked: Any) -> dict[str, object]:
-    """Check the kernels of a build (`schedule_checks.check_schedules`)."""
-    if workload.dialect != "relax":
-        raise MeasureError(
-            "Relay makes its schedules of TE, and only those on TIR can be checked; wb.to_relax makes a Relax program"
-        )
-    return _checks().check_schedules(workload, **asked)
-
-
-def check_kernels(**asked: Any) -> dict[str, object]:
-    """Check kernels of the notebook's own (`schedule_checks.check_kernels`)."""
-    return _checks().check_kernels(**asked)
-
-
-def _checks() -> Any:
-    """Return the module of the checks, whose imports only a new TVM has."""
-    if find_spec("tvm.sym") is None:
-        raise MeasureError("wb.check_schedule needs TVM 0.27 or newer, with Relax")
-    from workbench.jobs import schedule_checks
-
-    return schedule_checks
 
 
 @dataclass

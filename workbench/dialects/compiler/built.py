@@ -8,7 +8,6 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import tvm
 
 from workbench.dialects.base import Workload
@@ -17,8 +16,6 @@ from workbench.dialects.compiler.results import (
     KernelSchedule,
     Planned,
     Program,
-    ScheduleState,
-    ScheduleStep,
 )
 from workbench.dialects.compiler.running import Running
 from workbench.dialects.compiler.tvm_target import code_forms, make_target
@@ -77,17 +74,6 @@ class Compiler(ABC):
             "the operators that Relay compiles with a fallback"
         )
 
-    @staticmethod
-    def scheduled_kernels(
-        workload: Workload,
-        target: str,
-        config: Mapping[str, Any],
-        rules: Sequence[Any] = (),
-    ) -> Mapping[str, Scheduled]:
-        """Return the kernels of a build with the traces of their schedules, by name. Raises MeasureError as `schedules` does."""
-        Compiler.schedules(workload, target, config, rules)
-        return {}
-
     @abstractmethod
     def fingerprint(self, workload: Workload, target: str, config: Mapping[str, Any]) -> str:
         """Return TVM's structural hash of the module that code is generated for, values of constants included.
@@ -110,48 +96,6 @@ class Compiler(ABC):
     @abstractmethod
     def running(workload: Workload, library: Any, device: Any, seed: int) -> Running:
         """Return a library, built or loaded, on a device of this machine or of an RPC session, with random inputs."""
-
-
-Edits = Mapping[int, Sequence["int | None"]]
-"place of a primitive -> what it decides instead"
-
-
-class Scheduled(ABC):
-    """A kernel before its schedule, and the primitives of that. `steps` is called before the code and the script are asked for."""
-
-    origin: str
-    "where the schedule comes from, in words"
-
-    @abstractmethod
-    def by(self, schedule: Any) -> tuple[Any, tuple[str, str]]:
-        """Call a function with a TVM Schedule of the kernel.
-
-        Returns the trace as JSON, and the line that failed with its error, both empty if none did.
-        """
-
-    @abstractmethod
-    def given(self, trace: Any, failed: tuple[str, str]) -> Scheduled:
-        """Return the kernel with the trace that `by` returned."""
-
-    @abstractmethod
-    def steps(self, edits: Edits) -> tuple[Sequence[ScheduleStep], Sequence[ScheduleState]]:
-        """Replay the primitives with other decisions; return them, and the states that they led to."""
-
-    @abstractmethod
-    def code(self, form: str) -> str:
-        """Return the generated code of the scheduled kernel. Raises MeasureError: it does not compile."""
-
-    @abstractmethod
-    def python(self) -> str:
-        """Return a script that schedules the kernel with TVM alone. Raises MeasureError: TVM prints it as something else."""
-
-    @abstractmethod
-    def runs(self, sizes: Mapping[str, int], budget: float) -> Sequence[tuple[list[np.ndarray], list[float]]]:
-        """Run the kernel without its schedule and with it on this CPU, with random inputs.
-
-        `sizes`: of symbolic dimensions. Returns for both the values of the arguments, and seconds of a run, measured in about `budget`
-        seconds. Raises MeasureError: one of the two does not compile.
-        """
 
 
 class Built(ABC):

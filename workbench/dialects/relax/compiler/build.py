@@ -27,7 +27,6 @@ from workbench.dialects.relax.compat import identity
 from workbench.dialects.relax.compiler.kernels import CALLS, FUSED, Watch, pipeline, program_of_module
 from workbench.dialects.relax.compiler.planned import plan, plan_of_build
 from workbench.dialects.relax.compiler.rules import Rules, fallbacks, schedules
-from workbench.dialects.relax.compiler.schedule_steps import scheduled_kernels
 from workbench.dialects.relax.entries import run_alone, with_values
 from workbench.dialects.relax.graph import build_graph
 from workbench.dialects.relax.passes.rewriting import bindings_of
@@ -294,7 +293,6 @@ class RelaxCompiler(Compiler):
 
     plan, fallbacks, probed = staticmethod(plan), staticmethod(fallbacks), staticmethod(probed)
     running, schedules = staticmethod(RelaxRunning), staticmethod(schedules)
-    scheduled_kernels = staticmethod(scheduled_kernels)
 
     def optimized(
         self, workload: Workload, target: str, config: Mapping[str, Any], instruments: Sequence[Any] = ()
