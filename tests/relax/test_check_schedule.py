@@ -14,6 +14,7 @@ import tvm_ffi
 from decoder import decoder_layer
 from schedule_faults import KINDS, Planted, missing_sync, without_start, wrong_bound, wrong_reuse
 from tvm import relax, tirx
+from tvm.script import tirx as T  # noqa: N812  TVMScript is written so
 
 import workbench as wb
 from workbench.commands import PASS_FAILED
@@ -23,9 +24,11 @@ from workbench.dialects.relax.compiler import emulated
 from workbench.dialects.relax.compiler.scheduled import ScheduledKernel, scheduled_kernels
 from workbench.dialects.relax.kinds import prim_funcs
 from workbench.errors import MeasureError, UnknownName, Untrusted
+from workbench.experiments.symptoms import ROLE
 from workbench.jobs import schedule_checks
 from workbench.jobs.schedule_checks import checked
 from workbench.pipeline.config import Config
+from workbench.worker.parent import worker
 
 GPU = "cuda -arch=sm_80"
 WRONG = ("different", "race", "outside")
@@ -253,7 +256,83 @@ def test_the_step_is_that_at_which_a_fault_was_planted(share: float, monkeypatch
     assert check.step == planted
 
 
+# -- errors of TVM that the check finds: docs/explanation/hazards.md
+
+
+@T.prim_func(s_tir=True)
+def add_take(
+    x: T.Buffer((T.int64(4), T.int64(4)), "float16"),  # pyright: ignore[reportInvalidTypeForm]
+    ids: T.Buffer((T.int64(1),), "int32"),  # pyright: ignore[reportInvalidTypeForm]
+    out: T.Buffer((T.int64(1), T.int64(4)), "float16"),  # pyright: ignore[reportInvalidTypeForm]
+) -> None:
+    added = T.sblock_alloc_buffer((T.int64(4), T.int64(4)), "float16")
+    for i, j in T.grid(T.int64(4), T.int64(4)):
+        with T.sblock("add"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            added[vi, vj] = x[vi, vj] + T.float16(1)
+    for i, j in T.grid(T.int64(1), T.int64(4)):
+        with T.sblock("take"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            out[vi, vj] = added[ids[vi], vj]
+
+
+@T.prim_func(s_tir=True)
+def add_take_of_tvm_26(
+    x: T.Buffer((T.int64(4), T.int64(4)), "float16"),  # pyright: ignore[reportInvalidTypeForm]
+    ids: T.Buffer((T.int64(1),), "int32"),  # pyright: ignore[reportInvalidTypeForm]
+    out: T.Buffer((T.int64(1), T.int64(4)), "float16"),  # pyright: ignore[reportInvalidTypeForm]
+) -> None:
+    for block in T.thread_binding(T.int64(1), thread="blockIdx.x"):
+        for thread in T.thread_binding(T.int64(1024), thread="threadIdx.x"):
+            with T.sblock("add"):
+                v0 = T.axis.spatial(T.int64(4), (block * T.int64(1024) + thread) // T.int64(4))
+                v1 = T.axis.spatial(T.int64(4), (block * T.int64(1024) + thread) % T.int64(4))
+                T.where(block * T.int64(1024) + thread < T.int64(16))
+                out[T.int64(0), v1] = x[v0, v1] + T.float16(1.0)
+
+
+@T.prim_func(s_tir=True)
+def first_row(
+    x: T.Buffer((T.int64(4), T.int64(4)), "float16"),  # pyright: ignore[reportInvalidTypeForm]
+    ids: T.Buffer((T.int64(1),), "int32"),  # pyright: ignore[reportInvalidTypeForm]
+    out: T.Buffer((T.int64(1), T.int64(4)), "float16"),  # pyright: ignore[reportInvalidTypeForm]
+) -> None:
+    for thread in T.thread_binding(T.int64(4), thread="threadIdx.x"):
+        with T.sblock("add"):
+            v1 = T.axis.spatial(T.int64(4), thread)
+            out[T.int64(0), v1] = x[T.int64(0), v1] + T.float16(1.0)
+
+
+@pytest.mark.parametrize(("after", "verdict"), [(add_take_of_tvm_26, "race"), (first_row, "different")])
+def test_an_index_that_a_schedule_drops_is_found(after: Any, verdict: str) -> None:
+    """apache/tvm#20421: the default schedule of TVM 0.26 writes each row to the one row of the output."""
+    (check,) = wb.check_schedule(add_take, GPU, schedule=after)
+    assert check.verdict == verdict, check
+
+
+def test_tvms_own_schedule_of_that_kernel_is_equal() -> None:
+    from workbench.dialects.relax.compiler.rules import rule_of
+
+    with make_target(GPU) as target:
+        schedule = rule_of("Fallback", target).apply(add_take, target, False)
+    (check,) = wb.check_schedule(add_take, GPU, schedule=schedule)
+    assert check.verdict == "equal", check
+
+
 # -- what cannot be checked
+
+
+def test_a_check_that_ends_its_process_does_not_end_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Crashes:
+        def run(self, job: str, program: Any, request: Mapping[str, Any], **limits: Any) -> Any:
+            if request["kernel"] == "fused_matmul_add_relu":
+                return worker(ROLE).run("jobs_that_fail:crash", program, {}, **limits)
+            return worker(ROLE).run(job, program, request, **limits)
+
+    monkeypatch.setattr("workbench.debugging.schedule_checks.worker", lambda _role: Crashes())
+    found = wb.check_schedule(wb.samples.load("mlp"), GPU)
+    assert [check.verdict for check in found] == ["not checked", "equal"]
+    assert found[0].because.startswith("TVM ended the check: ended with SIGSEGV"), found[0]
 
 
 def test_registers_of_two_kernels_are_not_checked() -> None:

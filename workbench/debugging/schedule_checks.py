@@ -12,12 +12,12 @@ from workbench.debugging.schedules import ByKernel, scheduled_module
 from workbench.dialects.base import Shapes, Workload, choose_entry, workload_of
 from workbench.dialects.compiler.results import ScheduleCheck
 from workbench.dialects.trust import allowed, ask
-from workbench.errors import WorkbenchError
+from workbench.errors import OutOfMemory, UnknownName, WorkbenchError, WorkerLost
 from workbench.experiments.symptoms import ROLE
 from workbench.pipeline.config import Config, check_config, context_of
 from workbench.target_text import TargetLike, target_text
 from workbench.terminal import html_table, visible
-from workbench.wording import counted
+from workbench.wording import counted, one_line
 from workbench.worker.limits import TIMEOUT
 from workbench.worker.parent import JobOptions, Progress, never, worker
 from workbench.worker.progress import showing_progress
@@ -120,7 +120,7 @@ def check_schedule(
     Untrusted
         The program brings kernels, and the user does not trust its author: to check a kernel is to run it.
     MeasureError, WorkerLost
-        TVM's pipeline or a rule failed, or a check ended its process.
+        TVM's pipeline or a rule failed, or ended its process. A check that ends its process, or is longer than `timeout`, is "not checked".
 
     Examples
     --------
@@ -133,46 +133,64 @@ def check_schedule(
     limits: JobOptions = {"timeout": timeout, "cancelled": cancelled}
     asked: dict[str, Any] = {"target": target_text(target), "seed": seed}
     if schedule is not None:
-        return _by_hand(workload, schedule, asked, progress, limits)
+        if isinstance(workload, Workload):
+            with allowed(workload.trusted):
+                ask()
+            workload = workload.module
+        kernel = scheduled_module("relax", newest=True).scheduled_by_hand(workload, schedule)
+        with showing_progress(progress, f"Checking the schedule of {kernel.name}") as report:
+            return _checked(None, {kernel.name: {**asked, "kernel": kernel.to_data()}}, report, limits)
     workload = workload_of(workload, "check_schedule")
     scheduled = scheduled_module(workload.dialect, newest=True)
     how = context_of(opt_level, disabled, required, config)
     check_config(workload, how)
     program = choose_entry(workload, entry, shapes)
     given, data = list(rules or ()), how.context().to_data()
-    names = None if kernels is None else list(kernels)
     with showing_progress(progress, f"Checking the schedules of {workload.name}") as report:
         if all(isinstance(each, str) for each in given):
-            asked |= {"config": data, "rules": given, "kernels": names}
-            return _checks(worker(ROLE).run("check_schedules", program, asked, **{**limits, "progress": report}))
-        if how.pipeline:
+            asked |= {"config": data, "rules": given}
+            found = worker(ROLE).run(
+                "check_schedule", program, {**asked, "kernel": None}, **{**limits, "progress": report}
+            )
+            requests = {name: {**asked, "kernel": name} for name in found["kernels"]}
+        elif how.pipeline:
             raise WorkbenchError(
                 "rules of your own are tried without a pipeline; run it with wb.trace and give its result"
             )
-        with allowed(program.trusted):
-            ask()
-            known = scheduled.scheduled_kernels(program, asked["target"], data, given)
-        asked["kernels"] = [scheduled.chosen(known, name).to_data() for name in (known if names is None else names)]
-        return _checks(worker(ROLE).run("check_kernels", None, asked, **{**limits, "progress": report}))
-
-
-def _by_hand(
-    given: Any, schedule: Any, asked: Mapping[str, Any], progress: Progress | None, limits: JobOptions
-) -> ScheduleChecks:
-    if isinstance(given, Workload):
-        with allowed(given.trusted):
-            ask()
-        given = given.module
-    kernel = scheduled_module("relax", newest=True).scheduled_by_hand(given, schedule)
-    with showing_progress(progress, f"Checking the schedule of {kernel.name}") as report:
-        found = worker(ROLE).run(
-            "check_kernels", None, {**asked, "kernels": [kernel.to_data()]}, **{**limits, "progress": report}
+        else:
+            with allowed(program.trusted):
+                ask()
+                known = scheduled.scheduled_kernels(program, asked["target"], data, given)
+            program, requests = None, {name: {**asked, "kernel": each.to_data()} for name, each in known.items()}
+        for name in kernels or ():
+            if name not in requests:
+                raise UnknownName("kernel", name, list(requests))
+        return _checked(
+            program, {name: requests[name] for name in (requests if kernels is None else kernels)}, report, limits
         )
-        return _checks(found)
 
 
-def _checks(answer: Mapping[str, Any]) -> ScheduleChecks:
-    return ScheduleChecks(tuple(ScheduleCheck(**row) for row in answer["checks"]), answer["target"])
+def _checked(
+    program: Workload | None, requests: Mapping[str, Mapping[str, Any]], report: Progress, limits: JobOptions
+) -> ScheduleChecks:
+    """Check kernels, each by a job of its own: a process that ends does not end the other checks."""
+    checks, target = [], ""
+    for place, (name, request) in enumerate(requests.items()):
+        report(f"Checking {name}", place / len(requests))
+        target = target or str(request["target"])
+        try:
+            answer = worker(ROLE).run("check_schedule" if program else "check_kernel", program, request, **limits)
+            checks.append(ScheduleCheck(**answer["check"]))
+            target = answer["target"]
+        except (OutOfMemory, WorkerLost) as error:
+            if error.status == "cancelled":
+                raise
+            checks.append(
+                ScheduleCheck(
+                    name, "not checked", one_line(f"TVM ended the check: {getattr(error, 'crash', '') or error}", 300)
+                )
+            )
+    return ScheduleChecks(tuple(checks), target)
 
 
 def at(check: ScheduleCheck) -> str:

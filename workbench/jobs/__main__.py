@@ -32,7 +32,7 @@ def jobs() -> Mapping[str, Callable[..., object]]:
     if find_spec("tvm.s_tir"):
         table[importlib.import_module("workbench.jobs.schedule_steps")] = "schedule_steps schedule_code run_schedule"
     if find_spec("tvm.sym"):
-        table[importlib.import_module("workbench.jobs.schedule_checks")] = "check_schedules check_kernels"
+        table[importlib.import_module("workbench.jobs.schedule_checks")] = "check_schedule check_kernel"
     return {name: getattr(module, name) for module, names in table.items() for name in names.split()}
 
 
