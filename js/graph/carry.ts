@@ -177,14 +177,20 @@ function inputKeys(graph: Graph, names: Map<string, number>): Uint32Array {
 
 export function carriedGroups(old: Picture, next: Picture, nodes: Int32Array): Int32Array {
   const votes = new Map<number, Map<number, number>>();
+  let run = 0;
   for (let u = 0; u < next.nodeCount; u++) {
     if (nodes[u] < 0) continue;
+    run++;
+    // Nodes that follow in the same groups vote with it.
+    if (next.group[u + 1] === next.group[u] && nodes[u + 1] >= 0 && old.group[nodes[u + 1]] === old.group[nodes[u]])
+      continue;
     let h = old.group[nodes[u]];
     for (let g = next.group[u]; g >= 0 && h >= 0; g = next.groups.parent[g], h = old.groups.parent[h]) {
       const tally = votes.get(g) ?? new Map<number, number>();
-      tally.set(h, (tally.get(h) ?? 0) + 1);
+      tally.set(h, (tally.get(h) ?? 0) + run);
       votes.set(g, tally);
     }
+    run = 0;
   }
   const out = new Int32Array(next.groups.count).fill(-1);
   for (const [g, tally] of votes) {

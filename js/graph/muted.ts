@@ -34,17 +34,21 @@ export function opTypes(picture: Picture): { ops: Tally[]; kinds: Tally[] } {
 
 /** Nodes with each mark, by its number; a node of both sides can have two. */
 export function markCounts(picture: Picture): number[] {
-  return MARKS.map((name, mark) => {
-    // Several nodes that became one count once, as in Python's GraphDiff.counts.
-    const sides = name === "merged" ? [1] : name === "split" ? [0] : [0, 1];
-    let count = 0;
-    for (let u = 0; u < picture.nodeCount; u++) if (marksOf(picture, u, sides).includes(mark)) count++;
-    return count;
-  });
+  const counts = MARKS.map(() => 0);
+  for (let u = 0; u < picture.nodeCount; u++) {
+    // Several nodes that became one count once, as in Python's GraphDiff.counts. A node that is not there has the mark that is not counted.
+    const before = picture.id[0][u] < 0 ? MERGED : picture.mark[0][u];
+    const after = picture.id[1][u] < 0 ? SPLIT : picture.mark[1][u];
+    if (before !== MERGED) counts[before]++;
+    if (after !== SPLIT && (after !== before || before === MERGED)) counts[after]++;
+  }
+  return counts;
 }
 
-function marksOf(picture: Picture, u: number, sides = [0, 1]): number[] {
-  return (sides as (0 | 1)[]).filter((s) => picture.id[s][u] >= 0).map((s) => picture.mark[s][u]);
+const [MERGED, SPLIT] = [MARKS.indexOf("merged"), MARKS.indexOf("split")];
+
+function marksOf(picture: Picture, u: number): number[] {
+  return ([0, 1] as const).filter((s) => picture.id[s][u] >= 0).map((s) => picture.mark[s][u]);
 }
 
 /** 1 for each node that is muted; null where nothing is. */

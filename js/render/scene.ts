@@ -215,18 +215,13 @@ function sideBoxes(
   if (!visible.picture.compares || sides === 3) return groupBox;
   const out = groupBox.slice();
   const whole = new Uint8Array(visible.open.length).fill(1);
-  const bounds = new Float32Array(groupBox.length);
-  for (let g = 0; g < visible.open.length; g++) bounds.set([Infinity, Infinity, -Infinity, -Infinity], 4 * g);
-  const widen = (g: number, x0: number, y0: number, x1: number, y1: number) =>
-    bounds.set(
-      [
-        Math.min(bounds[4 * g], x0),
-        Math.min(bounds[4 * g + 1], y0),
-        Math.max(bounds[4 * g + 2], x1),
-        Math.max(bounds[4 * g + 3], y1),
-      ],
-      4 * g,
-    );
+  const bounds = new Float32Array(groupBox.length).map((_, k) => (k % 4 < 2 ? Infinity : -Infinity));
+  const widen = (g: number, x0: number, y0: number, x1: number, y1: number) => {
+    bounds[4 * g] = Math.min(bounds[4 * g], x0);
+    bounds[4 * g + 1] = Math.min(bounds[4 * g + 1], y0);
+    bounds[4 * g + 2] = Math.max(bounds[4 * g + 2], x1);
+    bounds[4 * g + 3] = Math.max(bounds[4 * g + 3], y1);
+  };
   for (let i = 0; i < visible.count; i++) {
     const g = visible.parent[i];
     if (g < 0) continue;
@@ -235,8 +230,8 @@ function sideBoxes(
   }
   // Innermost first: open groups come parents first.
   for (let g = visible.open.length - 1; g >= 0; g--) {
-    const [x0, y0, x1, y1] = bounds.subarray(4 * g, 4 * g + 4);
     if (!whole[g]) {
+      const [x0, y0, x1, y1] = bounds.subarray(4 * g, 4 * g + 4);
       const [lx, ly, lw, lh] = groupBox.subarray(4 * g, 4 * g + 4);
       if (x0 > x1) out.set([lx, ly, 0, 0], 4 * g);
       else {

@@ -528,9 +528,9 @@ export class Stage {
 
 /** A group that was opened or closed by hand stays so in the next picture; new ones start as a first picture would. */
 function carriedCollapse(old: Picture, next: Picture, nodes: Int32Array | null, options: ViewOptions): Set<number> {
-  const start = initiallyCollapsed(next, options.showConstants);
-  if (!nodes) return start;
-  carriedGroups(old, next, nodes).forEach((was, g) => {
+  const groups = nodes && carriedGroups(old, next, nodes);
+  const start = groups?.includes(-1) === false ? new Set<number>() : initiallyCollapsed(next, options.showConstants);
+  groups?.forEach((was, g) => {
     if (was < 0) return;
     if (options.collapsed.has(was)) start.add(g);
     else start.delete(g);

@@ -94,6 +94,7 @@ def encode_graph(graph: Graph) -> GraphPayload:
 
 def _encoded(graph: Graph) -> GraphPayload:
     strings = Strings()
+    sent: list[str] = []
     nodes, edges, groups, renumbered = graph.nodes, graph.edges, *_shown_groups(graph)
 
     # `map` and `attrgetter`, because a loop over each of fifteen columns is what takes the time of a large graph
@@ -103,8 +104,10 @@ def _encoded(graph: Graph) -> GraphPayload:
     def attrs(items: Sequence[Node | Group]) -> bytes:
         return column("I", (strings[_json(item.attrs)] if item.attrs else 0 for item in items))
 
-    return {
+    payload: GraphPayload = {
         "version": VERSION,
+        # before the columns: Jupyter's page compares a new value with the old one up to the first difference
+        "strings": sent,
         "node": {
             "kind": column("B", map(_KIND_NUMBERS.__getitem__, map(attrgetter("kind"), nodes))),
             "label_s": texts("op", nodes),
@@ -131,9 +134,9 @@ def _encoded(graph: Graph) -> GraphPayload:
             "parent": column("i", (renumbered.get(g.parent, -1) for g in groups)),
         },
         "output": column("I", graph.outputs),
-        # last, because every string must have its number
-        "strings": [sendable_text(text) for text in strings],
     }
+    sent.extend(map(sendable_text, strings))
+    return payload
 
 
 def sendable_text(text: str) -> str:
