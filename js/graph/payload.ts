@@ -132,10 +132,7 @@ function check(graph: Graph): void {
     [graph.target, graph.index, graph.edgeType].some((c) => c.length !== m) ||
     [graph.groupId, graph.groupName, graph.groupAttrs, graph.groupParent].some((c) => c.length !== g);
   if (short) throw new Error("The graph's columns differ in length: the Python side and this page disagree.");
-  const below = (ids: Uint32Array | Int32Array, limit: number) => {
-    for (const id of ids) if (id >= limit) return false;
-    return true;
-  };
+  const below = (ids: Uint32Array | Int32Array, limit: number) => ids.every((id) => id < limit);
   const inside =
     below(graph.source, n) &&
     below(graph.target, n) &&

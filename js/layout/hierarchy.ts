@@ -269,8 +269,10 @@ function byNet(source: Uint32Array, reversed: Uint8Array, nodeCount: number): Ui
  * The edges of all levels are searched together: items of different levels share no edge, so they never meet.
  */
 export function breakCycles(source: Int32Array, target: Int32Array, rank: Float64Array): Uint8Array {
-  const part = strongParts(rank.length, source, target);
   const turned = new Uint8Array(source.length);
+  // Where every edge goes to a higher rank there is no cycle.
+  if (source.every((s, e) => s === target[e] || rank[s] < rank[target[e]])) return turned;
+  const part = strongParts(rank.length, source, target);
   for (let e = 0; e < source.length; e++) {
     const s = source[e],
       t = target[e];

@@ -44,6 +44,7 @@ export class LevelReader {
   private words = new Uint32Array(1024);
   private floats = new Float32Array(this.words.buffer);
   private at = placesOf(0, 0);
+  private readonly known = new Map<number, Places>();
   /** Nets are renumbered in order of appearance, so that levels with equal contents are equal; `stamp` says for which level. */
   private readonly netNumber: Uint32Array;
   private readonly netStamp: Uint32Array;
@@ -74,7 +75,9 @@ export class LevelReader {
 
   /** A level whose columns are all 0. */
   private begin(items: number, wires: number, spacing: Spacing): void {
-    this.at = placesOf(items, wires);
+    const size = items * 2 ** 26 + wires;
+    this.at = this.known.get(size) ?? placesOf(items, wires);
+    this.known.set(size, this.at);
     if (this.words.length < this.at.size) {
       this.words = new Uint32Array(2 * this.at.size);
       this.floats = new Float32Array(this.words.buffer);

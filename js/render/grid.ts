@@ -1,10 +1,12 @@
+const SCANS = 3;
+
 /** Finds what is in a rectangle without looking at everything: boxes sorted into square cells. */
 export class Grid {
   private readonly cell: number;
   private readonly columns: number;
   private readonly rows: number;
   private cells: Cells | null = null;
-  private asked = false;
+  private asked = 0;
   private readonly seen: Uint32Array;
   private stamp = 0;
 
@@ -72,9 +74,9 @@ export class Grid {
 
   /** Every box that touches the rectangle, each once. */
   query(x0: number, y0: number, x1: number, y1: number, visit: (i: number) => void): void {
-    // Looking at all boxes once is quicker than sorting them, and the first frame of a new picture asks once.
-    if (!this.asked) {
-      this.asked = true;
+    // Looking at all boxes a few times is quicker than sorting them, and the first frame asks once for each pane.
+    if (this.asked < SCANS) {
+      this.asked++;
       for (let i = 0; i < this.seen.length; i++) if (this.touches(i, x0, y0, x1, y1)) visit(i);
       return;
     }

@@ -94,7 +94,9 @@ function headerWidths({ open, picture }: Visible, ruler: Ruler): Float32Array {
 function slotEdges(visible: Visible, slots: Slots): { edges: LayoutInput["edges"]; route: Int32Array } {
   const route = new Int32Array(visible.edgeCount).fill(-1);
   const shared = slots.count < visible.count;
-  const known = new Map<string, number>();
+  /** The last edge into each place, and the one before each edge into the same place. */
+  const last = new Int32Array(shared ? slots.count : 0).fill(-1);
+  const before = new Int32Array(visible.edgeCount);
   const source = new Uint32Array(visible.edgeCount);
   const target = new Uint32Array(visible.edgeCount);
   const port = new Uint16Array(visible.edgeCount);
@@ -103,13 +105,13 @@ function slotEdges(visible: Visible, slots: Slots): { edges: LayoutInput["edges"
     if (visible.weak[e]) continue;
     const s = slots.of[visible.source[e]];
     const t = slots.of[visible.target[e]];
-    const key = shared ? `${s},${t},${visible.port[e]}` : "";
-    const same = shared ? known.get(key) : undefined;
-    if (same !== undefined) {
+    let same = last[t] ?? -1;
+    while (same >= 0 && !(source[same] === s && port[same] === visible.port[e])) same = before[same];
+    if (same >= 0) {
       route[e] = same;
       continue;
     }
-    if (shared) known.set(key, count);
+    if (shared) [before[count], last[t]] = [last[t], count];
     source[count] = s;
     target[count] = t;
     port[count] = visible.port[e];
