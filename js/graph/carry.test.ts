@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { carry } from "./carry.ts";
+import { carriedGroups, carry } from "./carry.ts";
 import { compare, single } from "./picture.ts";
 import { diff, graph, unchanged } from "./testing.ts";
 
@@ -27,6 +27,13 @@ test("one step on, the result is the input", () => {
   const first = compare(a, b, diff("kept removed", "kept added added", "0-0"));
   const second = compare(b, b, unchanged(3));
   assert.deepEqual([...carry(first, second).nodes], [first.node[1][0], first.node[1][1], first.node[1][2]]);
+});
+
+test("a group is the one that most of its nodes were in, in whatever order they come", () => {
+  const make = (text: string) => single(graph(text, "scope:a | scope:b | scope:c"));
+  const old = make("a @0 | b 0 @2 | c 1 @0 | d 2 @2 | e 3 @1 | f 4 @1 | g 5 @1");
+  const next = make("a @0 | b 0 @2 | c 1 @0 | d 2 @2 | e 3 @0 | f 4 @0 | g 5 @0");
+  assert.deepEqual([...carriedGroups(old, next, carry(old, next).nodes)], [1, -1, 2]);
 });
 
 test("what looks like two old nodes is taken for neither", () => {

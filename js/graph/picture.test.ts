@@ -54,6 +54,14 @@ test("boxes of both sides become one where they hold the same nodes", () => {
   assert.equal(picture.groups.side[0], BOTH);
 });
 
+test("of boxes with one kind, those are one that share the most nodes, in whatever order they come", () => {
+  const make = (text: string) => graph(text, "primitive:fused | primitive:fused | primitive:fused");
+  const before = make("a @0 | b 0 @2 | c 1 @0 | d 2 @2 | e 3 @0 | f 4 @0 | g 5 @0");
+  const after = make("a @0 | b 0 @2 | c 1 @0 | d 2 @2 | e 3 @1 | f 4 @1 | g 5 @1");
+  const { groups } = compare(before, after, unchanged(7));
+  assert.deepEqual([...groups.id[0].subarray(0, 3)], [-1, 0, 2]);
+});
+
 test("a box that only the before side has is put around its nodes", () => {
   const before = graph("a @0 | b 0 @0", "primitive:fused");
   const after = graph("a | b 0");

@@ -97,6 +97,11 @@ def refuse(word):
 
 
 @given(graphs())
+def test_strings_come_before_the_columns(graph):
+    assert list(encode_graph(graph))[:2] == ["version", "strings"]
+
+
+@given(graphs())
 def test_graph_is_encoded_once(graph):
     assert encode_graph(graph) is encode_graph(graph)
     assert encode_graph(graph) == encode_graph(replace(graph))
