@@ -1,3 +1,4 @@
+/** Queries that look at all boxes. */
 const SCANS = 3;
 
 /** Finds what is in a rectangle without looking at everything: boxes sorted into square cells. */
