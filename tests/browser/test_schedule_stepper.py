@@ -1,0 +1,31 @@
+"""ScheduleStepper in JupyterLab: a step is clicked, its decision is changed, and TVM's new module is shown."""
+
+from __future__ import annotations
+
+from browser.driver import Notebook
+from playwright.sync_api import expect
+
+VECTORIZED = """
+def vectorized(sch):
+    _, j, k = sch.get_loops(sch.get_sblock("matmul"))
+    outer, inner = sch.split(j, [None, 8])
+    sch.reorder(outer, k, inner)
+    sch.vectorize(inner)
+"""
+
+
+def test_a_decision_is_changed_and_the_new_module_is_shown(relax: Notebook) -> None:
+    relax.run_cell(VECTORIZED)
+    view = relax.show("wb.ScheduleStepper(wb.samples.load('mlp'), 'fused_matmul_add_relu', 'llvm', vectorized)")
+    view.shows("schedule-facts", "vector width: 8")
+    split = view.python("next(place for place, step in enumerate(view.steps) if step.decision)")
+    view.part(f"step-{split}").click()
+    expect(view.part(f"step-{split}")).to_have_attribute("aria-current", "step")
+    view.shows("text-diff", "T.grid(T.int64(1), T.int64(4), T.int64(8), T.int64(32))")
+    view.part("schedule-decision").select_option("?, 16")
+    view.shows("text-diff", "T.grid(T.int64(1), T.int64(2), T.int64(16), T.int64(32))")
+    view.agree(f"view.steps.edits == {{{split}: (None, 16)}}", True)
+    view.part(f"step-{view.python('len(view.steps) - 1')}").click()
+    view.shows("schedule-facts", "vector width: 16")
+    view.part("act-schedule-undo").click()
+    view.shows("schedule-facts", "vector width: 8")
