@@ -84,7 +84,7 @@ def edits() -> Iterator[Bar]:
 
 
 def outcome_of(steps: ScheduleSteps, place: int, value: tuple[int | None, ...]) -> tuple[str, str]:
-    """Return `right`, `refused`, `wrong` or `not checked`, and the reason."""
+    """Return `right`, `refused`, `wrong`, `wrong, and named` by a fact of the step, or `not checked`; and the reason."""
     try:
         changed = steps.decide(place, *value)
         if changed.error:
@@ -99,8 +99,10 @@ def outcome_of(steps: ScheduleSteps, place: int, value: tuple[int | None, ...]) 
         (check,) = wb.check_schedule(made["Module"], changed.target, schedule=made["scheduled"])
     except wb.WorkbenchError as error:
         return "refused", str(error)
+    named = any(name.startswith("extents of") for name in changed.states[-1].facts)
     names = {"equal": "right", "not checked": "not checked"}
-    return names.get(check.verdict, "wrong"), f"{check.verdict}: {check.because}"
+    wrong = "wrong, and named" if named else "wrong"
+    return names.get(check.verdict, wrong), f"{check.verdict}: {check.because}"
 
 
 # Milliseconds from a click on a step to the second frame after it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -155,6 +156,29 @@ def test_planted_faults_are_found(
     found = {(each.name, each.fault): verdict_on(each, monkeypatch) for each in planted}
     missed = {each for each, verdict in found.items() if verdict not in WRONG}
     assert missed <= HARMLESS, missed - HARMLESS
+    for each in planted:
+        verdict, after = found[each.name, each.fault], 1 + zlib.crc32(each.fault.encode()) % len(each.kernel.steps)
+        if verdict in WRONG:
+            assert step_of(each, after, verdict, monkeypatch) == after
+
+
+def step_of(faulty: Faulty, after: int, verdict: str, monkeypatch: pytest.MonkeyPatch) -> int | None:
+    """Return the step that is found if the kernel has the verdict after a number of steps, and is equal before."""
+
+    class Planted(ScheduledKernel):
+        def upto(self, count: int | None = None, without: Sequence[str] = ()) -> Any:
+            return count
+
+    def against(_self: Any, count: int, _target: Any, short: bool = False) -> Any:
+        assert short
+        return schedule_checks._Found(verdict if count >= after else "equal")
+
+    known = reference(faulty.model, faulty.name)
+    monkeypatch.setattr(schedule_checks._Reference, "against", against)
+    kernel = Planted(faulty.name, None, faulty.kernel.trace, "")
+    found = schedule_checks._first(kernel, known, make_target(GPU))
+    monkeypatch.undo()
+    return found
 
 
 @pytest.mark.long
@@ -194,11 +218,17 @@ def matmul(n: int = 20) -> Any:
     return prim_funcs(relax.transform.LegalizeOps()(builder.get()))["matmul"]
 
 
-def tiled(schedule: Any, fault: Callable[[Any, Any], None] | None = None) -> None:
+def tiled(
+    schedule: Any,
+    fault: Callable[[Any, Any], None] | None = None,
+    lanes: int = 8,
+    **split: Any,
+) -> None:
+    """Tile a matmul; `fault` is called with the block that copies an operand to shared memory."""
     block = schedule.get_sblock("matmul")
     i, j, k = schedule.get_loops(block)
     first, inner = schedule.split(i, [None, 8])
-    second, last = schedule.split(j, [None, 8])
+    second, last = schedule.split(j, [None, 8], **split)
     schedule.reorder(first, second, inner, last, k)
     schedule.bind(first, "blockIdx.y")
     schedule.bind(second, "blockIdx.x")
@@ -209,7 +239,7 @@ def tiled(schedule: Any, fault: Callable[[Any, Any], None] | None = None) -> Non
         copy = schedule.cache_read(block, operand, "shared")
         schedule.compute_at(copy, outer)
         rest = schedule.fuse(*schedule.get_loops(copy)[-2:])
-        _, ty, tx = schedule.split(rest, [None, 8, 8])
+        _, ty, tx = schedule.split(rest, [None, 8, lanes])
         schedule.bind(ty, "threadIdx.y")
         schedule.bind(tx, "threadIdx.x")
         if fault and operand == 0:
@@ -221,12 +251,20 @@ def test_a_schedule_of_ones_own_is_checked() -> None:
     assert check.verdict == "equal", check
 
 
-def test_shared_memory_that_is_set_to_registers_is_found_with_its_step() -> None:
-    (check,) = wb.check_schedule(
-        matmul(), GPU, schedule=lambda each: tiled(each, lambda schedule, copy: schedule.set_scope(copy, 0, "local"))
-    )
-    assert check.verdict in WRONG
-    assert "set_scope" in check.primitive, check
+FAULTY_STEPS: dict[str, tuple[Callable[[Any], None], str]] = {
+    "wrong scope": (lambda each: tiled(each, lambda sch, copy: sch.set_scope(copy, 0, "local")), "set_scope"),
+    "dropped predicate": (lambda each: tiled(each, disable_predication=True), "disable_predication=True"),
+    "wrong type": (lambda each: tiled(each, lambda sch, copy: sch.unsafe_set_dtype(copy, 0, "float16")), "float16"),
+    "two extents": (lambda each: tiled(each, lanes=4), "threadIdx.x"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTY_STEPS)
+def test_the_step_of_a_faulty_schedule_is_named(name: str) -> None:
+    schedule, text = FAULTY_STEPS[name]
+    (check,) = wb.check_schedule(matmul(), GPU, schedule=schedule)
+    assert check.verdict in WRONG, check
+    assert text in check.primitive, check
 
 
 def test_a_function_after_a_schedule_has_no_step() -> None:

@@ -209,13 +209,15 @@ def test_thirty_decisions_are_right_or_refused_by_tvm() -> None:
     assert outcomes == {"right", "refused"}
 
 
-def test_decisions_of_a_gpu_kernel_stay_the_kernel() -> None:
+def test_a_decision_of_a_gpu_kernel_is_in_its_code_and_its_facts() -> None:
     """A split of a rule's schedule is changed, and what TVM makes of it for the GPU is CUDA C or TVM's refusal."""
     found = schedule_steps(wb.samples.load("mlp"), MATMUL, GPU)
     place = next(place for place, step in enumerate(found) if step.decision)
     assert (None, 32) in found[place].decision.options
     changed = found.decide(place, None, 32)
     assert changed.states[-1].facts["threads a block"] == "512"
+    # the loops of the other blocks still have 16
+    assert changed.states[-1].facts["extents of threadIdx.x"].startswith("16, 32 (TVM takes one for all")
     assert "__launch_bounds__(512)" in changed.code()
     assert f"step {place}" not in changed.python()
     assert "factors=[None, 32]" in changed.python()

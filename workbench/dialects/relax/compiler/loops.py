@@ -66,7 +66,7 @@ class _Walk:
     def __init__(self, compact: Mapping[str, int | None], known: Known) -> None:
         self.rows: list[LoopRow] = []
         self._compact, self._known = compact, known
-        self.threads: list[dict[str, int]] = []
+        self.threads: list[dict[str, set[Any]]] = []
         "for each launch, the extents of its threads and blocks"
         self.scopes: dict[str, int] = {}
         self.vectors: set[str] = set()
@@ -93,8 +93,7 @@ class _Walk:
         if tag:
             if not any(self.rows[place].bound.startswith(("block", "thread")) for _, place in loops):
                 self.threads.append({})
-            launch = self.threads[-1]
-            launch[tag] = max(launch.get(tag, 0), extent if isinstance(extent, int) else 0)
+            self.threads[-1].setdefault(tag, set()).add(extent)
         if bound == "vectorized":
             self.vectors.add(str(extent))
         place = len(self.rows)
@@ -146,12 +145,17 @@ class _Walk:
             return f"{said} (the target allows {int(most):,})" if most and max(found, default=0) > int(most) else said
 
         def launches(prefix: str) -> list[int]:
-            return [math.prod(size for tag, size in each.items() if tag.startswith(prefix)) for each in self.threads]
+            found = [[size for tag, size in each.items() if tag.startswith(prefix)] for each in self.threads]
+            return [math.prod(max(n if isinstance(n, int) else 0 for n in size) for size in each) for each in found]
 
         found = {}
         if self.threads:
             found["threads a block"] = allowed(launches("threadIdx"), "max_num_threads")
             found["blocks"] = allowed(launches("blockIdx"), "")
+        for tag, size in {tag: size for each in self.threads for tag, size in each.items() if len(size) > 1}.items():
+            found[f"extents of {tag}"] = (
+                f"{', '.join(sorted(map(str, size)))} (TVM takes one for all, without an error)"
+            )
         for scope, count in self.scopes.items():
             if count and scope != "global":
                 of, limit = ("thread", "") if scope == "local" else ("block", "max_shared_memory_per_block")
