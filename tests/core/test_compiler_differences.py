@@ -102,6 +102,20 @@ def test_an_operator_of_a_pass_is_named_with_the_pass():
     assert row.why == "AlterOpLayout of Relay put exp in the place of the model's operator."
 
 
+def test_the_rules_that_schedule_a_kernel_are_named_where_they_differ():
+    def by(rule: str) -> CompilerSide:
+        made = side("relax", FUSED)
+        for row in made.kernels.rows if made.kernels else ():
+            dict.update(row, rule=rule)  # type: ignore[arg-type]
+        return made
+
+    (row,) = differences(by("Matmul"), by("Reduction"))
+    assert row.why == "Relax schedules it by dlight's rule Matmul. Relax schedules it by dlight's rule Reduction."
+    for rules in (("Matmul", "Matmul"), ("Matmul", ""), ("", "")):
+        (row,) = differences(*map(by, rules))
+        assert row.why == ""
+
+
 def test_kernels_of_one_side():
     relay = side("relay", [("exp", "a", OPAQUE), ("layout_transform", "", OPAQUE)])
     relax = side("relax", [("exp", "a", OPAQUE), ("log", "z", OPAQUE)])

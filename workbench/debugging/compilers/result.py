@@ -10,7 +10,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from workbench.analysis import cost
-from workbench.analysis.alignment import LEFT, MANY, MERGED, RIGHT, SPLIT, Aligned, Alignment, align
+from workbench.analysis.alignment import LEFT, MANY, MERGED, ONE, RIGHT, SPLIT, Aligned, Alignment, align
 from workbench.analysis.fusion import FusionReport
 from workbench.analysis.units import Side
 from workbench.debugging.compilers.runner import OutputCheck
@@ -149,6 +149,14 @@ def _why(group: Aligned, sides: tuple[_Half, _Half], sources: frozenset[str]) ->
         for fact in facts
         if fact not in other
     ]
+    rules = [
+        sorted({str(call["rule"]) for call in half.calls(places) if call.get("rule")})
+        for half, places in zip(sides, (group.left, group.right), strict=True)
+    ]
+    if kind == ONE and not said and all(rules) and rules[0] != rules[1]:
+        said = [
+            f"{half.title} schedules it by dlight's rule {each[0]}." for half, each in zip(sides, rules, strict=True)
+        ]
     for at in {SPLIT: (1,), MERGED: (0,), MANY: (0, 1)}.get(kind, ()):
         said += _boundary_reasons(sides[at], sides[1 - at], sources)
     return " ".join(said)
