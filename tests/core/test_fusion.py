@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 from graphs import WIDE, Net
+from hypothesis import given
+from random_graphs import graphs
 
 import workbench as wb
 from workbench.analysis.fusion.reasons import REASONS
@@ -200,6 +202,15 @@ def test_every_decision_has_a_reason_and_a_sentence_and_goes_into_json():
             assert decision.code in REASONS
             assert decision.sentence.endswith(".")
             assert f"(node {decision.node})" in decision.sentence
+
+
+@pytest.mark.parametrize("settings", [{}, {"opt_level": 0}])
+@pytest.mark.parametrize("dialect", ["relay", "relax"])
+@given(graph=graphs())
+def test_operators_without_a_kind_are_those_that_a_decision_says_so_of(dialect, settings, graph):
+    report = wb.explain_fusion(replace(graph, dialect=dialect), **settings)
+    said = {each.node for each in report.decisions if each.code in ("lacking", "unannotated")}
+    assert set(report.without_kind) == said
 
 
 def test_frames_leave_out_what_only_waits():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, fields
+from dataclasses import fields
+from operator import attrgetter
 from typing import Any
 
 from workbench.errors import LoadError
@@ -48,7 +49,7 @@ def to_data(graph: Parts, answers: Answers | None, products: Products | None) ->
         "dialect": graph.dialect,
         "nodes": [_without_defaults(node) for node in graph.nodes],
         "edges": [[e.source, e.target, e.index] for e in graph.edges],
-        "groups": [asdict(group) for group in graph.groups],
+        "groups": [_group(group) for group in graph.groups],
         "outputs": list(graph.outputs),
     }
     if answers is not None and answers.merged is not None:
@@ -61,14 +62,20 @@ def to_data(graph: Parts, answers: Answers | None, products: Products | None) ->
     return data
 
 
-_EMPTY = Node(0, "", "")
 _OPTIONAL = tuple(f.name for f in fields(Node) if f.name not in ("id", "kind", "op"))
+_VALUES = attrgetter(*_OPTIONAL)
+_DEFAULTS = _VALUES(Node(0, "", ""))
+_GROUP = tuple(f.name for f in fields(Group))
 
 
 def _without_defaults(node: Node) -> dict[str, object]:
     # the id is the index in the list, and most fields of most nodes are empty
-    rest = {name: value for name in _OPTIONAL if (value := getattr(node, name)) != getattr(_EMPTY, name)}
-    return {"kind": node.kind, "op": node.op, **rest}
+    named = zip(_OPTIONAL, _VALUES(node), _DEFAULTS, strict=True)
+    return {"kind": node.kind, "op": node.op, **{name: value for name, value, default in named if value != default}}
+
+
+def _group(group: Group) -> dict[str, object]:
+    return {name: getattr(group, name) for name in _GROUP} | {"inputs": list(group.inputs)}
 
 
 def data_of(text: str) -> object:

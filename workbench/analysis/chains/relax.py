@@ -128,15 +128,12 @@ def _lead_back(run: Sequence[Node]) -> bool:
 
 def as_relay(graph: Graph) -> Graph:
     """Return the graph with Relay's names for operators of chains; a shape argument counts as a constant."""
-    nodes = (
-        replace(
-            node,
-            op=RELAY_NAMES.get(node.op, node.op) if node.kind == "op" else node.op,
-            kind="constant" if node.kind == "shape" else node.kind,
-            attrs=_plain(node.attrs),
-        )
-        for node in graph.nodes
-    )
+    nodes = list(graph.nodes)
+    for node in graph.nodes:
+        op = RELAY_NAMES.get(node.op, node.op) if node.kind == "op" else node.op
+        kind, attrs = "constant" if node.kind == "shape" else node.kind, _plain(node.attrs)
+        if op != node.op or kind != node.kind or attrs is not node.attrs:
+            nodes[node.id] = replace(node, op=op, kind=kind, attrs=attrs)
     return replace(graph, nodes=tuple(nodes))
 
 

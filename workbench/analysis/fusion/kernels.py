@@ -130,6 +130,14 @@ class Fusion:
     # -- decisions
 
     @cached_property
+    def without_kind(self) -> tuple[int, ...]:
+        """The operators that have no pattern kind where the pass asks for one: Relay's fails there, Relax's leaves them alone."""
+        held, lacking = self.forward.held, set(self.forward.lacking)
+        merges = self.settings.opt_level > 0
+        unknown = (node.id for node in self.graph.ops if node.pattern is None and held[node.id] != "kernel")
+        return tuple(id for id in unknown if id in lacking or (merges and held[id] != "local"))
+
+    @cached_property
     def decisions(self) -> tuple[Decision, ...]:
         """Every decision in order: first for nodes that no phase looks at, then phase by phase."""
         nodes, run = self.graph.nodes, self.run
@@ -143,21 +151,21 @@ class Fusion:
 
     def _still(self) -> Iterator[tuple[int, str, Any]]:
         """Yield the decisions on operators that no phase looks at; parameters, constants and variables need no reason."""
-        seen, run, lacking = self.forward, self.run, set(self.forward.lacking)
+        seen, run, lacking, unknown = self.forward, self.run, set(self.forward.lacking), set(self.without_kind)
         for node in self.graph.nodes:
             if node.kind in ("param", "constant", "function", "shape", "global"):
                 continue
             id = node.id
             if seen.held[id] == "kernel":
                 yield id, "kernel", None
-            elif id in lacking:
-                yield id, "lacking", None
+            elif id in unknown:
+                yield id, "lacking" if id in lacking else "unannotated", None
             elif self.settings.opt_level < 1:
                 yield id, "level", None
             elif seen.held[id] == "local":
                 yield id, "held", "local"
             elif seen.kinds[id] == OPAQUE:
-                yield id, "unannotated" if node.kind == "op" and node.pattern is None else "opaque", None
+                yield id, "opaque", None
             elif run.dominator[id] == NONE:
                 held = seen.held[id]
                 yield id, "held" if held else "apart" if seen.users[id] else "unused", held or None

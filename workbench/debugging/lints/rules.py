@@ -76,11 +76,9 @@ def operators_without_kind(made: Trace) -> Iterator[Finding]:
     step = _fuse_ops(made)
     if step is None:
         return
-    report, graph = report_of(made, step), step.before
-    unknown: dict[str, list[int]] = {}
-    for decision in report.decisions:
-        if decision.code in ("lacking", "unannotated"):
-            unknown.setdefault(graph.nodes[decision.node].op, []).append(decision.node)
+    graph, unknown = step.before, dict[str, list[int]]()
+    for node in report_of(made, step).without_kind:
+        unknown.setdefault(graph.nodes[node].op, []).append(node)
     for op, nodes in unknown.items():
         passes = "qnn.Legalize" if op.startswith("qnn.") else _PREPARING[made.dialect]
         said = f"{op} has no pattern kind when FuseOps runs, so it is not fused; {passes} before it gives one"
