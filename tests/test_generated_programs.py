@@ -1,11 +1,21 @@
-"""Generated programs: they are well formed, and the same for the same seed."""
+"""Generated programs: they are well formed, repeat, run, have what real programs have, and match the patterns that they are made for."""
 
 from __future__ import annotations
 
-import numpy as np
+import sys
+from collections import Counter
 
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import workbench as wb
 from workbench.dialects.base import frontend_of
-from workbench.testing.programs import program
+from workbench.dialects.registry import installed
+from workbench.pipeline.outputs import run_once
+from workbench.testing.programs import program, relax_programs, relay_programs
+
+OWN = relay_programs if installed() == "relay" else relax_programs
 
 
 def test_programs_are_well_formed_and_repeat(dialect: str):
@@ -17,3 +27,90 @@ def test_programs_are_well_formed_and_repeat(dialect: str):
         assert front.same(made.module, again.module), seed
         assert made.params.keys() == again.params.keys()
         assert all(np.array_equal(made.params[each].numpy(), again.params[each].numpy()) for each in made.params)
+
+
+def test_programs_have_what_real_ones_have(dialect: str):
+    found: Counter[str] = Counter()
+    for seed in range(100):
+        made = program(seed)
+        graph = made.graph
+        users = Counter(source for node in graph.ops for source in set(graph.inputs[node.id]))
+        text = made.text()
+        found["shared"] += any(count > 1 for count in users.values())
+        found["same operand twice"] += any(
+            len(set(graph.inputs[each.id])) < len(graph.inputs[each.id]) for each in graph.ops
+        )
+        found["fields"] += any(node.kind == "get_item" for node in graph.nodes)
+        found["outputs"] += len(graph.outputs) > 1 or graph.nodes[graph.outputs[0]].kind == "tuple"
+        found["constants"] += any(node.kind == "constant" for node in graph.nodes)
+        found["parameters"] += bool(made.params)
+        found["symbolic"] += bool(made.shapes)
+        found["function"] += "helper" in text
+        found.update(each for each in ("int8", "int32", "float16", "bool") if each in text)
+        found.update({node.op.removeprefix("relax.") for node in graph.ops})
+    everywhere = [
+        "shared",
+        "same operand twice",
+        "fields",
+        "outputs",
+        "constants",
+        "parameters",
+        "int8",
+        "float16",
+        "int32",
+    ]
+    operators = ["add", "reshape", "split", "nn.conv2d", "nn.softmax", "where", "take", "nn.batch_norm", "mean"]
+    relax = ["symbolic", "function", "matmul"] if dialect == "relax" else ["nn.dense", "nn.batch_matmul"]
+    assert [each for each in (*everywhere, *operators, *relax) if not found[each]] == []
+
+
+def test_programs_run(dialect: str):
+    varied = 0
+    for seed in range(15):
+        outputs = run_once(program(seed, dialect=dialect), timeout=60).outputs
+        assert all(np.isfinite(each.astype("float64")).all() for each in outputs), seed
+        varied += any(each.size == 1 or each.min() < each.max() for each in outputs)
+    assert varied >= 14
+
+
+PATTERNS = [
+    "is_op('nn.relu')(is_op('add')(is_op('nn.conv2d')(wildcard(), is_const()), wildcard()))",
+    "is_op('subtract')(is_op('exp')(wildcard()), is_var())",
+    "is_op('multiply')(is_op('sum')(wildcard()).has_attr({'keepdims': True}), wildcard())",
+    "is_op('add')(is_tuple_get_item(is_op('split')(wildcard()), 0), is_const())",
+    "is_op('nn.relu')(is_op('maximum')(wildcard(), wildcard()).has_dtype('float32'))",
+    "is_op('nn.relu')(is_op('tanh')(wildcard()).has_dtype('float16'))",
+]
+
+
+@pytest.mark.parametrize("place", range(len(PATTERNS)))
+def test_programs_of_a_pattern_match_or_nearly(dialect: str, place: int):
+    pattern = PATTERNS[place].replace("is_op('", "is_op('relax.") if dialect == "relax" else PATTERNS[place]
+    found = [wb.match(program(seed, pattern=pattern), pattern) for seed in range(20)]
+    matches = sum(map(bool, found))
+    near = sum(not each and bool(each.near_misses) for each in found)
+    assert matches >= 8
+    assert near >= 8
+
+
+def test_large_programs_have_the_pattern_in_proportion(dialect: str):
+    pattern = PATTERNS[1].replace("is_op('", "is_op('relax.") if dialect == "relax" else PATTERNS[1]
+    made = next(
+        each
+        for each in (program(seed, operators=300, pattern=pattern) for seed in range(20))
+        if wb.match(each, pattern)
+    )
+    assert len(wb.match(made, pattern).matches) >= 10
+    assert 290 <= len(made.graph.ops) <= 330
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(OWN(operators=6))
+def test_strategies_make_well_formed_programs(made: wb.Workload):
+    assert frontend_of(made).flaw(made.module) == ""
+
+
+def test_strategies_without_hypothesis_name_what_to_install(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "hypothesis", None)
+    with pytest.raises(wb.WorkbenchError, match="pip install hypothesis"):
+        OWN()

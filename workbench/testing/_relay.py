@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -11,23 +12,19 @@ import tvm
 from tvm import relay
 
 from workbench.samples._relay import RelayBuilder
-from workbench.testing.operators import PROBED, Elementwise, Shape, Type, half
+from workbench.testing.operators import PROBED, Elementwise, Type, half, registered
 
 
 class RelayWriter(RelayBuilder):
     """Writes a `main` of nested calls."""
 
     prefix = ""
-    symbolic = False
 
     def constant(self, value: float | np.ndarray) -> relay.Constant:
         return relay.const(value, str(np.asarray(value).dtype))
 
     def call(self, name: str, operands: Sequence[Any], *rest: Any, **attrs: Any) -> relay.Expr:
-        function: Any = relay
-        for part in name.split("."):
-            function = getattr(function, part)
-        made = function(*operands, *rest, **attrs)
+        made = attrgetter(name)(relay)(*operands, *rest, **attrs)
         # a split is wrapped in a Python object that counts its fields
         return made.astuple() if hasattr(made, "astuple") else made
 
@@ -38,16 +35,8 @@ class RelayWriter(RelayBuilder):
     def item(self, expr: relay.Expr, place: int) -> relay.Expr:
         return relay.TupleGetItem(expr, place)
 
-    def tuple(self, exprs: Sequence[relay.Expr]) -> relay.Expr:
-        return relay.Tuple(list(exprs))
-
-    def helper(self, shape: Shape, dtype: str, calls: Sequence[str]) -> Any:  # noqa: ARG002  Relay's builds inline none
-        return None
-
-    def helped(self, helper: Any, operand: relay.Expr) -> relay.Expr:
-        return relay.Call(helper, [operand])
-
-    def module(self, outputs: Sequence[relay.Expr]) -> tuple[tvm.IRModule, dict[str, object]]:
+    def module(self, outputs: Sequence[relay.Expr], tidy: bool) -> tuple[tvm.IRModule, dict[str, object]]:  # noqa: ARG002
+        """Return the module with these outputs, and its parameters; without a `let` no value is unused."""
         return self.finish(outputs[0] if len(outputs) == 1 else relay.Tuple(list(outputs)))
 
 
@@ -59,24 +48,16 @@ def _type(kind: Any) -> Type:
 def elementwise() -> Elementwise:
     """Return the operators of one or two tensors without attributes, as TVM infers their results."""
     found: dict[str, tuple[int, dict[str, str]]] = {}
-    for name in sorted(str(each) for each in tvm.ir.Op.list_op_names()):
+    for name in sorted(registered()):
         op = tvm.ir.Op.get(name)
         # 0 is elementwise, 1 broadcasts; type inference of others reads attributes, and ends the process without any
         if name.startswith(("relax.", "tir.")) or op.num_inputs not in (1, 2) or str(op.attrs_type_key or ""):
             continue
         if op.get_attr("TOpPattern") not in (0, 1) or name in ("broadcast_to_like", "full_like", "trilu"):
             continue
-        for dtype in PROBED:
-            if dtype == "float16" and not half(name):
-                continue
+        for dtype in PROBED if half(name) else [each for each in PROBED if each != "float16"]:
             x, y = (relay.var("x", shape=(2, each), dtype=dtype) for each in (3, 1))
             shape, result = _type(relay.transform.InferTypeLocal(relay.Call(op, [x, y][: op.num_inputs])))
             if shape == (2, 3):
                 found.setdefault(name, (op.num_inputs, {}))[1][dtype] = result
     return found
-
-
-@cache
-def registered() -> frozenset[str]:
-    """Return the names of Relay's operators."""
-    return frozenset(str(each) for each in tvm.ir.Op.list_op_names())
