@@ -13,9 +13,17 @@ import workbench as wb
 from workbench.dialects.base import frontend_of
 from workbench.dialects.registry import installed
 from workbench.pipeline.outputs import run_once
-from workbench.testing.programs import program, relax_programs, relay_programs
+from workbench.testing import programs
+from workbench.testing.programs import program
 
-OWN = relay_programs if installed() == "relay" else relax_programs
+OWN = getattr(programs, f"{installed()}_programs")
+"the strategy of the dialect that is here"
+
+
+@pytest.fixture
+def prefix(dialect: str) -> str:
+    """Return what the dialect registers its operators under."""
+    return wb.samples.load("chain").graph.ops[0].op.removesuffix("add")
 
 
 def test_programs_are_well_formed_and_repeat(dialect: str):
@@ -29,7 +37,7 @@ def test_programs_are_well_formed_and_repeat(dialect: str):
         assert all(np.array_equal(made.params[each].numpy(), again.params[each].numpy()) for each in made.params)
 
 
-def test_programs_have_what_real_ones_have(dialect: str):
+def test_programs_have_what_real_ones_have(dialect: str, prefix: str):
     found: Counter[str] = Counter()
     for seed in range(100):
         made = program(seed)
@@ -47,7 +55,7 @@ def test_programs_have_what_real_ones_have(dialect: str):
         found["symbolic"] += bool(made.shapes)
         found["function"] += "helper" in text
         found.update(each for each in ("int8", "int32", "float16", "bool") if each in text)
-        found.update({node.op.removeprefix("relax.") for node in graph.ops})
+        found.update({node.op.removeprefix(prefix) for node in graph.ops})
     everywhere = [
         "shared",
         "same operand twice",
@@ -60,8 +68,8 @@ def test_programs_have_what_real_ones_have(dialect: str):
         "int32",
     ]
     operators = ["add", "reshape", "split", "nn.conv2d", "nn.softmax", "where", "take", "nn.batch_norm", "mean"]
-    relax = ["symbolic", "function", "matmul"] if dialect == "relax" else ["nn.dense", "nn.batch_matmul"]
-    assert [each for each in (*everywhere, *operators, *relax) if not found[each]] == []
+    own = ["symbolic", "function", "matmul"] if prefix else ["nn.dense", "nn.batch_matmul"]
+    assert [each for each in (*everywhere, *operators, *own) if not found[each]] == []
 
 
 def test_programs_run(dialect: str):
@@ -84,8 +92,8 @@ PATTERNS = [
 
 
 @pytest.mark.parametrize("place", range(len(PATTERNS)))
-def test_programs_of_a_pattern_match_or_nearly(dialect: str, place: int):
-    pattern = PATTERNS[place].replace("is_op('", "is_op('relax.") if dialect == "relax" else PATTERNS[place]
+def test_programs_of_a_pattern_match_or_nearly(dialect: str, prefix: str, place: int):
+    pattern = PATTERNS[place].replace("is_op('", f"is_op('{prefix}")
     found = [wb.match(program(seed, pattern=pattern), pattern) for seed in range(20)]
     matches = sum(map(bool, found))
     near = sum(not each and bool(each.near_misses) for each in found)
@@ -93,8 +101,8 @@ def test_programs_of_a_pattern_match_or_nearly(dialect: str, place: int):
     assert near >= 8
 
 
-def test_large_programs_have_the_pattern_in_proportion(dialect: str):
-    pattern = PATTERNS[1].replace("is_op('", "is_op('relax.") if dialect == "relax" else PATTERNS[1]
+def test_large_programs_have_the_pattern_in_proportion(dialect: str, prefix: str):
+    pattern = PATTERNS[1].replace("is_op('", f"is_op('{prefix}")
     made = next(
         each
         for each in (program(seed, operators=300, pattern=pattern) for seed in range(20))
