@@ -11,6 +11,8 @@ const MOST_PAIRS = 40_000;
 
 export class TrunkMover {
   private readonly trunks: { first: number; length: number }[] = [];
+  /** Of the gap at hand. */
+  private readonly crossed = new Gap();
 
   constructor(private readonly places: NeighbourPlaces) {
     const { itemCount, count, up, source } = places.strata;
@@ -38,11 +40,11 @@ export class TrunkMover {
     if (Array.from({ length }, (_, k) => slots(k)).every((n) => n === 1)) return false;
 
     // cost[p]: least crossings of the trunk down to layer k with its bend there in slot p; from: the slot above.
-    let cost = new Float64Array(slots(0)),
+    let cost: number[] = Array(slots(0)),
       gap = this.gap(order, top - 1, -1, first);
     const source = order.position[strata.source[strata.up.items[strata.up.offset[first]]]];
     for (let p = 0; p < cost.length; p++) cost[p] = gap.between(source, source + 1, p, p);
-    const from: Int32Array[] = [];
+    const from: number[][] = [];
     let current = cost[order.position[first]];
     for (let k = 0; k < length; k++) {
       const bend = first + k,
@@ -57,8 +59,8 @@ export class TrunkMover {
         current += gap.between(here, here, at, at + 1);
       }
       if (next < 0) break;
-      const below = new Float64Array(slots(k + 1)).fill(Infinity),
-        back = new Int32Array(below.length);
+      const below: number[] = Array(slots(k + 1)).fill(Infinity),
+        back: number[] = Array(below.length).fill(0);
       for (let q = 0; q < below.length; q++)
         for (let p = 0; p < cost.length; p++) {
           const sum = cost[p] + gap.between(p, p, q, q);
@@ -87,7 +89,8 @@ export class TrunkMover {
     const { start, vertex, position } = order;
     const rows = start[l + 1] - start[l] + 1,
       columns = start[l + 2] - start[l + 1] + 1;
-    const gap = new Gap(rows, columns);
+    const { crossed: gap } = this;
+    gap.clear(rows, columns);
     for (let i = start[l]; i < start[l + 1]; i++) {
       const u = vertex[i];
       if (u === a) continue;
@@ -105,13 +108,16 @@ export class TrunkMover {
 
 /** Counts, for a line between two layers, the segments that start on one side of it and end on the other. */
 class Gap {
-  private readonly before: Uint32Array;
+  private before = new Uint32Array(1024);
+  private rows = 0;
+  private columns = 0;
 
-  constructor(
-    private readonly rows: number,
-    private readonly columns: number,
-  ) {
-    this.before = new Uint32Array((rows + 1) * (columns + 1));
+  clear(rows: number, columns: number): void {
+    const size = (rows + 1) * (columns + 1);
+    if (this.before.length < size) this.before = new Uint32Array(2 * size);
+    else this.before.fill(0, 0, size);
+    this.rows = rows;
+    this.columns = columns;
   }
 
   add(row: number, column: number): void {

@@ -6,6 +6,7 @@ import json
 import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from operator import attrgetter
 from typing import TypedDict
 
@@ -203,7 +204,7 @@ def encode_diff(diff: GraphDiff, before: Graph, after: Graph) -> DiffPayload:
     for marks, nodes in zip((before_mark, after_mark), lowered(diff, before, after), strict=True):
         for node in nodes:
             marks[node] = _LOWERED
-    pairs = (id for b, many in diff.mapping.items() for a in many for id in (b, a))
+    pairs = chain.from_iterable((b, a) for b, many in diff.mapping.items() for a in many)
     return {"before_mark": bytes(before_mark), "after_mark": bytes(after_mark), "pairs": column("I", pairs)}
 
 
