@@ -156,9 +156,9 @@ export function opName(label: string): string {
 }
 
 /** A group's name for people: the prefix that TVM puts before every kernel of a module says nothing. */
-export function groupName(name: string): string {
-  return name
+export const groupName = remembered((name) =>
+  name
     .slice(0, 300)
     .replace(/[\u0000-\u001f\u007f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, " ")
-    .replace(/^tvmgen_\w*?_(?=fused_)/, "");
-}
+    .replace(/^tvmgen_\w*?_(?=fused_)/, ""),
+);

@@ -206,7 +206,8 @@ export function sizes(scene: Visible, ruler: Ruler): Sizes {
       height[i] = nodes.height[u];
       continue;
     }
-    for (const s of sidesOf(scene, i, badges)) {
+    for (const s of [0, 1] as const) {
+      if (!(scene.side[i] & (1 << s)) || (s === 1 && readsAlike(scene, i, badges))) continue;
       const size = measure(contentOf(scene, i, s), ruler);
       width[i] = Math.max(width[i], size[0]);
       height[i] = Math.max(height[i], size[1]);
@@ -220,22 +221,18 @@ export function sizes(scene: Visible, ruler: Ruler): Sizes {
   return { width, height };
 }
 
-const SIDES: readonly (readonly (0 | 1)[])[] = [[], [0], [1], [0, 1]];
-
-/** The sides on which an item may have other words: of a node that a pass kept, one is enough. */
-function sidesOf({ picture, side, node }: Visible, item: number, badges: readonly Badge[] = []): readonly (0 | 1)[] {
-  const alike = (u: number) => side[item] === BOTH && readsAlike(picture, u);
-  const one = node[item] >= 0 && alike(node[item]) && badges.every((b) => b.side === BOTH && alike(b.node));
-  return SIDES[one ? 1 : side[item]];
-}
-
 const TEXTS = ["label", "type", "attrs", "name"] as const;
 
-/** Whether a node is the same on both sides to a reader. */
-function readsAlike({ sides: [a, b], id, mark }: Picture, u: number): boolean {
-  const [v, w] = [id[0][u], id[1][u]];
-  if (v < 0 || w < 0 || a.kind[v] !== b.kind[w] || mark[0][u] !== mark[1][u]) return false;
-  return TEXTS.every((name) => textOf(a, name, v) === textOf(b, name, w));
+/** Whether a reader finds the same words on both sides of an item. */
+function readsAlike({ picture, side, node }: Visible, item: number, badges: readonly Badge[] = []): boolean {
+  const { sides, id, mark } = picture;
+  const alike = (u: number) => {
+    const [v, w] = [id[0][u], id[1][u]];
+    if (v < 0 || w < 0 || sides[0].kind[v] !== sides[1].kind[w] || mark[0][u] !== mark[1][u]) return false;
+    return TEXTS.every((name) => textOf(sides[0], name, v) === textOf(sides[1], name, w));
+  };
+  if (side[item] !== BOTH || node[item] < 0 || !alike(node[item])) return false;
+  return badges.every((b) => b.side === BOTH && alike(b.node));
 }
 
 function sameBadges(a: readonly Badge[] | undefined, b: readonly Badge[] | undefined): boolean {

@@ -45,8 +45,7 @@ export function openingCamera(scene: Scene, view: Size): Camera {
 /** An item and what is around it, with as few boxes cut as can be: at the largest scale that has enough in view. */
 export function framed(scene: Scene, view: Size, item: number): Camera {
   const most = worthOfParts({ cover: 1, neighbour: joinedTo(scene, item).size, seen: scene.visible.count });
-  const headers = headersIn(scene, windowAround(scene, view, item, WHOLE_SCALE));
-  const at = (scale: number) => placed(scene, view, item, scale, headers);
+  const at = (scale: number) => placed(scene, view, item, scale);
   const better = (a: Place, b: Place) => (b.worth > a.worth ? b : a);
   let best = at(SCALES[0]);
   for (const scale of SCALES.slice(1)) if (best.worth < most + WORTH.scale * scale) best = better(best, at(scale));
@@ -68,15 +67,15 @@ interface Place {
 }
 
 /** The best place at one scale; it holds an item, whole where there is the room. */
-function placed(scene: Scene, view: Size, item: number, scale: number, headers: readonly Near[]): Place {
+function placed(scene: Scene, view: Size, item: number, scale: number): Place {
   const window = { width: view.width / scale, height: view.height / scale };
   const [x, y] = [scene.x[item], scene.y[item]];
-  const around = windowAround(scene, view, item, scale);
+  const around = [x - window.width, y - window.height, x + window.width, y + window.height] as const;
   const near = itemsIn(scene, BOTH, around).map((i) => ({ ...boxOf(scene, i), item: i, side: scene.visible.side[i] }));
   const joined = joinedTo(scene, item);
   const own = boxOf(scene, item);
   const panes = panesOf(scene, near);
-  const boxes = [...near, ...headers.filter((box) => touches(box, around))];
+  const boxes = [...near, ...headersIn(scene, around)];
   const across = axis(
     scene.width,
     window.width,
@@ -142,25 +141,18 @@ function boxOf({ boxes }: Scene, i: number): Edges {
   return { left, top, right, bottom };
 }
 
-type Window = readonly [left: number, top: number, right: number, bottom: number];
-
-/** As far around an item as any window that holds it. */
-function windowAround({ x, y }: Scene, { width, height }: Size, item: number, scale: number): Window {
-  return [x[item] - width / scale, y[item] - height / scale, x[item] + width / scale, y[item] + height / scale];
-}
-
-function touches({ left, top, right, bottom }: Edges, window: Window): boolean {
-  return left <= window[2] && right >= window[0] && top <= window[3] && bottom >= window[1];
-}
-
 /** The names of the open groups that touch a rectangle. */
-function headersIn({ visible: { open, picture }, groupBox }: Scene, window: Window): Near[] {
+function headersIn({ visible: { open, picture }, groupBox }: Scene, window: readonly number[]): Near[] {
   const found: Near[] = [];
   for (let i = 0; i < open.length; i++) {
-    const [left, top] = [groupBox[4 * i], groupBox[4 * i + 1]];
-    const [right, bottom] = [left + Math.min(groupBox[4 * i + 2], 4 * HEADER), top + HEADER];
-    const box = { left, top, right, bottom, item: -1, side: picture.groups.side[open[i]] };
-    if (touches(box, window)) found.push(box);
+    const top = groupBox[4 * i + 1];
+    const bottom = top + HEADER;
+    // In a large graph nearly all are above or below.
+    if (top > window[3] || bottom < window[1]) continue;
+    const left = groupBox[4 * i];
+    const right = left + Math.min(groupBox[4 * i + 2], 4 * HEADER);
+    if (left > window[2] || right < window[0]) continue;
+    found.push({ left, top, right, bottom, item: -1, side: picture.groups.side[open[i]] });
   }
   return found;
 }

@@ -75,20 +75,10 @@ export function sameInput(a: LayoutInput, b: LayoutInput): boolean {
 
 type NumberColumn = Float32Array | Int32Array | Uint32Array | Uint16Array;
 
-const headers = new WeakMap<Ruler, Map<string, number>>();
-
 /** Room for a group's name and chevron; a very long name is cut rather than make its group wide. */
 function headerWidths({ open, picture }: Visible, ruler: Ruler): Float32Array {
-  const known = headers.get(ruler) ?? new Map<string, number>();
-  headers.set(ruler, known);
-  const out = new Float32Array(open.length);
-  for (let i = 0; i < open.length; i++) {
-    const name = picture.groups.name[open[i]];
-    const width = known.get(name) ?? Math.min(240, ruler.width(groupName(name), 11, true) + 40);
-    known.set(name, width);
-    out[i] = width;
-  }
-  return out;
+  const width = (g: number) => ruler.width(groupName(picture.groups.name[g]), 11, true) + 40;
+  return Float32Array.from(open, (g) => Math.min(240, width(g)));
 }
 
 function slotEdges(visible: Visible, slots: Slots): { edges: LayoutInput["edges"]; route: Int32Array } {

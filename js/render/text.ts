@@ -2,36 +2,22 @@
 
 import { remembered } from "../graph/labels.ts";
 
-type Measure = (character: string, bold: boolean) => number;
-
 const ELLIPSIS = "…";
 
 export class Ruler {
-  private readonly widths = [new Map<string, number>(), new Map<string, number>()];
-  private readonly sums = [false, true].map((bold) => remembered((text) => this.sum(text, bold)));
+  /** Widths at a font size of 1, of light and bold characters and texts. */
+  private readonly characters: ((c: string) => number)[];
+  private readonly texts: ((text: string) => number)[];
 
-  /** `measure` gives one character's width at a font size of 1. */
-  constructor(private readonly measure: Measure) {}
-
-  private character(c: string, bold: boolean): number {
-    const table = this.widths[bold ? 1 : 0];
-    let width = table.get(c);
-    if (width === undefined) {
-      width = this.measure(c, bold);
-      table.set(c, width);
-    }
-    return width;
+  constructor(measure: (character: string, bold: boolean) => number) {
+    this.characters = [false, true].map((bold) => remembered((c) => measure(c, bold)));
+    const sum = (text: string, width: (c: string) => number) => [...text].reduce((all, c) => all + width(c), 0);
+    this.texts = this.characters.map((width) => remembered((text) => sum(text, width)));
   }
 
   /** Width at a font size. Kerning is left out: it only ever makes text narrower in the fonts Jupyter uses. */
   width(text: string, size: number, bold = false): number {
-    return this.sums[bold ? 1 : 0](text) * size;
-  }
-
-  private sum(text: string, bold: boolean): number {
-    let sum = 0;
-    for (const c of text) sum += this.character(c, bold);
-    return sum;
+    return this.texts[bold ? 1 : 0](text) * size;
   }
 
   /** The longest beginning of a text that fits, with an ellipsis where something was cut; "" where nothing fits. */
@@ -40,9 +26,10 @@ export class Ruler {
     let end = 0;
     let cut = 0;
     const limit = room / size;
-    const dots = this.character(ELLIPSIS, bold);
+    const width = this.characters[bold ? 1 : 0];
+    const dots = width(ELLIPSIS);
     for (const c of text) {
-      sum += this.character(c, bold);
+      sum += width(c);
       if (sum > limit) return cut === 0 ? "" : text.slice(0, cut).trimEnd() + ELLIPSIS;
       end += c.length;
       if (sum + dots <= limit) cut = end;
