@@ -227,7 +227,10 @@ export function stub(links: Links, node: number[], limit: number): void {
   const { source, side } = links;
   // Counted per side, so that a node with ten consumers before and ten others after is not taken for one with twenty.
   const fan = [new Uint32Array(node.length), new Uint32Array(node.length)];
-  for (let e = 0; e < source.length; e++) for (const s of [0, 1]) if (side[e] & (1 << s)) fan[s][source[e]]++;
+  for (let e = 0; e < source.length; e++) {
+    fan[0][source[e]] += side[e] & 1;
+    fan[1][source[e]] += side[e] >> 1;
+  }
   for (let e = 0; e < source.length; e++) {
     const most = Math.max(fan[0][source[e]], fan[1][source[e]]);
     if (most <= limit || node[source[e]] < 0) continue;

@@ -187,12 +187,13 @@ function settle(picture: Picture, itemOf: Int32Array, outEdges: Rows): void {
     if (itemOf[u] !== FOLDED) continue;
     let at = u;
     let found = HIDDEN;
-    for (let steps = 0; steps < 64 && found < 0; steps++) {
-      const consumers = row(outEdges, at).map((e) => picture.target[e]);
-      found = itemOf[consumers.find((v) => itemOf[v] >= 0) ?? -1] ?? HIDDEN;
-      const next = consumers.find((v) => itemOf[v] < 0);
-      if (next === undefined) break;
-      at = next;
+    for (let steps = 0, next = u; steps < 64 && found < 0 && next >= 0; steps++, at = next) {
+      next = -1;
+      for (let k = outEdges.offset[at]; k < outEdges.offset[at + 1] && found < 0; k++) {
+        const v = picture.target[outEdges.items[k]];
+        if (itemOf[v] >= 0) found = itemOf[v];
+        else if (next < 0) next = v;
+      }
     }
     itemOf[u] = found;
   }
