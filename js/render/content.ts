@@ -58,12 +58,13 @@ export function contentOf(scene: Visible, item: number, preferred: 0 | 1): Conte
     };
   }
   const attrs = oneLine(chosenAttributes(textOf(graph, "attrs", v), type));
-  const before = kind === Kind.op && picture.mark[s][u] === 0 ? opName(labelOn(picture, u, 0)) : "";
+  const name = opName(label);
   // An operator of Relax that is kept has another name where a pass made it a call of a function.
-  const lowered = s === 1 && before !== "" && before !== opName(label);
-  const lines = [type, attrs, lowered ? `as ${opName(label)}` : ""].filter((line) => line !== "");
+  const before = s === 1 && kind === Kind.op && picture.mark[s][u] === 0 ? opName(labelOn(picture, u, 0)) : "";
+  const lowered = before !== "" && before !== name;
+  const lines = [type, attrs, lowered ? `as ${name}` : ""].filter((line) => line !== "");
   return {
-    label: (lowered ? before : opName(label)) || "(no name)",
+    label: (lowered ? before : name) || "(no name)",
     lines,
     badges,
     shape: kind === Kind.param ? "pill" : "box",
