@@ -15,6 +15,7 @@ from tvm.relay.prelude import Prelude
 import workbench as wb
 from workbench.dialects.relay.graph import build_graph
 from workbench.dialects.relay.parser import parse
+from workbench.dialects.relay.printer import name_hints
 
 X = relay.TensorType((2, 3), "float32")
 
@@ -260,6 +261,14 @@ def test_constants_with_other_values_have_other_digests():
 def test_constants_keep_their_digests_beside_odd_names():
     x = var("a b")
     assert graph_of(x, relay.add(x, relay.const(np.ones((2, 3), "float32")))).nodes[1].attrs["digest"]
+
+
+@pytest.mark.parametrize(
+    "names", [[], ["x", "", "a b", "é日", "\x01", '"', "\\", "\\n", "\n", "\t", "\\u0041", "x.0", ":", "%y", "x"]]
+)
+def test_names_of_variables_are_those_that_each_has(names):
+    variables = tvm.runtime.convert([var(name) for name in names])
+    assert name_hints(variables) == [variable.name_hint for variable in variables]
 
 
 def test_text_with_a_metadata_section_reads():
