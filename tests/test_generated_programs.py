@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import workbench as wb
+from workbench.analysis.patterns.pattern import PatternError
 from workbench.dialects.base import frontend_of
 from workbench.dialects.registry import installed
 from workbench.pipeline.outputs import run_once
@@ -99,6 +100,11 @@ def test_programs_of_a_pattern_match_or_nearly(dialect: str, prefix: str, place:
     near = sum(not each and bool(each.near_misses) for each in found)
     assert matches >= 8
     assert near >= 8
+
+
+def test_patterns_of_functions_are_refused(dialect: str):
+    with pytest.raises(PatternError, match="the pattern"):
+        program(0, pattern="FunctionPattern(None, wildcard())")
 
 
 def test_large_programs_have_the_pattern_in_proportion(dialect: str, prefix: str):

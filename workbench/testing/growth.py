@@ -42,20 +42,10 @@ APART = 16
 "operators from one instance of a pattern to the next"
 LARGEST = 4096
 "most elements of a value"
-COMMON = {
-    "add": 4,
-    "multiply": 4,
-    "subtract": 2,
-    "nn.relu": 2,
-    "divide": 1,
-    "maximum": 1,
-    "exp": 1,
-    "sigmoid": 1,
-    "tanh": 1,
-}
+COMMON = {"add": 4, "multiply": 4, "subtract": 2, "nn.relu": 2, "divide": 1, "maximum": 1, "exp": 1, "sigmoid": 1}
 "how often elementwise operators are chosen, where it is not 0.2"
-SAFE = ((0.5, 1.5), (-0.9, 0.9), (1.1, 2.0), (1, 3), (0, 1))
-"ranges that operands are scaled to where an operator does not take theirs"
+SAFE, SAFE_NUMBERS = ((0.5, 1.5), (-0.9, 0.9), (1.1, 2.0)), ((1, 3), (0, 3))
+"ranges that operands are scaled to where an operator does not take theirs: of floats, and of integers"
 Called = tuple[Any, list[Type]]
 "the result of a call, and its type or those of its fields"
 
@@ -67,7 +57,7 @@ class Growth:
         facet = import_module(f"workbench.testing._{dialect}")
         self.writer: Any = facet.RelaxWriter() if dialect == "relax" else facet.RelayWriter()
         self.elementwise = facet.elementwise()
-        self.random, self.pattern, self.matches = random, pattern, matches
+        self.random, self.pattern, self.instances = random, pattern, 0
         self.faults = faults(pattern) if pattern and not matches else []
         self.arrays = np.random.default_rng(random.getrandbits(32))
         self.values: list[Value] = []
@@ -86,17 +76,14 @@ class Growth:
         self.count = 0
         "operators so far"
         # a chance match would not be a near miss
-        roots = {
-            node.fields["name"] for node in (pattern.nodes if pattern and not matches else ()) if node.kind == "op"
-        }
-        prefix = self.writer.prefix
+        nodes, prefix = pattern.nodes if pattern and not matches else (), self.writer.prefix
+        roots = {node.fields["name"] for node in nodes if node.kind == "op"}
         known = [*self.elementwise, *(each for each in RECIPES if prefix + each in registered())]
         self.names = [each for each in known if prefix + each not in roots]
         self.weights = list(accumulate(RECIPES[n][0] if n in RECIPES else COMMON.get(n, 0.2) for n in self.names))
         self.dimensions = [random.choice([1, 2, 3, 4, 6, 8]) for _ in range(3)]
-        self.sizes = (
-            dict(list(SIZES.items())[: random.choice([1, 1, 1, 2])]) if prefix and random.random() < 0.25 else {}
-        )
+        symbols = random.choice([1, 1, 1, 2]) if prefix and random.random() < 0.25 else 0
+        self.sizes = dict(list(SIZES.items())[:symbols])
         self._begin()
 
     def _begin(self) -> None:
@@ -121,9 +108,10 @@ class Growth:
         due = self.random.randint(0, min(operators, APART) // 2) if self.pattern else 5 * operators
         for _ in range(4 * operators):
             if self.count >= due:
-                due = self.count + APART
+                due = self.count + 1
                 with suppress(Refused):
                     self._instance()
+                    due = self.count + APART
             if self.count >= operators:
                 return
             self._step()
@@ -132,6 +120,7 @@ class Growth:
         assert self.pattern
         instance = Instance(self, self.pattern, self.random.choice(self.faults) if self.faults else None)
         root = instance.grow()
+        self.instances += 1
         inner = [each for each in instance.values.values() if not each.kind and each is not root]
         if inner and self.random.random() < 0.2:
             self.shown.append(self.random.choice(inner))
@@ -139,8 +128,10 @@ class Growth:
     def _step(self) -> None:
         """Call an operator on a value; nothing where eight operators in turn do not take it."""
         self.unused = [each for each in self.unused if each.users == 0]
-        oldest = self.unused and self.random.random() < 0.75
-        start = self.unused[0] if oldest else self.random.choice(self.values[-MEMORY:])
+        recent = self.unused[:1] if self.unused and self.random.random() < 0.75 else self.values[-MEMORY:]
+        if self.random.random() < 0.8:  # what is made of a single number is of little use
+            recent = [each for each in recent if size_of(each.shape) > 1] or self.values[-MEMORY:]
+        start = self.random.choice(recent)
         for _ in range(8):
             name, mark, self.next = self.random.choices(self.names, cum_weights=self.weights)[0], self.mark(), start
             try:
@@ -163,6 +154,7 @@ class Growth:
             self.by_type[each.type].remove(each)
         del self.values[mark[0] :], self.used[mark[1] :]
         self.unused = [each for each in self.values[-4 * MEMORY :] if each.users == 0]
+        self.named = {name: each for name, each in self.named.items() if each not in gone}
 
     def module(self) -> tuple[Any, dict[str, Any]]:
         """Return the module and its parameters. Its outputs are the values that nothing uses, and sometimes another one."""
@@ -336,7 +328,7 @@ class Growth:
         """Call an elementwise operator, on scaled operands where it needs them. Raises Refused: that does not help."""
         if name in STEPS and not all(each.exact for each in operands):
             raise Refused
-        for safe in (None, *SAFE):
+        for safe in (None, *(SAFE if any(each.floating for each in operands) else SAFE_NUMBERS)):
             kept = [safe is None or each.fixed or each.dtype == "bool" for each in operands]
             spans = [(x.low, x.high) if keep or safe is None else safe for x, keep in zip(operands, kept, strict=True)]
             with suppress(Refused):
@@ -356,9 +348,8 @@ class Growth:
         if not x.floating or x.high == x.low:
             raise Refused
         scale = (high - low) / (x.high - x.low)
-        factor, offset = (self._number(each, x.dtype) for each in (scale, low - x.low * scale))
+        factor, offset = (
+            Value(self.writer.constant(np.array(each, x.dtype)), (), x.dtype, each, each)
+            for each in (scale, low - x.low * scale)
+        )
         return self.make("add", [self.make("multiply", [x, factor], x.low * scale, x.high * scale), offset], low, high)
-
-    def _number(self, number: float, dtype: str) -> Value:
-        """Return a scalar constant, which is not remembered."""
-        return Value(self.writer.constant(np.array(number, dtype)), (), dtype, number, number)

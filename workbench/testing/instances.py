@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.patterns import Pattern, PatternNode
 from workbench.analysis.tensors import tensor
-from workbench.testing.operators import RECIPES, Refused, Shape, Task, Value, call_operator
+from workbench.testing.operators import RECIPES, Refused, Shape, Task, Type, Value, call_operator
 
 if TYPE_CHECKING:
     from workbench.testing.growth import Growth
 
 Fault = tuple[int, str]
 "a sub-pattern, and which of its conditions does not hold"
+OPERANDS = ("weight", "positive", "below")
+"what a recipe asks of an operand"
 SYMMETRIC = ("add", "multiply", "maximum", "minimum", "equal", "not_equal", "logical_and", "logical_or")
 
 
@@ -52,15 +53,14 @@ class Instance:
         "sub-pattern -> its value"
 
     def grow(self) -> Value:
-        """Make a value of the pattern's root. Raises Refused: no type of several that were tried fits the pattern."""
+        """Make a value of the pattern's root. Raises Refused: the pattern has no value of a type that was tried."""
         random, dims = self.random, self.growth.dimension
         images_only = any("2d" in node.fields.get("name", "") for node in self.pattern.nodes)
         for _ in range(24):
             near = random.choice(self.growth.values[-16:])
-            images = (random.choice([1, 2]), dims(), 4, 4)
+            images = near.shape if len(near.shape) == 4 else (random.choice([1, 2]), dims(), 4, 4)
             shape = random.choice([near.shape, near.shape, images, (dims(), dims()), (dims(), dims(), dims())])
-            if images_only and random.random() < 0.8:
-                shape = near.shape if len(near.shape) == 4 else images
+            shape = images if images_only and random.random() < 0.8 else shape
             if random.random() < 0.2:
                 shape = tuple(1 if random.random() < 0.4 else each for each in shape)
             dtype = random.choice([near.dtype, "float32", "float32", "float16", "int32", "int8", "bool"])
@@ -71,82 +71,80 @@ class Instance:
                 self.growth.forget(mark)
         raise Refused
 
-    def value(self, id: int, shape: Shape, dtype: str, wanted: Mapping[str, Any] | None = None, **how: Any) -> Value:
+    def value(self, id: int, shape: Shape, dtype: str, **how: Any) -> Value:
         """Return a value of this type that a sub-pattern matches; the same one where it occurs again."""
-        broken = self.fault is not None and self.fault[0] == id
-        if id in self.values and not (broken and self.fault == (id, "sharing")):
-            found = self.values[id]
+        node, found = self.pattern.nodes[id], self.values.get(id)
+        if found is not None and self.fault != (id, "sharing"):
             if "field" in how and found.whole is not None:
                 return self.growth.fields(*found.whole, place=how["field"])
-            if (found.shape, found.dtype) != (shape, dtype):
-                raise Refused
-            return found
-        made = self._value(self.pattern.nodes[id], shape, dtype, wanted or {}, broken, how)
-        if (
-            id != self.pattern.root
-            and made.shape
-            and self.pattern.nodes[id].kind == "call"
-            and (made.shape, made.dtype) != (shape, dtype)
-        ):
+        else:
+            found = self._value(node, shape, dtype, how)
+        # a number may broadcast, and the root may be of any type
+        if found.type != (shape, dtype) and id != self.pattern.root and found.shape and node.kind != "shape":
             raise Refused
-        made.fixed = self.pattern.nodes[id].kind != "wildcard"
-        self.values[id] = made
-        return made
+        found.fixed = node.kind != "wildcard"
+        self.values[id] = found
+        return found
 
-    def _value(
-        self, node: PatternNode, shape: Shape, dtype: str, wanted: Mapping[str, Any], broken: bool, how: dict[str, Any]
-    ) -> Value:
-        grow, random, inner = self.growth, self.random, node.children
+    def _value(self, node: PatternNode, shape: Shape, dtype: str, how: dict[str, Any]) -> Value:
+        random, inner, broken = self.random, node.children, self.fault is not None and self.fault[0] == node.id
+        if node.kind in ("wildcard", "not"):
+            return self.growth.pick(0, shape, dtype, **{key: how[key] for key in how if key in OPERANDS})
         if node.kind == "call":
-            return self._call(node, shape, dtype, wanted, broken, how)
+            return self._call(node, shape, dtype, how)
         if node.kind in ("alt", "and"):
             faulty = [each for each in inner if self.fault and self._has(each, self.fault[0])]
-            return self.value(random.choice(faulty or inner), shape, dtype, wanted, **how)
+            return self.value(random.choice(faulty or inner), shape, dtype, **how)
         if node.kind == "attr":
-            return self.value(inner[0], shape, dtype, {**node.fields["attrs"], **wanted}, differ=broken, **how)
-        if node.kind in ("dtype", "shape", "type"):
-            found = tensor(node.fields["type"]) if node.kind == "type" else None
-            kind = (
-                (found.shape, found.dtype)
-                if found
-                else (node.fields.get("shape", shape), node.fields.get("dtype", dtype))
+            attrs = {**node.fields["attrs"], **how.get("attrs", {})}
+            return self.value(
+                inner[0], shape, dtype, **{**how, "attrs": attrs, "differ": broken or how.get("differ", False)}
             )
-            size, dtype = tuple(int(each) for each in kind[0] if not isinstance(each, str)), kind[1]
-            if broken and (node.kind == "dtype" or (found and random.random() < 0.5)):
-                dtype = random.choice([each for each in ("float32", "float16", "int8") if each != dtype])
-            elif broken:
-                size = tuple(each + 1 for each in size) or (4,)
-            return self.value(inner[0], size, dtype, wanted, **how)
+        if node.kind in ("dtype", "shape", "type"):
+            return self.value(inner[0], *self._type(node, shape, dtype, broken), **how)
         if node.kind == "get_item":
-            return self.value(inner[0], shape, dtype, wanted, field=max(0, node.fields["index"]))
+            return self.value(inner[0], shape, dtype, field=max(0, node.fields["index"]))
         if node.kind == "dominates":
             return self._dominated(node, shape, dtype)
         if node.kind == "used_by":
-            return self._used(node, shape, dtype, broken)
+            made = self.value(inner[0], shape, dtype)
+            if broken:
+                self.growth.apply("abs", [made], made.dtype)
+            return self.value(inner[1], *made.type, first=made)
         if node.kind in ("var", "constant", "expr"):
-            if broken == (node.kind == "var"):
-                given = {} if broken or "value" not in node.fields else {"value": node.fields["value"]}
-                return grow.leaf(() if given else shape, dtype, "constant", positive=random.random() < 0.5, **given)
-            name = "" if broken else node.fields.get("name", "")
-            if name not in grow.named:
-                made = grow.leaf(shape, dtype, random.choice(["input", "param"]), name=name)
-                if not name:
-                    return made
-                grow.named[name] = made
-            if grow.named[name].type != (shape, dtype):
-                raise Refused
-            return grow.named[name]
-        if node.kind in ("wildcard", "not"):
-            return grow.pick(0, shape, dtype, **how)
+            return self._leaf(node, shape, dtype, broken)
         raise Refused
+
+    def _type(self, node: PatternNode, shape: Shape, dtype: str, broken: bool) -> Type:
+        """Return the type that a sub-pattern wants, or another one."""
+        found = tensor(node.fields.get("type", "")) if node.kind == "type" else None
+        wanted = found.shape if found else tuple(node.fields.get("shape", shape))
+        kind = found.dtype if found else node.fields.get("dtype", dtype)
+        if not broken:
+            return wanted, kind
+        if node.kind == "shape":
+            return tuple(size if isinstance(size, str) else size + 1 for size in wanted), kind
+        return wanted, self.random.choice([each for each in ("float32", "float16", "int8") if each != kind])
+
+    def _leaf(self, node: PatternNode, shape: Shape, dtype: str, broken: bool) -> Value:
+        """Return a constant for a variable or the reverse if the sub-pattern is broken, else what it wants."""
+        if broken == (node.kind == "var"):
+            given = {} if broken or "value" not in node.fields else {"value": node.fields["value"]}
+            return self.growth.leaf(
+                () if given else shape, dtype, "constant", positive=self.random.random() < 0.5, **given
+            )
+        named, name = self.growth.named, "" if broken else node.fields.get("name", "")
+        if name in named:
+            return named[name]
+        made = self.growth.leaf(shape, dtype, self.random.choice(["input", "param"]), name=name)
+        named.update({name: made} if name else {})
+        return made
 
     def _has(self, id: int, part: int) -> bool:
         """Return whether a sub-pattern is another one or has it inside."""
         return id == part or any(self._has(each, part) for each in self.pattern.nodes[id].children)
 
-    def _call(
-        self, node: PatternNode, shape: Shape, dtype: str, wanted: Mapping[str, Any], broken: bool, how: dict[str, Any]
-    ) -> Value:
+    def _call(self, node: PatternNode, shape: Shape, dtype: str, how: dict[str, Any]) -> Value:
         callee, *parts = (self.pattern.nodes[each] for each in node.children)
         while callee.kind in ("alt", "and"):
             callee = self.pattern.nodes[self.random.choice(callee.children)]
@@ -155,9 +153,9 @@ class Instance:
         if callee.kind != "op":
             raise Refused
         name = callee.fields["name"].removeprefix(self.growth.writer.prefix)
-        if broken and self.fault == (node.id, "order"):
+        if self.fault == (node.id, "order"):
             parts.reverse()
-        elif broken:
+        elif self.fault == (node.id, "operator"):
             name = self._other(name)
 
         def take(place: int, size: Shape, kind: str, **more: Any) -> Value:
@@ -167,9 +165,8 @@ class Instance:
                 return self.growth.pick(place, size, kind, **more)
             return self.value(parts[place].id, size, kind, **more)
 
-        task = Task(
-            self.random, shape, dtype, take, True, wanted, how.get("differ", False), len(parts) or 2, how.get("field")
-        )
+        wanted = {key: how[key] for key in ("attrs", "differ", "field") if key in how}
+        task = Task(self.random, shape, dtype, take, backwards=True, parts=len(parts) or 2, **wanted)
         return call_operator(self.growth, task, name)
 
     def _other(self, name: str) -> str:
@@ -182,20 +179,10 @@ class Instance:
 
     def _dominated(self, node: PatternNode, shape: Shape, dtype: str) -> Value:
         parent, path, child = node.children
-        value = self.value(parent, shape, dtype)
-        on_path = self.pattern.nodes[path]
+        value, on_path = self.value(parent, shape, dtype), self.pattern.nodes[path]
         for _ in range(self.random.randint(0, 2)):
             if on_path.kind == "call":
-                value = self._call(on_path, shape, dtype, {}, False, {"first": value})
+                value = self._call(on_path, shape, dtype, {"first": value})
             elif on_path.kind == "wildcard":
-                task = Task(self.random, shape, dtype, lambda *_args, v=value, **_more: v, True)
-                value = call_operator(self.growth, task, self.random.choice(["negative", "abs", "nn.relu"]))
-        self.values.pop(child, None)
-        return self.value(child, value.shape, value.dtype, first=value)
-
-    def _used(self, node: PatternNode, shape: Shape, dtype: str, broken: bool) -> Value:
-        producer, consumer = node.children
-        made = self.value(producer, shape, dtype)
-        if broken:
-            self.growth.apply("abs", [made], made.dtype)
-        return self.value(consumer, made.shape, made.dtype, first=made)
+                value = self.growth.apply(self.random.choice(["negative", "abs", "nn.relu"]), [value], dtype)
+        return self.value(child, *value.type, first=value)

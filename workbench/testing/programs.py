@@ -6,6 +6,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from workbench.analysis.patterns import Pattern
+from workbench.analysis.patterns.pattern import PatternError
 from workbench.analysis.patterns.text import parse
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect as dialect_named
@@ -32,6 +33,11 @@ def program(seed: int, *, dialect: str | None = None, operators: int = 8, patter
     pattern
         A DFPattern, its text or a Pattern. Programs of even seeds have matches of it, those of odd seeds near misses, in which one
         condition does not hold: one for each 16 operators.
+
+    Raises
+    ------
+    PatternError
+        The pattern has a condition that the generator does not make, such as a function or an `if`.
 
     Examples
     --------
@@ -78,13 +84,17 @@ def _program(
     elif pattern is not None and not isinstance(pattern, Pattern):
         wanted = facets.patterns.read(pattern)
     assert wanted is None or isinstance(wanted, Pattern)
-    tries = TRIES
-    while True:
+    workload, found_any = None, False
+    for _ in range(TRIES):
         growth = Growth(random, found, wanted, matches)
         growth.grow(operators)
-        module, params = growth.module()
-        workload, tries = facets.frontend.load(module, params, name), tries - 1
+        found_any = found_any or growth.instances > 0
+        workload = facets.frontend.load(*growth.module(), name)
         assert workload is not None, "a growth makes an IRModule"
         workload.shapes = growth.sizes
-        if wanted is None or operators > CHECKED or not tries or bool(match(workload, wanted)) == matches:
+        unchecked = operators > CHECKED and found_any
+        if wanted is None or unchecked or (growth.instances and bool(match(workload, wanted)) == matches):
             return workload
+    if workload is None or not found_any:
+        raise PatternError("no operators that are generated give a value that the pattern matches")
+    return workload
