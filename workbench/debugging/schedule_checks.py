@@ -139,7 +139,7 @@ def check_schedule(
             workload = workload.module
         kernel = scheduled_module("relax", newest=True).scheduled_by_hand(workload, schedule)
         with showing_progress(progress, f"Checking the schedule of {kernel.name}") as report:
-            return _checked(None, {kernel.name: {**asked, "kernel": kernel.to_data()}}, report, limits)
+            return _checked(None, asked["target"], {kernel.name: {**asked, "kernel": kernel.to_data()}}, report, limits)
     workload = workload_of(workload, "check_schedule")
     scheduled = scheduled_module(workload.dialect, newest=True)
     how = context_of(opt_level, disabled, required, config)
@@ -162,34 +162,33 @@ def check_schedule(
                 ask()
                 known = scheduled.scheduled_kernels(program, asked["target"], data, given)
             program, requests = None, {name: {**asked, "kernel": each.to_data()} for name, each in known.items()}
-        for name in kernels or ():
+        names = list(requests if kernels is None else kernels)
+        for name in names:
             if name not in requests:
                 raise UnknownName("kernel", name, list(requests))
-        return _checked(
-            program, {name: requests[name] for name in (requests if kernels is None else kernels)}, report, limits
-        )
+        return _checked(program, asked["target"], {name: requests[name] for name in names}, report, limits)
 
 
 def _checked(
-    program: Workload | None, requests: Mapping[str, Mapping[str, Any]], report: Progress, limits: JobOptions
+    program: Workload | None,
+    target: str,
+    requests: Mapping[str, Mapping[str, Any]],
+    report: Progress,
+    limits: JobOptions,
 ) -> ScheduleChecks:
     """Check kernels, each by a job of its own: a process that ends does not end the other checks."""
-    checks, target = [], ""
+    checks = []
     for place, (name, request) in enumerate(requests.items()):
         report(f"Checking {name}", place / len(requests))
-        target = target or str(request["target"])
         try:
             answer = worker(ROLE).run("check_schedule" if program else "check_kernel", program, request, **limits)
-            checks.append(ScheduleCheck(**answer["check"]))
-            target = answer["target"]
+            target, check = answer["target"], ScheduleCheck(**answer["check"])
         except (OutOfMemory, WorkerLost) as error:
             if error.status == "cancelled":
                 raise
-            checks.append(
-                ScheduleCheck(
-                    name, "not checked", one_line(f"TVM ended the check: {getattr(error, 'crash', '') or error}", 300)
-                )
-            )
+            ended = getattr(error, "crash", "") or error
+            check = ScheduleCheck(name, "not checked", one_line(f"TVM ended the check: {ended}", 300))
+        checks.append(check)
     return ScheduleChecks(tuple(checks), target)
 
 
