@@ -11,7 +11,7 @@ const VIEWPORT_MS = 250;
 /** A pointer crosses many nodes on its way to one. */
 const HOVER_MS = 60;
 
-/** Reads the model at once, so everything around the graph is to be there; returns what ends it. */
+/** Reads the model at once; returns what ends it. */
 export function bindBoard(
   model: Model,
   board: GraphBoard,

@@ -47,12 +47,7 @@ export function buildScene(visible: Visible, size: Sizes, question: Question, re
 }
 
 /** A picture with its indexes; groups are at least so wide that their names have room. */
-function indexed(
-  places: Places,
-  minWidth: Float32Array,
-  boxes: Float32Array,
-  items = new Grid(boxes, places.width, places.height),
-): Scene {
+function indexed(places: Places, minWidth: Float32Array, boxes: Float32Array, items: Grid): Scene {
   const { visible, groupBox, points, pointOffset, width, height } = places;
   const drawn: (Float32Array | undefined)[] = [];
   let byItem: Rows | null = null;
@@ -292,5 +287,6 @@ export function turnedScene(laid: Scene, size: Sizes): Scene {
   const groupBox = swap(laid.groupBox).map((at, i) => (i % 4 === 3 ? at - SPARE : at));
   const [x, y, width, height] = [laid.y, laid.x, laid.height, laid.width];
   const places = { ...laid, size, x, y, groupBox, points: swap(laid.points), width, height, turned: true };
-  return indexed(places, new Float32Array(laid.visible.open.length), itemBoxes(size, x, y));
+  const boxes = itemBoxes(size, x, y);
+  return indexed(places, new Float32Array(laid.visible.open.length), boxes, new Grid(boxes, width, height));
 }

@@ -26,7 +26,8 @@ export function compareView(model: Model, el: HTMLElement, { name, nameMarks, Fo
       {Foot && <Foot {...{ compare, traits }} />}
     </>
   );
-  shell.render(<View />);
+  // The page is drawn while the worker arranges the graphs.
   shell.atEnd(bindBoard(model, compare));
+  shell.render(<View />);
   return () => shell.dispose();
 }

@@ -35,7 +35,8 @@ export function graphView(model: Model, el: HTMLElement): () => void {
       </GraphPanes>
     </>
   );
-  shell.render(<View />);
+  // The page is drawn while the worker arranges the graph.
   shell.atEnd(bindBoard(model, board));
+  shell.render(<View />);
   return () => shell.dispose();
 }
