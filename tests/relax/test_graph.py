@@ -14,6 +14,7 @@ from tvm import relax
 import workbench as wb
 from workbench.dialects.base import Workload
 from workbench.dialects.relax import compat
+from workbench.dialects.relax.expressions import type_text
 from workbench.graph.model import Graph, Node
 
 EVERYTHING = """
@@ -342,3 +343,14 @@ def test_no_object_of_tvm_is_in_a_graph_or_a_text(name: str, passes: str) -> Non
 
 def test_what_a_graph_of_every_kind_of_expression_holds_is_plain_too() -> None:
     assert kinds_of_values(wb.load(EVERYTHING).graph.to_data()) <= {str, int, float, bool, type(None)}
+
+
+def test_text_of_a_type_is_that_of_no_other_type() -> None:
+    n, m, other_n = (tvm.tirx.Var(name, "int64") for name in "nmn")
+    shapes = [[n, 4], [m, 4], [other_n, 4], [n, n], [n, other_n], [n * 2, 4], [4, 4], [4, 4], [4]]
+    types = [relax.TensorType(shape, dtype) for shape in shapes for dtype in ("float32", "int8")]
+    types += [relax.ShapeType(shape) for shape in shapes] + [
+        relax.TensorType(dtype="int8", ndim=2),
+        relax.ShapeType(ndim=2),
+    ]
+    assert [type_text(type) for type in types] == [str(str(type)) for type in types]

@@ -75,7 +75,7 @@ def _without_defaults(node: Node) -> dict[str, object]:
 
 
 def _group(group: Group) -> dict[str, object]:
-    return {name: getattr(group, name) for name in _GROUP} | {"inputs": list(group.inputs)}
+    return {**{name: getattr(group, name) for name in _GROUP}, "inputs": list(group.inputs)}
 
 
 def data_of(text: str) -> object:

