@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { TestModel } from "./dom_testing.ts";
+import { payload } from "./graph/testing.ts";
 import view from "./index.ts";
 import { openSavedPage } from "./standalone.ts";
 
@@ -16,25 +17,31 @@ class DeadModel extends TestModel {
   }
 }
 
-test("the layout worker of a saved page starts before its values are read", async () => {
+test("the layout worker of a saved page starts first, and has its question before the page around the graph is drawn", async () => {
   const { Worker } = globalThis;
-  let [opened, before] = [0, 0];
+  const did: string[] = [];
+  const panes = () => `${document.querySelectorAll(".wb-panes").length} panes`;
   globalThis.Worker = class {
     constructor() {
-      opened++;
+      did.push(`starts, ${panes()}`);
+    }
+    postMessage(): void {
+      did.push(`is asked, ${panes()}`);
     }
     terminate(): void {
       // it never ran
     }
   } as unknown as typeof Worker;
-  document.body.innerHTML = `<main id="view"></main><script type="application/json" id="traits">{}</script>`;
-  const saved = openSavedPage(() => {
-    before = opened;
-    return () => undefined;
+  const values = JSON.stringify({ _view: "graph", graph: payload("x:param | exp 0"), saved: true });
+  document.body.innerHTML = `<main id="view"></main><script type="application/json" id="traits">${values}</script>`;
+  let end: () => void = () => undefined;
+  await openSavedPage((context) => {
+    did.push("opens");
+    end = view.render(context);
+    return end;
   });
-  assert.equal(opened, 1);
-  await saved;
-  assert.equal(before, 1);
+  assert.deepEqual([...did, panes()], ["starts, 0 panes", "opens", "is asked, 0 panes", "1 panes"]);
+  end();
   globalThis.Worker = Worker;
 });
 
