@@ -2,6 +2,7 @@
 
 from workbench import plots as plots
 from workbench import samples as samples
+from workbench import testing as testing
 from workbench.analysis.branches import parallel_branches as parallel_branches
 from workbench.analysis.chains import constant_chains as constant_chains
 from workbench.analysis.fusion import explain_fusion as explain_fusion
@@ -57,6 +58,8 @@ from workbench.pipeline.run import trace as trace
 from workbench.pipeline.spec import Pipeline as Pipeline
 from workbench.pipeline.trace import Trace as Trace
 from workbench.plots.report import report as report
+from workbench.testing.trial import try_pass as try_pass
+from workbench.testing.where import where as where
 from workbench.widgets.fusion.inspector import FusionInspector as FusionInspector
 from workbench.widgets.graph.compare import CompareView as CompareView
 from workbench.widgets.graph.compilers import CompilerView as CompilerView

@@ -7,6 +7,7 @@ export const pattern = (model: Model, el: HTMLElement) =>
     side: "Pattern",
     tabs: [
       { name: "found", title: "Matches" },
+      { name: "models", title: "In other models" },
       { name: "suggest", title: "From the selection" },
       { name: "code", title: "Code" },
     ],

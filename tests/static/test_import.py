@@ -52,4 +52,4 @@ def test_no_public_function_shares_its_name_with_a_folder() -> None:
     import workbench
 
     folders = {path.stem for path in Path(workbench.__file__).parent.iterdir()}
-    assert folders & set(workbench.__all__) == {"plots", "samples"}  # these are the folders themselves
+    assert folders & set(workbench.__all__) == {"plots", "samples", "testing"}  # these are the folders themselves

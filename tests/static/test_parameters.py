@@ -10,8 +10,8 @@ import workbench
 
 MOST_PARAMETERS = 7
 PUBLIC = {
-    "ablate", "bisect", "compare_compilers", "count", "kernel_errors", "kernels", "measure", "memory",
-    "check_schedule", "prepared_schedules", "race", "reduce", "report", "schedules", "trace_build", "tune", "tune_schedules", "waterfall",
+    "ablate", "assert_pass", "bisect", "compare_compilers", "count", "kernel_errors", "kernels", "measure", "memory",
+    "check_schedule", "prepared_schedules", "race", "reduce", "report", "schedules", "trace_build", "tune", "try_pass", "tune_schedules", "waterfall",
 }  # fmt: skip
 "functions of the public interface"
 

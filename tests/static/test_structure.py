@@ -53,7 +53,10 @@ def unresolved(node: ast.AST) -> Iterator[str]:
         home = file_of(node.module or "")
         for alias in node.names:
             whole = f"{node.module}.{alias.name}"
-            if home is None or (alias.name not in names_in(home) and file_of(whole) is None):
+            # a package whose names are lazy has them in its stub
+            stub = None if home is None else home.with_suffix(".pyi")
+            known = set() if home is None else names_in(stub if stub is not None and stub.is_file() else home)
+            if alias.name not in known and file_of(whole) is None:
                 yield whole
 
 

@@ -94,6 +94,10 @@ class Passes(ABC):
     def rewrite(self, callback: Any, module: Any) -> Any:
         """Return the module with the matches of a DFPatternCallback replaced, in every function of the dialect."""
 
+    @abstractmethod
+    def rewriter(self, pattern: Any, callback: Callable[..., Any]) -> object:
+        """Return what a pipeline runs to replace each match of a pattern by what the callback returns."""
+
     def extra(self) -> list[PassInfo]:
         """Return the passes that no constructor makes."""
         return []

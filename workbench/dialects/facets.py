@@ -87,6 +87,10 @@ class Patterns(Protocol):
         """Return the Pattern that one of TVM's pattern objects describes."""
         ...
 
+    def outlining(self, pattern: object) -> Any:
+        """Return TVM's pass that puts each match into a composite function."""
+        ...
+
 
 class Matcher(Protocol):
     """Finds the matches of patterns in one workload or graph."""
@@ -115,6 +119,8 @@ class ScriptText:
     "the statement that makes the parameters in `constants` constants of `mod`"
     outputs: str
     "the function that returns the outputs of a module, built under a PassContext"
+    check: str
+    "the statement that checks that `changed` is well-formed"
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ def jobs() -> Mapping[str, Callable[..., object]]:
 
     table = {
         build: "build kernels code export resolve_target count look write_final memory",
-        run_build: "run race reference cuda check chains side prepare turn kernel_times onnx_outputs",
+        run_build: "run race reference cuda check chains side prepare turn kernel_times onnx_outputs outputs",
         remote: "run_elsewhere race_on_device",
         kernel_errors: "kernel_errors",
         passes: "trace_build state apply effect match_relay values after",

@@ -84,7 +84,7 @@ def code(
     return {"code": ptx(kept.built.code("cuda"), architecture(kept.target)).decode()}
 
 
-def resolve_target(_workload: Workload, *, target: str, progress: Progress) -> str:
+def resolve_target(_workload: Workload | None = None, *, target: str, progress: Progress) -> str:
     """Return the full target of a text, on the machine that will run the code."""
     progress("Looking at the machine")
     return resolved_target(target)

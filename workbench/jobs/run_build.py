@@ -20,7 +20,7 @@ import tvm
 from workbench import samples
 from workbench.analysis.index_limits import indexes
 from workbench.dialects import arrays
-from workbench.dialects.base import Workload
+from workbench.dialects.base import Workload, choose_entry
 from workbench.dialects.compiler.built import device_of as local_device
 from workbench.dialects.compiler.inputs import plain_name, random_values
 from workbench.dialects.compiler.running import KernelTime, Running
@@ -130,6 +130,36 @@ def check(
     if reference is None:
         running.outputs()
     return compare(running, reference, progress)
+
+
+def outputs(
+    workload: Workload,
+    *,
+    config: Mapping[str, object],
+    runs: Sequence[tuple[int, Mapping[str, int]]],
+    path: str,
+    progress: Progress,
+) -> dict[str, object]:
+    """Build once for this CPU without optimisation, and write the outputs of runs to a file, each with a seed and sizes of dimensions.
+
+    An array's name is the run's place with that of the output, `0.1`. Returns the errors of the runs that have none.
+    """
+    progress("Compiling")
+    built = built_here(workload, config)
+    found: dict[str, np.ndarray] = {}
+    refused: dict[str, str] = {}
+    for place, (seed, sizes) in enumerate(runs):
+        progress(f"Running ({place + 1} of {len(runs)})", place / len(runs))
+        try:
+            sized = choose_entry(built.workload, shapes=sizes)
+            running = built.compiler.running(sized, built.library, local_device(built.target), seed)
+            values = repeatable_outputs(running)
+        except Exception as error:  # noqa: BLE001  TVM raises errors of many classes for sizes that a program does not take
+            refused[str(place)] = reason_of(error)
+            continue
+        found.update({f"{place}.{output}": array for output, array in enumerate(values)})
+    arrays.save(path, found)
+    return {"refused": refused}
 
 
 def reference(workload: Workload, *, seed: int, path: str, progress: Progress) -> dict[str, object]:

@@ -100,7 +100,7 @@ class _GraphMatcher:
     programs: Sequence[Program]
 
     def match(self, pattern: object) -> PatternReport:
-        return report(self.programs, _read(pattern), self.graph)
+        return report(self.programs, read_pattern(pattern), self.graph)
 
 
 def _matcher(source: Workload | Graph, timeout: float = 60) -> Matcher:
@@ -124,7 +124,8 @@ def _ask_child(workload: Workload, timeout: float, pattern: str) -> Sequence[Map
         raise MeasureError(f"TVM did not answer{within}") from None
 
 
-def _read(pattern: object) -> Pattern:
+def read_pattern(pattern: object) -> Pattern:
+    """Return the Pattern of TVM's object or of a text. Raises PatternError: it is neither."""
     if isinstance(pattern, Pattern):
         return pattern
     if isinstance(pattern, str):

@@ -8,7 +8,7 @@ or another operator is called, so that the outputs show a wrong pass.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from importlib import import_module
 from itertools import accumulate
@@ -53,7 +53,9 @@ Called = tuple[Any, list[Type]]
 class Growth:
     """A program while it grows."""
 
-    def __init__(self, random: Random, dialect: str, pattern: Pattern | None, matches: bool) -> None:
+    def __init__(
+        self, random: Random, dialect: str, pattern: Pattern | None, matches: bool, likely: Collection[str] = ()
+    ) -> None:
         facet = import_module(f"workbench.testing._{dialect}")
         self.writer: Any = facet.RelaxWriter() if dialect == "relax" else facet.RelayWriter()
         self.elementwise = facet.elementwise()
@@ -80,7 +82,14 @@ class Growth:
         roots = {node.fields["name"] for node in nodes if node.kind == "op"}
         known = [*self.elementwise, *(each for each in RECIPES if prefix + each in registered())]
         self.names = [each for each in known if prefix + each not in roots]
-        self.weights = list(accumulate(RECIPES[n][0] if n in RECIPES else COMMON.get(n, 0.2) for n in self.names))
+        weights = [RECIPES[n][0] if n in RECIPES else COMMON.get(n, 0.2) for n in self.names]
+        wanted = {name.removeprefix(prefix) for name in likely} & {*self.names}
+        self.weights = list(
+            accumulate(
+                each + sum(weights) / len(wanted) if name in wanted else each
+                for each, name in zip(weights, self.names, strict=True)
+            )
+        )
         self.dimensions = [random.choice([1, 2, 3, 4, 6, 8]) for _ in range(3)]
         symbols = random.choice([1, 1, 1, 2]) if prefix and random.random() < 0.25 else 0
         self.sizes = dict(list(SIZES.items())[:symbols])

@@ -450,5 +450,9 @@ def call_operator(g: Growth, t: Task, name: str) -> Value:
     """Make a call of an operator. Raises Refused: it does not take the task's type, or the dialect lacks it."""
     try:
         return _elementwise(g, t, name) if name in g.elementwise else RECIPES[name][1](g, t, name)
-    except (IndexError, KeyError):  # an axis that the shape does not have, or an operator of neither table
+    except (
+        IndexError,
+        KeyError,
+        OverflowError,
+    ):  # an axis that the shape lacks, an operator of neither table, huge bounds
         raise Refused from None

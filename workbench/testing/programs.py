@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,14 @@ TRIES, CHECKED = 6, 100
 "how often a program of a pattern is made until it has a match, or none; larger programs are not checked"
 
 
-def program(seed: int, *, dialect: str | None = None, operators: int = 8, pattern: object = None) -> Workload:
+def program(
+    seed: int,
+    *,
+    dialect: str | None = None,
+    operators: int = 8,
+    pattern: object = None,
+    likely: Collection[str] = (),
+) -> Workload:
     """Return a generated program, the same for the same seed in every process.
 
     Parameters
@@ -33,6 +41,8 @@ def program(seed: int, *, dialect: str | None = None, operators: int = 8, patter
     pattern
         A DFPattern, its text or a Pattern. Programs of even seeds have matches of it, those of odd seeds near misses, in which one
         condition does not hold: one for each 16 operators.
+    likely
+        Names of operators: half of the calls are of these.
 
     Raises
     ------
@@ -44,7 +54,7 @@ def program(seed: int, *, dialect: str | None = None, operators: int = 8, patter
     >>> program(17)
     Workload('generated 17', relax, 1 parameter)
     """
-    return _program(Random(seed), f"generated {seed}", dialect, operators, pattern, seed % 2 == 0)
+    return _program(Random(seed), f"generated {seed}", dialect, operators, pattern, seed % 2 == 0, likely)
 
 
 def relax_programs(*, operators: int = 8, pattern: object = None) -> SearchStrategy[Workload]:
@@ -70,7 +80,13 @@ def _strategy(dialect: str, operators: int, pattern: object) -> SearchStrategy[W
 
 
 def _program(
-    random: Random, name: str, dialect: str | None, operators: int, pattern: object, matches: bool
+    random: Random,
+    name: str,
+    dialect: str | None,
+    operators: int,
+    pattern: object,
+    matches: bool,
+    likely: Collection[str] = (),
 ) -> Workload:
     found = dialect or installed()
     if found is None:
@@ -86,7 +102,7 @@ def _program(
     assert wanted is None or isinstance(wanted, Pattern)
     workload, found_any = None, False
     for _ in range(TRIES):
-        growth = Growth(random, found, wanted, matches)
+        growth = Growth(random, found, wanted, matches, likely)
         growth.grow(operators)
         found_any = found_any or growth.instances > 0
         workload = facets.frontend.load(*growth.module(), name)

@@ -18,6 +18,10 @@ Inputs = Mapping[str, Any]
 "input -> array; of a tuple a tuple of arrays, of a shape its numbers"
 
 
+EDGES = -1
+"a seed: a third of the values are those at which operators differ: zeros of both signs, ones, the largest and the smallest"
+
+
 def with_inputs(workload: Workload, inputs: Inputs | None) -> Workload:
     """Return the workload whose runs get these values; inputs without a value get random ones.
 
@@ -76,7 +80,27 @@ def random_values(name: str, shape: Sequence[int], dtype: str, seed: int, below:
     program's.
     """
     method, low, high, kind = _distribution(dtype, below)
-    return getattr(np.random.default_rng([seed, _key(name)]), method)(low, high, shape).astype(kind)
+    random = np.random.default_rng([abs(seed), _key(name)])
+    values = getattr(random, method)(low, high, shape).astype(kind)
+    return values if seed >= 0 else np.where(random.random(shape) < 1 / 3, _edges(random, shape, kind, below), values)
+
+
+def _edges(random: np.random.Generator, shape: Sequence[int], kind: str, below: int | None) -> np.ndarray:
+    """Return values at the edges of a type; of 32 bits and more only moderate ones, as their overflow has no defined result."""
+    if below is not None:
+        edges = [0, max(0, below - 1)]
+    elif kind == "bool":
+        edges = [False, True]
+    elif kind.startswith(("int", "uint")):
+        limits = np.iinfo(kind)
+        edges = [
+            0,
+            1,
+            *([limits.min, limits.max] if limits.bits < 32 else [1000] if limits.min == 0 else [-1, -1000, 1000]),
+        ]
+    else:
+        edges = [0.0, -0.0, 1.0, -1.0, 2.0**-14, -(2.0**-14), 100.0, -100.0]
+    return random.choice(np.array(edges).astype(kind), tuple(shape))
 
 
 def _distribution(dtype: str, below: int | None) -> tuple[str, int, int, str]:

@@ -36,6 +36,7 @@ from workbench.dialects.relax.graph import build_graph
 from workbench.dialects.relax.parser import vocabulary
 from workbench.dialects.relax.parser.source import Source, find_program
 from workbench.dialects.relax.passes.rewriting import bindings_of, constants_of, rebuilt, with_main
+from workbench.dialects.relax.prim_functions import with_calls
 from workbench.dialects.relax.saved import dump as dump
 from workbench.dialects.relax.saved import load_json, load_metadata
 from workbench.dialects.relax.saved import restore as restore
@@ -58,13 +59,13 @@ def load(source: Any, params: Mapping[str, Any] | None, name: str) -> Workload |
                 f"the function uses {', '.join(free)} without binding them; make them parameters of the function"
             )
         source = tvm.IRModule.from_expr(source)
+    if isinstance(source, tvm.tirx.PrimFunc):
+        source = tvm.IRModule({"main": source})
     if not isinstance(source, tvm.IRModule):
         return None
     compat.warn_of_unknown()
     if not any(isinstance(function, relax.Function) for function in source.functions.values()):
-        raise LoadError(
-            "this module holds no Relax function, so there is no graph to show; load the module from before lowering"
-        )
+        source = with_calls(source)
     compat.walk(source)
     return Workload(source, _arrays(source, params or {}), name, NAME, noted(source), trusted=True)
 
@@ -138,7 +139,8 @@ def source(module: tvm.IRModule) -> tuple[str, dict[str, np.ndarray]]:
         params = [*main.params, *instead.values()]
         apart = with_main(module, rebuilt(main, params, bindings_of(main), instead, [main.body.body]))
     printed = text(apart)
-    with suppress(LoadError):
+    # TVM's parser leaves out what nothing uses, and then the parameters that only it read
+    with suppress(LoadError, tvm.error.InternalError):
         if same(bind(_from_script(find_program(printed, vocabulary.vocabulary())), values), module):
             return _IMPORT.sub(r"\1", printed).strip() + "\n\n\nmod = Module", values
     return f"mod = tvm.ir.load_json({python(tvm.ir.save_json(module))})", {}

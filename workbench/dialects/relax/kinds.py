@@ -62,15 +62,25 @@ class KindReport:
 
 def derived_kind(function: Any, name: str) -> KindReport:
     """Return the kind that TVM's analysis gives a PrimFunc, block by block."""
-    # until 0.26 a parameter is a handle, and its buffer is in a separate map
-    mapped = getattr(function, "buffer_map", {})
-    outputs = {mapped.get(p, p) for p in function.params}
+    outputs = set(arguments_of(function))
     kind, made = ELEMWISE, list[BlockKind]()
     for block in blocks_of(function.body):
         kind, sentence = _after(block, kind, outputs)
         made.append(BlockKind(str(block.name_hint), kind, sentence))
     said = None if function.attrs is None else function.attrs.get("op_pattern")
     return KindReport(name, None if said is None else int(said), kind, tuple(made))
+
+
+def arguments_of(function: Any) -> list[Any]:
+    """Return the parameters of a PrimFunc: a buffer for each tensor."""
+    # until 0.26 a parameter is a handle, and its buffer is in a separate map
+    mapped = getattr(function, "buffer_map", {})
+    return [mapped.get(parameter, parameter) for parameter in function.params]
+
+
+def written_by(function: Any) -> set[Any]:
+    """Return the buffers that a PrimFunc stores to."""
+    return {compat.buffer_of(each) for each in _all_of(function.body) if _class_name(each) == "BufferStore"}
 
 
 def reduces(function: Any) -> bool:

@@ -66,6 +66,7 @@ def outputs(mod, **context):
         built = tvm.compile(mod, TARGET, relax_pipeline=relax.get_default_pipeline(TARGET))
     arguments = [tvm.runtime.tensor(array) for array in {**inputs, **params}.values()]
     return flat(relax.VirtualMachine(built, DEVICE)["main"](*arguments))""",
+    "assert relax.analysis.well_formed(changed)",
 )
 
 CODE = CodeText(_IMPORTS, passes.OURS, passes.__name__, _RUN, _TYPED, _BIND, _BUILD, constructor, target, _SCRIPT)

@@ -61,6 +61,7 @@ def outputs(mod, **context):
     run = graph_executor.GraphModule(built["default"](DEVICE))
     run.run(**inputs)
     return [run.get_output(place).numpy() for place in range(run.get_num_outputs())]""",
+    "assert all(relay.analysis.well_formed(function) for function in changed.functions.values())",
 )
 
 CODE = CodeText(_IMPORTS, passes.OURS, passes.__name__, _RUN, _TYPED, _BIND, _BUILD, constructor, repr, _SCRIPT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
@@ -208,6 +208,14 @@ def reduce(
 
 def script(workload: Workload, config: Config, symptom: Symptom, finding: Finding, limits: Limits) -> str:
     """Return the script of a program, its configuration and its symptom; refuse a program that is too deep for TVM's parser."""
+    words = dialect_of(workload).code(False)
+    runs = "\n".join(_runs(workload, config, words, symptom))
+    about = f"Target {limits.target}, {config.whole}."
+    return standalone(workload, f"{symptom.name}: {finding.evidence}", about, runs, limits.target, limits.seed)
+
+
+def standalone(workload: Workload, title: str, about: str, runs: str, target: str, seed: int) -> str:
+    """Return Python that makes a program as `mod`, with a function `outputs` that builds and runs one, and then what `runs` does."""
     if depth(workload.graph) > SAFE_DEPTH:
         raise WorkbenchError(f"{workload.name} is too deep for TVM's parser, which a script needs; reduce it first")
     here = dialect_of(workload)
@@ -218,9 +226,9 @@ def script(workload: Workload, config: Config, symptom: Symptom, finding: Findin
     bind = [_dict("constants", {name: _array(each) for name, each in constants.items()}), words.script.bind]
     program = [
         f"{made}\n",
-        f"TARGET, DEVICE = {words.target(limits.target)}, tvm.device({device_of(limits.target)!r})",
+        f"TARGET, DEVICE = {words.target(target)}, tvm.device({device_of(target)!r})",
         *(bind if constants else []),
-        _dict("inputs", dict(_inputs(workload, limits.seed))),
+        _dict("inputs", dict(_inputs(workload, seed))),
         _dict("params", {name: _array(each) for name, each in values.items()}),
     ]
     body = "\n".join(program)
@@ -229,10 +237,8 @@ def script(workload: Workload, config: Config, symptom: Symptom, finding: Findin
         "import numpy as np",
         words.script.imports,
     ]
-    runs = "\n".join(_runs(workload, config, words, symptom))
-    about = f"Target {limits.target}, {config.whole}."
-    title = f'"""{symptom.name}: {comment(finding.evidence)}\n\n{comment(about)}\n"""'
-    return "\n\n".join([title, "\n".join(imports), body, f"\n{words.script.outputs}\n", runs, ""])
+    head = f'"""{comment(title)}\n\n{comment(about)}\n"""'
+    return "\n\n".join([head, "\n".join(imports), body, f"\n{words.script.outputs}\n", runs, ""])
 
 
 def _inputs(workload: Workload, seed: int) -> Iterator[tuple[str, str]]:
@@ -240,27 +246,27 @@ def _inputs(workload: Workload, seed: int) -> Iterator[tuple[str, str]]:
     for node in workload.graph.nodes:
         kind = tensor(node.type)
         if node.kind == "param" and node.op not in workload.params and kind is not None:
-            asked = (
-                node.op,
-                [int(each) for each in kind.shape],
-                kind.dtype,
-                seed,
-                limit_of(workload, node.op, kind.dtype),
-            )
+            shape = [int(str(workload.shapes.get(str(each), each))) for each in kind.shape]
+            asked = (node.op, shape, kind.dtype, seed, limit_of(workload, node.op, kind.dtype))
             values = random_values(*asked)
-            yield node.op, _array(values) if values.size <= SHORT else random_code(*asked)
+            yield node.op, _array(values) if values.size <= SHORT or seed < 0 else random_code(*asked)
 
 
 def _runs(workload: Workload, config: Config, words: CodeText, symptom: Symptom) -> Iterator[str]:
     steps = [step for step in Pipeline.parse(config.pipeline) if step.enabled] if config.pipeline else []
     if steps:
-        yield from _passes(steps, config, words)
-    build = f"outputs({'changed' if steps else 'mod'}, {_context(config.context())})"
+        yield from pass_list(steps, config.opt_level, words)
+    build = f"outputs({'changed' if steps else 'mod'}, {context_text(config.context())})"
     if symptom.name != "wrong":
         yield f"print({build})"
         return
-    yield f"expected = outputs(mod, {_context(Config(opt_level=0, disabled=AS_IS))})"
+    yield f"expected = outputs(mod, {context_text(Config(opt_level=0, disabled=AS_IS))})"
     yield f"found = {build}"
+    yield from comparison(workload)
+
+
+def comparison(workload: Workload) -> Iterator[str]:
+    """Yield the lines that compare `found` with `expected`."""
     yield f"for a, b, tolerance in zip(found, expected, {_tolerances(workload)}):"
     yield "    if tolerance:"
     yield "        np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * np.abs(b).max())"
@@ -268,7 +274,8 @@ def _runs(workload: Workload, config: Config, words: CodeText, symptom: Symptom)
     yield "        np.testing.assert_array_equal(a, b)"
 
 
-def _passes(steps: list[PassStep], config: Config, words: CodeText) -> Iterator[str]:
+def pass_list(steps: Sequence[PassStep], opt_level: int, words: CodeText) -> Iterator[str]:
+    """Yield the lines that run named passes on `mod`; `changed` is the result."""
     ours = sorted({step.name for step in steps} & set(words.ours))
     if ours:
         yield f"from {words.passes} import {', '.join(ours)}  # of tvm-workbench: TVM has no such passes"
@@ -282,11 +289,12 @@ def _passes(steps: list[PassStep], config: Config, words: CodeText) -> Iterator[
             else f"    {named}({options}),"
         )
     yield "]"
-    yield f"with tvm.transform.PassContext(opt_level={config.opt_level}):"
+    yield f"with tvm.transform.PassContext(opt_level={opt_level}):"
     yield "    changed = tvm.transform.Sequential(passes)(mod)"
 
 
-def _context(config: Config) -> str:
+def context_text(config: Config) -> str:
+    """Return the arguments of a PassContext."""
     given = {
         "disabled_pass": list(config.disabled),
         "required_pass": list(config.required),

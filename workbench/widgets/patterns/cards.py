@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from workbench.analysis.patterns.report import Match, NearMiss, PatternReport, takers
 from workbench.analysis.patterns.suggest import SuggestedPattern
 from workbench.graph.model import Graph
-from workbench.widgets.blocks import Block, action, code, heading, near_misses, row, rows, shortened, words
+from workbench.testing.result import Tried
+from workbench.testing.where import Occurrences
+from workbench.widgets.blocks import Block, action, code, heading, near_misses, row, rows, shortened, table, words
 from workbench.widgets.page_types import Marks, Sign
-from workbench.wording import counted
+from workbench.wording import cell, counted
 
 Finding = Match | NearMiss
 INDENT = "\u2003"
@@ -147,6 +149,29 @@ def found_list(graph: Graph, report: PatternReport | None, place: int) -> list[B
         line = row(text, place_of(report, miss), sign=sign, look="near", click=("show", str(at)))
         misses.append((miss.sentence, line))
     return shortened([*matches, *near_misses(misses, place - count)], "findings")
+
+
+def elsewhere(found: Occurrences | None, trial: Tried | None, off: str) -> list[Block]:
+    """Return the matches in other models, a model a row, and what trying the pattern as a pass found."""
+    made = [
+        action(
+            "Look in the samples",
+            "where",
+            off=off,
+            title="Where the pattern matches in this program and in the samples",
+        ),
+        action("Try as a pass", "try", off=off, title="Outline the matches in many programs, and compare the outputs"),
+    ]
+    if found is not None:
+        head = ("model", "matches", "taken", "near misses", "most frequent reason")
+        keys = ("model", "matches", "taken", "near_misses", "most_frequent_reason")
+        lines = [[cell(key, line[key]) for key in keys] for line in found.rows()]
+        made += [words(f"{found.summary}."), table(head, lines, "models", act="model")]
+    if trial is not None:
+        made.append(words(f"{trial.summary}.", name="trial"))
+        made += shortened([row(str(each), sign="!", look="removed") for each in trial.failures], "failures")
+        made += [code(each.script, "python") for each in trial.failures[:1] if each.script]
+    return made
 
 
 def taken(found: PatternReport, match: Match) -> str:

@@ -13,6 +13,7 @@ from workbench.analysis.patterns.pattern import code as written
 from workbench.analysis.patterns.report import Match, NearMiss, PatternReport
 from workbench.analysis.patterns.suggest import SuggestedPattern
 from workbench.dialects.base import Workload
+from workbench.dialects.registry import known_dialect
 from workbench.errors import WorkbenchError
 from workbench.graph.diff import diff
 from workbench.graph.layers import layered
@@ -20,6 +21,10 @@ from workbench.graph.model import Graph
 from workbench.pipeline.fusion_edits import outline
 from workbench.pipeline.load import load
 from workbench.pipeline.matching import match, pattern_for
+from workbench.pipeline.spec import PassStep
+from workbench.testing.result import Tried
+from workbench.testing.trial import try_pass
+from workbench.testing.where import Occurrences, where
 from workbench.widgets.base import SAVED, Shown, View, json_trait
 from workbench.widgets.blocks import Block, code, entry, linked, row, rows
 from workbench.widgets.graph.ids import CollapsedGroups, NodeIds, known
@@ -52,7 +57,7 @@ class PatternInspector(View):
     selection
         Ids of nodes. One node: the result of the pattern there.
     tab
-        "found", "suggest", "code", or "" for none.
+        "found", "models", "suggest", "code", or "" for none.
 
     Raises
     ------
@@ -75,7 +80,7 @@ class PatternInspector(View):
     collapsed = CollapsedGroups().tag(**SAVED)
     pattern = traitlets.Any("", help="the pattern's text; a DFPattern that is assigned becomes its text")
     place = traitlets.Int(-1, min=-1)
-    tab = traitlets.Enum(("", "found", "suggest", "code"), default_value="found").tag(**SAVED, json=str)
+    tab = traitlets.Enum(("", "found", "models", "suggest", "code"), default_value="found").tag(**SAVED, json=str)
     panels = json_trait(Panels, "the words of the page: its head, its card, and the open tab")
     marks = json_trait(Marks, "shades and signs on the graph")
     status = json_trait(Status, "the work under way, and what failed", saved=False)
@@ -87,6 +92,10 @@ class PatternInspector(View):
         "result of `wb.match` for the pattern; None without a pattern"
         self.suggested: SuggestedPattern | None = None
         "the last suggestion"
+        self.occurrences: Occurrences | None = None
+        "result of `where`: the matches in other models"
+        self.trial: Tried | None = None
+        "result of `try_pass`"
         self._problem = ""
         self._history = History(self.source)
         self._lock = threading.RLock()
@@ -119,6 +128,24 @@ class PatternInspector(View):
         self.tab = "suggest"
         self._show()
         return self.suggested
+
+    def where(self, over: object = None) -> Occurrences:
+        """Find the pattern in other models, by default the samples, as `wb.where` does, and show a table of them."""
+        own = [self.source] if isinstance(self.source, Workload) else []
+        others = list(over) if isinstance(over, (list, tuple)) else ["samples" if over is None else over]
+        self.occurrences = where(self.pattern, [*own, *others], dialect=self.model.dialect)
+        self.tab = "models"
+        self._show()
+        return self.occurrences
+
+    def try_pass(self, budget: float = 20.0) -> Tried:
+        """Try the pass that puts each match into a composite function, on generated programs and on the shown one, as `wb.try_pass` does."""
+        own = [self.source] if isinstance(self.source, Workload) else []
+        p = PassStep("<outline>", run=known_dialect(self.model.dialect).patterns.outlining(self.pattern))
+        self.trial = try_pass(p, ["generated", *own], budget=budget, pattern=self.pattern, dialect=self.model.dialect)
+        self.tab = "models"
+        self._show()
+        return self.trial
 
     def outline(self, nodes: Iterable[int] | None = None, name: str = "matched") -> Workload:
         """Put nodes, by default those of the shown finding, into one composite function; match the pattern again.
@@ -235,6 +262,8 @@ class PatternInspector(View):
     def _tab(self) -> list[Block]:
         if self.tab == "suggest":
             return cards.suggested(self.model, self.selection, self.suggested)
+        if self.tab == "models":
+            return cards.elsewhere(self.occurrences, self.trial, "" if self.pattern else "type a pattern first")
         if self.tab == "code":
             made = ["view = wb.PatternInspector(w, pattern)", f"view.place = {self.place}"]
             text = "\n".join([f"pattern = {self.pattern!r}", *made, "print(wb.match(w, pattern))"])
@@ -272,6 +301,22 @@ class PatternInspector(View):
     @act("suggest")
     def _suggest(self, arg: str) -> None:
         self.suggest(self._region() if arg == "region" else None)
+
+    @act("where")
+    def _where(self) -> None:
+        self.where()
+
+    @act("try")
+    def _try(self) -> None:
+        self.try_pass()
+
+    @act("model")
+    def _model(self, place: int) -> None:
+        """Show one of the models in which the pattern was looked for."""
+        if self.occurrences is not None and place < len(self.occurrences.models):
+            self.selection = []
+            self._use(self.occurrences.models[place].workload)
+            self.tab = "found"
 
     @act("use")
     def _use_suggested(self) -> None:

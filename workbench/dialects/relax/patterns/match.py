@@ -69,6 +69,11 @@ def read(pattern: object) -> Pattern:
     return paired(pattern).pattern
 
 
+def outlining(pattern: object) -> tvm.transform.Pass:
+    """Return TVM's pass that puts each match into a composite function."""
+    return relax.transform.FuseOpsByPattern([("matched", paired(pattern).root)], bind_constants=False)
+
+
 def tried(program: Program, matcher: Matcher) -> list[Attempt]:
     """Try the program's pattern at its expressions in their order."""
     assert isinstance(program, RelaxProgram)

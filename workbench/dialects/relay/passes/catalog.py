@@ -159,6 +159,11 @@ class RelayPasses(Passes):
                 module.update_func(name, relay.dataflow_pattern.rewrite(callback, function, module))
         return module
 
+    def rewriter(self, pattern: Any, callback: Callable[..., Any]) -> object:
+        made = relay.dataflow_pattern.DFPatternCallback(require_type=True)
+        made.pattern, made.callback = pattern, callback
+        return made
+
 
 PASSES = RelayPasses()
 

@@ -178,6 +178,11 @@ def _taken_matches(
     return taken, ""
 
 
+def outlining(pattern: object) -> tvm.transform.Pass:
+    """Return TVM's pass that puts each match into a composite function."""
+    return relay.transform.MergeComposite([("matched", paired(pattern).root)])
+
+
 def paired(pattern: Any) -> Paired:
     """Return a pattern of any form with TVM's objects; raises as `PatternLanguage.pair`."""
     return LANGUAGE.pair(pattern.pattern if isinstance(pattern, dfp.DFPatternCallback) else pattern)

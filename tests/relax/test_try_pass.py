@@ -1,0 +1,164 @@
+"""`wb.try_pass`, `assert_pass` and `wb.where` on Relax: planted faults are found and reduced, right passes raise no alarm."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tvm
+from tvm import relax
+from tvm.relax.dpl import is_op, wildcard
+from wrong_passes import WRONG
+
+import workbench as wb
+from workbench.errors import PipelineError, WorkbenchError
+from workbench.testing import assert_pass
+from workbench.testing.result import Failure, Tried
+
+SHORT = ("swaps_operands", "forgets_a_user", "loses_a_shape", "writes_into_its_input")
+GENERATED = ["generated"]
+
+
+@cache
+def _tried(name: str) -> Tried:
+    return wb.try_pass(WRONG[name][0], GENERATED, budget=20 if name in SHORT else 60)
+
+
+def _broken(found: Tried, law: str) -> Failure:
+    return next(each for each in found.failures if each.law == law)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=() if each in SHORT else pytest.mark.long) for each in WRONG]
+)
+def test_a_planted_fault_is_found_and_reduced(name: str) -> None:
+    law = WRONG[name][1]
+    found = _tried(name)
+    failure = _broken(found, law)
+    if failure.workload is not None:
+        assert len(failure.workload.graph.ops) <= 8
+        assert law in str(found)
+        assert not found
+
+
+def test_the_script_of_a_failure_shows_it_with_tvm_alone(tmp_path: Path) -> None:
+    found = _tried("swaps_operands")
+    script = tmp_path / "shows.py"
+    script.write_text(_broken(found, "other outputs").script)
+    hidden = {**os.environ, "PYTHONPATH": ""}
+    ran = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, env=hidden, cwd=tmp_path, check=False
+    )
+    assert ran.returncode
+    assert "AssertionError" in ran.stderr
+    assert "workbench" not in script.read_text()
+
+
+def identity(mod: Any) -> Any:
+    return mod
+
+
+@pytest.mark.parametrize("p", [identity, relax.transform.DeadCodeElimination(), "RemoveUnusedOutputs"])
+def test_a_right_pass_raises_no_alarm(p: object) -> None:
+    found = wb.try_pass(p, budget=6)
+    assert not found.failures, str(found)
+    assert found.attempts
+
+
+def test_a_pass_that_fired_nowhere_says_that_nothing_is_known() -> None:
+    found = wb.try_pass(identity, GENERATED, budget=3)
+    assert "fired on 0 of" in found.summary
+    assert "nothing is known" in found.summary
+    with pytest.raises(AssertionError, match="nothing is known"):
+        assert_pass(identity, GENERATED, budget=3)
+
+
+def test_a_pass_that_ends_the_process_is_a_failure_and_the_notebook_lives() -> None:
+    def ends(mod: Any) -> Any:
+        import os
+
+        os.abort()
+
+    found = wb.try_pass(ends, GENERATED, budget=4, reduced=False)
+    assert "SIGABRT" in _broken(found, "raises").said
+
+
+def test_a_pass_that_hangs_is_a_failure() -> None:
+    def hangs(mod: Any) -> Any:
+        while True:
+            pass
+
+    found = wb.try_pass(hangs, GENERATED, budget=2, timeout=1, reduced=False)
+    assert "no result within 1 s" in _broken(found, "raises").said
+
+
+def test_a_rewrite_meets_programs_around_its_pattern() -> None:
+    x = wildcard()
+    pattern = is_op("relax.nn.relu")(is_op("relax.negative")(x))
+
+    def rewrite(expr: Any, matches: Any) -> Any:
+        return relax.op.negative(relax.op.nn.relu(matches[x]))
+
+    found = wb.try_pass((pattern, rewrite), GENERATED, budget=12)
+    assert not found.isolated
+    assert len(found.fired) >= 5
+    failure = _broken(found, "other outputs")
+    assert failure.workload is not None
+    assert [each.op for each in failure.workload.graph.ops] == [
+        "relax.negative",
+        "relax.nn.relu",
+    ]
+
+
+def test_the_message_of_assert_pass_holds_the_program() -> None:
+    with pytest.raises(AssertionError) as error:
+        assert_pass(WRONG["swaps_operands"][0], GENERATED, budget=10)
+    assert "R.subtract" in str(error.value)
+    assert "other outputs" in str(error.value)
+
+
+def test_a_law_can_be_left_out() -> None:
+    assert_pass(WRONG["turns_operands_around"][0], GENERATED, idempotent=False, budget=6)
+
+
+def test_own_programs_are_tried_with_what_the_pipeline_makes_of_them() -> None:
+    found = wb.try_pass("FuseOps", wb.samples.load("mlp"), budget=8)
+    assert {each.program.origin for each in found.attempts} == {"own"}
+    assert {"mlp", "mlp after LegalizeOps"} <= {each.program.name for each in found.attempts}
+    assert list(found.table["outputs"])
+
+
+def test_a_pass_object_cannot_be_isolated() -> None:
+    with pytest.raises(PipelineError, match="lives in one process"):
+        wb.try_pass(relax.transform.FoldConstant(), isolated=True)
+    with pytest.raises(WorkbenchError, match="not a pass"):
+        wb.try_pass(3)
+
+
+def test_the_next_pass_of_the_pipeline_is_asked() -> None:
+    def hides_the_patterns(mod: Any) -> Any:
+        made = mod.clone()
+        for name, function in mod.functions.items():
+            if isinstance(function, tvm.tirx.PrimFunc):
+                made[name] = function.without_attr("op_pattern").with_attr("op_pattern", "none")
+        return made
+
+    found = wb.try_pass(hides_the_patterns, wb.samples.load("mlp"), budget=6)
+    assert "breaks the next pass" in [each.law for each in found.failures], str(found)
+
+
+def test_where_counts_matches_and_reasons() -> None:
+    found = wb.where('is_op("relax.add")(is_op("relax.matmul")(wildcard(), wildcard()), wildcard())')
+    rows = {row["model"]: row for row in found.rows()}
+    alone = wb.match(found["mlp"], found.pattern)
+    assert rows["mlp"]["matches"] == len(alone.matches) > 0
+    assert found.table["matches"].sum() == sum(row["matches"] for row in rows.values())
+    assert sum(found.reasons.values()) >= found.table["near_misses"].sum() > 0
+    assert not any("node " in reason and "(" in reason.partition("node ")[2][:8] for reason in found.reasons)
+    with pytest.raises(wb.WorkbenchError, match="mlp"):
+        found["mpl"]

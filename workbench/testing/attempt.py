@@ -1,0 +1,300 @@
+"""One program of `wb.try_pass`: the pass runs on it twice, and everything that can be asked about the result is asked.
+
+The laws come in the order in which a broken one explains the others: a module that is not well-formed is not run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from workbench.analysis.tensors import tensors
+from workbench.dialects import arrays
+from workbench.dialects.base import Workload
+from workbench.dialects.compiler.inputs import EDGES
+from workbench.dialects.registry import dialect_of
+from workbench.errors import MeasureError, WorkbenchError
+from workbench.graph.model import Graph
+from workbench.measurement.count import Counts, count_config
+from workbench.pipeline.config import Config
+from workbench.pipeline.outputs import AS_IT_STANDS, difference
+from workbench.pipeline.run import Runner, packed
+from workbench.pipeline.spec import PassStep, Pipeline
+from workbench.pipeline.step import Step
+from workbench.pipeline.trace import Trace
+from workbench.temporary import temporary_folder
+from workbench.worker.parent import never, worker
+
+RAISES, INPUT, FLAW, TYPES, OUTPUTS, NEXT, AGAIN, GROWS = LAWS = (
+    "raises",
+    "changes its input",
+    "not well-formed",
+    "other types",
+    "other outputs",
+    "breaks the next pass",
+    "not idempotent",
+    "slow to grow",
+)
+"the faults of a pass, those that explain others first"
+ANY_LEVEL = 4
+"the opt_level at which TVM runs every pass"
+SIZES = (1, 8)
+"of symbolic dimensions, beside the given ones or DEFAULT; each further dimension of a program is larger by one"
+DEFAULT = 3
+
+Run = tuple[int, Mapping[str, int]]
+"the seed of the inputs of a run, and the sizes of symbolic dimensions"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of the corpus."""
+
+    name: str
+    origin: str
+    "generated, sample or own"
+    workload: Workload = field(repr=False)
+    following: PassStep | None = None
+    "the pass that comes next where the pipeline has led to this program"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The pass that is tried."""
+
+    name: str
+    steps: Pipeline
+    isolated: bool
+    "whether it runs in the child process, with a timeout; else here, as `wb.trace` runs it"
+    timeout: float
+    cancelled: Callable[[], bool] = never
+
+    @classmethod
+    def of(cls, steps: Pipeline, timeout: float, isolated: bool | None, cancelled: Callable[[], bool]) -> Subject:
+        """Return the pass, in the child process if it can be handed over. Raises PipelineError: it should be, and can't."""
+        name = ",".join(step.name.strip("<>") for step in steps)
+        runs_there = all(map(_can_be_sent, steps)) if isolated is None else isolated
+        if isolated:
+            for step in steps:
+                _ = step.run is None or packed(step)
+        return cls(name, steps, runs_there, timeout, cancelled)
+
+    def runner(self, workload: Workload) -> Runner:
+        return Runner(workload, self.timeout if self.isolated else None)
+
+
+def _can_be_sent(step: PassStep) -> bool:
+    """Return whether the pass can run in the child: named, or a function that holds none of TVM's objects."""
+    if step.run is None:
+        return True
+    held = [getattr(cell, "cell_contents", None) for cell in getattr(step.run, "__closure__", None) or ()]
+    code = getattr(step.run, "__code__", None)
+    used = getattr(step.run, "__globals__", {})
+    held += [used.get(name) for name in (code.co_names if code is not None else ())]
+    # a pattern that was pickled would not be the one whose parts the function looks up
+    if code is None or any(hasattr(each, "__chandle__") or hasattr(each, "handle") for each in held):
+        return False
+    try:
+        packed(step)
+    except WorkbenchError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """The pass on one program."""
+
+    program: Program
+    trace: Trace | None = field(repr=False)
+    "the pass, and the pass again on its result; None if TVM's graph of the program could not be made"
+    passes: int
+    "passes that the tried one consists of"
+    faults: Mapping[str, str]
+    "a broken law -> a sentence"
+    compared: str = ""
+    "`equal`, `different`, or the reason why the outputs were not compared; empty before"
+    run: Run | None = None
+    "the run whose outputs differ"
+    counts: tuple[Counts | None, Counts | None] = (None, None)
+    "`wb.count` of the program and of the result, for samples and own programs; None where a build of it fails"
+
+    @property
+    def first(self) -> tuple[Step, ...]:
+        """The steps of the pass on the program itself."""
+        return () if self.trace is None else self.trace.steps[: self.passes]
+
+    @property
+    def fired(self) -> bool:
+        """Whether the pass changed the program."""
+        return INPUT in self.faults or any(step.changed for step in self.first)
+
+    @property
+    def seconds(self) -> float:
+        return sum(step.seconds for step in self.first)
+
+    @property
+    def changes(self) -> str:
+        """The number of nodes that the pass changed, of each kind of change."""
+        if not self.fired:
+            return ""
+        counts = self.first[0].state_before.diff(self.first[-1].state_after).counts
+        return ", ".join(f"{mark} {count:,}" for mark, count in counts.items() if count and mark != "kept")
+
+    @property
+    def result(self) -> Workload:
+        """The program after the pass."""
+        state = self.first[-1].state_after
+        return self.program.workload if state.workload is None else state.workload
+
+    def graphs(self) -> tuple[Graph, Graph]:
+        """Return the graphs before and after the pass."""
+        return self.first[0].before, self.first[-1].after
+
+
+def attempted(subject: Subject, program: Program) -> Attempt:
+    """Run the pass on a program, and again on the result; check all laws but the outputs'."""
+    count = len(subject.steps)
+    # a Pass object may change the module that it is given, which other passes are tried on
+    workload = program.workload.of(dialect_of(program.workload).frontend.copy(program.workload.module))
+    runner = subject.runner(workload)
+    text = workload.text()
+    trace = runner.run(Pipeline([*subject.steps, *subject.steps]), ANY_LEVEL, cancelled=subject.cancelled)
+    faults: dict[str, str] = {}
+    attempt = Attempt(program, trace, count, faults)
+    failed = next((step for step in attempt.first if step.error), None)
+    if failed is not None:
+        faults[RAISES] = failed.error
+    if workload.text() != text:
+        faults[INPUT] = "the module that it was given is another one afterwards; a pass returns a new module"
+        return attempt
+    if failed is not None or not attempt.fired:
+        return attempt
+    flaw = next((step.flaw for step in attempt.first if step.flaw), "")
+    if flaw:
+        faults[FLAW] = flaw
+        return attempt
+    other = _other_types(*attempt.graphs())
+    if other:
+        faults[TYPES] = other
+        return attempt
+    again = next((step for step in trace.steps[count:] if step.changed or step.error), None)
+    if again is not None:
+        faults[AGAIN] = _again(attempt, again)
+    _check_next(runner, attempt, faults)
+    return attempt
+
+
+def _again(attempt: Attempt, again: Step) -> str:
+    if again.error:
+        return f"on its own result it raises: {again.error}"
+    before, after = attempt.graphs()[1], again.after
+    grown = len(after.nodes) - len(before.nodes)
+    return f"it changes its own result too{f', to {grown} nodes more' if grown > 0 else ''}"
+
+
+def _check_next(runner: Runner, attempt: Attempt, faults: dict[str, str]) -> None:
+    """Check that the pass that comes next in the pipeline takes the result if it takes the program."""
+    following = attempt.program.following
+    if following is None:
+        return
+    after = Runner(attempt.result, runner.timeout).run(Pipeline([following]), ANY_LEVEL).failed
+    if after is not None and runner.run(Pipeline([following]), ANY_LEVEL).failed is None:
+        faults[NEXT] = f"{following.name} fails on its result, and not on the program: {after.error}"
+
+
+def _other_types(before: Graph, after: Graph) -> str:
+    """Return how the types of the program's inputs and outputs differ, in a sentence."""
+    for what, ours, theirs in (
+        ("input", _inputs(before), _inputs(after)),
+        ("output", _outputs(before), _outputs(after)),
+    ):
+        if len(ours) != len(theirs):
+            return f"the program had {len(ours)} {what}s and has {len(theirs)}"
+        for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+            if one != other:
+                return f"{what} {place} was {one} and is {other}"
+    return ""
+
+
+def _inputs(graph: Graph) -> list[str]:
+    return [node.type for node in graph.nodes if node.kind == "param"]
+
+
+def _outputs(graph: Graph) -> list[str]:
+    return [graph.nodes[node].type for node in graph.outputs]
+
+
+def counted(attempt: Attempt, timeout: float, cancelled: Callable[[], bool]) -> Attempt:
+    """Count the kernels of the program and of the result, as TVM's own pipeline for a CPU makes them."""
+
+    def counts(workload: Workload) -> Counts | None:
+        try:
+            return count_config(workload, Config(), timeout=timeout, cancelled=cancelled)
+        except MeasureError:
+            return None
+
+    return replace(attempt, counts=(counts(attempt.program.workload), counts(attempt.result)))
+
+
+def runs_of(workload: Workload) -> list[Run]:
+    """Return the runs that compare outputs: on random values, on values at the edges, and both for other sizes of symbolic dimensions."""
+    nodes = workload.graph.nodes
+    shapes = (each.shape for node in nodes if node.kind == "param" for each in tensors(node.type))
+    names = dict.fromkeys(d for shape in shapes for d in shape if isinstance(d, str) and d.isidentifier())
+    usual = {name: DEFAULT + place for place, name in enumerate(names) if name not in workload.shapes}
+    others = [{name: size + place for place, name in enumerate(names)} for size in SIZES] if names else []
+    return [(seed, sizes) for sizes in (usual, *others) for seed in (0, EDGES)]
+
+
+def compared(attempt: Attempt, timeout: float, cancelled: Callable[[], bool], only: Run | None = None) -> Attempt:
+    """Run the program and the pass's result, and compare the outputs; `only`: in this run."""
+    workload = attempt.program.workload
+    runs = runs_of(workload) if only is None else [only]
+    try:
+        before, refused = _values(workload, runs, timeout, cancelled)
+    except MeasureError as error:
+        return replace(attempt, compared=f"the program does not run: {error}")
+    runs = [run for place, run in enumerate(runs) if place in before]
+    if not runs:
+        return replace(attempt, compared=f"the program does not run: {next(iter(refused.values()), '')}")
+    try:
+        after, refused = _values(attempt.result, runs, timeout, cancelled)
+    except MeasureError as error:
+        return _different(attempt, runs[0], f"its result does not run: {error}")
+    for place, (run, ours) in enumerate(zip(runs, before.values(), strict=True)):
+        if place not in after:
+            return _different(attempt, run, f"its result does not run: {refused[place]}")
+        try:
+            found = difference(ours, after[place])
+        except MeasureError as error:
+            return _different(attempt, run, str(error))
+        if not found.same:
+            said = f"{found.differing:,} of {found.elements:,} values differ, by up to {found.max_relative:.2g} of the largest"
+            return _different(attempt, run, said)
+    return replace(attempt, compared="equal")
+
+
+def _different(attempt: Attempt, run: Run, said: str) -> Attempt:
+    seed, sizes = run
+    given = ["values at the edges"] * (seed == EDGES) + [f"{name} = {size}" for name, size in sizes.items()]
+    where = f" (with {', '.join(given)})" if given else ""
+    return replace(attempt, compared="different", run=run, faults={**attempt.faults, OUTPUTS: said + where})
+
+
+def _values(
+    workload: Workload, runs: list[Run], timeout: float, cancelled: Callable[[], bool]
+) -> tuple[dict[int, list[np.ndarray]], dict[int, str]]:
+    """Return the outputs of each run, and the errors of those that have none."""
+    with temporary_folder() as folder:
+        path = str(Path(folder) / "outputs.npz")
+        asked = {"config": AS_IT_STANDS.to_data(), "runs": [[seed, dict(sizes)] for seed, sizes in runs], "path": path}
+        found = worker("trials").run("outputs", workload, asked, timeout=timeout, cancelled=cancelled)
+        values = arrays.load(path)
+    outputs: dict[int, list[np.ndarray]] = {}
+    for name, array in values.items():
+        outputs.setdefault(int(name.partition(".")[0]), []).append(array)
+    return outputs, {int(place): said for place, said in found["refused"].items()}

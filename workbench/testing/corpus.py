@@ -1,0 +1,121 @@
+"""The programs on which a pass is tried: generated ones, the samples, the user's own, and what the default pipeline makes of these."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, count, islice
+from types import CodeType
+
+from workbench import samples
+from workbench.analysis.patterns import Pattern
+from workbench.dialects.base import Workload
+from workbench.dialects.registry import dialect as dialect_named
+from workbench.errors import WorkbenchError
+from workbench.pipeline.load import load
+from workbench.pipeline.run import Runner
+from workbench.pipeline.spec import Pipeline
+from workbench.testing.attempt import ANY_LEVEL, Program
+from workbench.testing.programs import program
+
+GENERATED, SAMPLES, OWN = "generated", "samples", "own"
+SMALL: dict[str, dict[str, int]] = {
+    "attention": {"seq": 8},
+    "bert": {"layers": 1, "hidden": 32, "seq": 8, "heads": 2},
+    "branches": {"image": 8},
+    "chain": {},
+    "conv_bias_batch_norm": {"image": 8, "blocks": 2},
+    "mlp": {},
+    "parallel_cast": {},
+    "resnet18": {"width": 4},
+}
+"the samples, at a size that builds in a second or two"
+
+
+def given(on: object, dialect: str) -> tuple[bool, Iterator[Program]]:
+    """Return whether programs are generated, and the own programs and samples that `on` names, each with its prefixes.
+
+    Raises WorkbenchError: it names something else.
+    """
+    asked = list(on) if isinstance(on, (list, tuple)) else [GENERATED, SAMPLES] if on is None else [on]
+    words = [each for each in asked if isinstance(each, str) and each in (GENERATED, SAMPLES)]
+    own = [load(each) for each in asked if not (isinstance(each, str) and each in words)]
+    for each in own:
+        if each.dialect != dialect:
+            raise WorkbenchError(f"{each.name} is {each.dialect}, and the pass is tried on {dialect}")
+    starts = chain(
+        (Program(each.name, OWN, each) for each in own),
+        (
+            Program(name, SAMPLES, samples.load(name, dialect=dialect, **options))
+            for name, options in SMALL.items()
+            if SAMPLES in words
+        ),
+    )
+    return GENERATED in words, chain.from_iterable(map(prefixes, starts))
+
+
+def prefixes(start: Program) -> list[Program]:
+    """Return a program, and what each pass of the default pipeline makes of it, if that is another one.
+
+    A pass meets these when it stands in that pipeline. `following` is the pass that comes next.
+    """
+    passes = Pipeline.parse(dialect_named(start.workload.dialect).passes.presets()[0].pipeline)
+    runner = Runner(start.workload)
+    steps = runner.run(passes, ANY_LEVEL).steps
+    found = [Program(start.name, start.origin, start.workload, passes[0])]
+    for place, step in enumerate(steps[:-1], 1):
+        if step.changed:
+            name = f"{start.name} after {step.name}"
+            found.append(Program(name, start.origin, runner.workload_of(step.state_after), passes[place]))
+    return found
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The kind of generated programs that a pass is tried on."""
+
+    dialect: str
+    pattern: Pattern | None
+    likely: frozenset[str]
+    "operators that the pass names"
+    seed: int
+
+    def program(self, number: int, operators: int) -> Workload:
+        """Return a program of so many operators."""
+        return program(number, dialect=self.dialect, operators=operators, pattern=self.pattern, likely=self.likely)
+
+
+def named_operators(run: object) -> frozenset[str]:
+    """Return the texts in the code of a function that may be names of operators, `relax.add`."""
+    found: set[str] = set()
+    waiting: list[object] = [getattr(run, "__code__", None)]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, CodeType):
+            waiting += each.co_consts
+        elif isinstance(each, (tuple, frozenset)):
+            waiting += each
+        elif isinstance(each, str) and _NAME.fullmatch(each):
+            found.add(each)
+    return frozenset(found)
+
+
+_NAME = re.compile(r"[a-z_]+(\.[a-z_0-9]+)*")
+
+
+def generated(kind: Kind) -> Iterator[Program]:
+    """Yield generated programs without end; their sizes go from 2 to 12 operators and begin again."""
+    for number in count(kind.seed):
+        made = kind.program(number, 2 + number % 11)
+        yield Program(made.name, GENERATED, made)
+
+
+def mixed(first: Iterable[Program], endless: Iterator[Program] | None) -> Iterator[Program]:
+    """Yield some of the endless programs after each of the others, then the rest of them."""
+    for each in first:
+        yield each
+        if endless is not None:
+            yield from islice(endless, 8)
+    if endless is not None:
+        yield from endless

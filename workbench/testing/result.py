@@ -1,0 +1,147 @@
+"""The result of `wb.try_pass`: a sentence that says no more than was tried, a table, and the failures with their programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from workbench.dialects.base import Workload
+from workbench.experiments.reduce.run import Reduced
+from workbench.pipeline.trace import Trace
+from workbench.terminal import html_table, visible
+from workbench.testing.attempt import Attempt
+from workbench.testing.scaling import Scaling
+from workbench.wording import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A law that the pass breaks, and the smallest program found on which it does."""
+
+    law: str
+    said: str
+    "how it is broken, in a sentence"
+    programs: int
+    "on which it is broken"
+    attempt: Attempt | None = field(repr=False)
+    "the smallest of those programs, as it was found; None for the growth"
+    reduced: Reduced | None = field(repr=False)
+    trace: Trace | None = field(repr=False)
+    "the pass on the smallest program, and again on its result, for PassStepper"
+    script: str = field(repr=False)
+    "Python that shows the failure with TVM alone"
+
+    @property
+    def workload(self) -> Workload | None:
+        """The smallest program."""
+        if self.reduced is not None:
+            return self.reduced.workload
+        return None if self.attempt is None else self.attempt.program.workload
+
+    @property
+    def text(self) -> str:
+        """The smallest program as TVM prints it."""
+        return "" if self.workload is None else self.workload.text()
+
+    def __str__(self) -> str:
+        where = f" on {counted(self.programs, 'program')}" if self.workload is not None else ""
+        shown = (
+            "" if self.workload is None else f", the smallest has {counted(len(self.workload.graph.ops), 'operator')}"
+        )
+        return visible(f"{self.law}{where}{shown}: {self.said}")
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A pass that was tried on many programs; true if no law was seen to be broken."""
+
+    name: str
+    dialect: str
+    isolated: bool
+    "whether the pass ran in the child process"
+    attempts: tuple[Attempt, ...] = field(repr=False)
+    growth: Scaling | None
+    failures: tuple[Failure, ...]
+    "a broken law each, those that explain others first"
+    seconds: float
+    complete: bool
+    "whether it was not cancelled"
+
+    def __bool__(self) -> bool:
+        return not self.failures
+
+    @property
+    def fired(self) -> tuple[Attempt, ...]:
+        """The programs that the pass changed."""
+        return tuple(each for each in self.attempts if each.fired)
+
+    @property
+    def summary(self) -> str:
+        """What was tried and found, in a sentence."""
+        compared = [each for each in self.attempts if each.compared in ("equal", "different")]
+        said = [
+            f"fired on {len(self.fired):,} of {counted(len(self.attempts), 'program')}",
+            f"outputs compared on {len(compared):,}",
+            *(f"{each.law} on {each.programs:,}" for each in self.failures if each.attempt is not None),
+            *(str(self.growth) for _ in range(self.growth is not None)),
+        ]
+        if not self.failures:
+            said.append("no broken law was seen")
+        if not self.fired:
+            said.append("nothing is known of what it does where it fires: give pattern=, or programs of your own")
+        return f"{self.name}: {'; '.join(said)}"
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row for each program: its name, its operators, whether the pass fired, and what was found."""
+        import pandas as pd
+
+        return pd.DataFrame([_row(each) for each in self.attempts])
+
+    @property
+    def counts(self) -> Counter[str]:
+        """The number of programs on which each law is broken."""
+        return Counter(law for each in self.attempts for law in each.faults)
+
+    def __str__(self) -> str:
+        lines = [self.summary, *(f"  {each}" for each in self.failures)]
+        return visible("\n".join(lines))
+
+    def _repr_html_(self) -> str:
+        return html_table(self.summary, self._failure_rows()) + html_table("", self._shown())
+
+    def _failure_rows(self) -> Iterator[dict[str, object]]:
+        for each in self.failures:
+            operators = None if each.workload is None else len(each.workload.graph.ops)
+            yield {"law": each.law, "programs": each.programs, "smallest_operators": operators, "found": each.said}
+
+    def _shown(self) -> Iterator[dict[str, object]]:
+        """Yield the rows of the programs that the pass changed, those with a fault first."""
+        yield from map(_row, sorted(self.fired, key=lambda each: not each.faults))
+
+
+def _counts(attempt: Attempt) -> Iterator[tuple[str, object]]:
+    """Yield the columns of kernels and bytes, before the pass and after it."""
+    for when, counts in zip(("before", "after"), attempt.counts, strict=True):
+        yield f"kernels_{when}", None if counts is None else counts.calls - counts.noops
+        yield f"peak_bytes_{when}", None if counts is None else counts.peak_bytes
+
+
+def _row(attempt: Attempt) -> dict[str, object]:
+    program = attempt.program
+    return {
+        "program": program.name,
+        "origin": program.origin,
+        "operators": len(program.workload.graph.ops),
+        "fired": attempt.fired,
+        "changes": attempt.changes,
+        "outputs": attempt.compared,
+        **dict(_counts(attempt)),
+        "broken": "; ".join(f"{law}: {said}" for law, said in attempt.faults.items()),
+        "pass_us": attempt.seconds * 1e6,
+    }

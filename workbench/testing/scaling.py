@@ -1,0 +1,91 @@
+"""How the time of a pass grows with the program."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+from workbench.dialects.base import Workload
+from workbench.pipeline.spec import Pipeline
+from workbench.testing.attempt import ANY_LEVEL, Subject
+from workbench.testing.corpus import Kind
+from workbench.wording import counted
+
+FIRST, LARGEST = 50, 3200
+"operators of the timed programs, each twice the one before"
+REPEATS = 3
+STEEP = 1.6
+"the exponent of a pass that takes more than time in proportion; the noise of a shared machine is below"
+LEAST, CLEAR = 80, 0.05
+"operators of the smallest program, and seconds of the largest, that a steep growth is said of"
+SHORT, LONG = 0.002, 2.0
+"seconds: below, the clock and the fixed cost decide; above, it is not timed on larger programs"
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """The best of a few times of the pass on programs of growing size."""
+
+    points: tuple[tuple[int, float], ...]
+    "operators, and seconds"
+
+    @property
+    def exponent(self) -> float | None:
+        """The e of time as operators to the power of e, over the last three sizes; None if it is too short to say."""
+        last = [(math.log(size), math.log(seconds)) for size, seconds in self.points[-3:] if seconds > SHORT]
+        if len(last) < 3:
+            return None
+        return (last[-1][1] - last[0][1]) / (last[-1][0] - last[0][0])
+
+    @property
+    def is_steep(self) -> bool:
+        """Whether each of the last two doublings took clearly more than twice the time, from LEAST operators on."""
+        last = self.points[-3:]
+        if self.exponent is None or last[0][0] < LEAST or last[-1][1] < CLEAR:
+            return False
+        return all(math.log(b[1] / a[1]) > STEEP * math.log(b[0] / a[0]) for a, b in pairwise(last))
+
+    def __str__(self) -> str:
+        (few, short), (many, long) = self.points[0], self.points[-1]
+        said = f"{short * 1e3:.2g} ms for {counted(few, 'operator')}, {long * 1e3:.3g} ms for {many:,}"
+        return said if self.exponent is None else f"time grows as n^{self.exponent:.1f}: {said}"
+
+
+def timed(subject: Subject, kind: Kind, goes_on: Callable[[], bool]) -> Scaling | None:
+    """Time the pass on larger and larger programs; None if fewer than two could be timed.
+
+    A steep growth is timed again: on a busy machine a time may be that of something else.
+    """
+    programs: dict[int, Workload] = {}
+    times: dict[int, float] = {}
+    size = FIRST
+    while size <= LARGEST and goes_on():
+        # programs of even seeds have matches of the pattern
+        workload = kind.program(kind.seed // 2 * 2, size)
+        best = _best(subject, workload, goes_on)
+        if best is None:
+            break
+        place = len(workload.graph.ops)
+        programs[place], times[place] = workload, best
+        if best > LONG:
+            break
+        size *= 2
+    if len(times) < 2:
+        return None
+    for place in [*times][-3:] if Scaling(tuple(times.items())).is_steep else ():
+        again = _best(subject, programs[place], lambda: True)
+        times[place] = min(times[place], again or times[place])
+    return Scaling(tuple(times.items()))
+
+
+def _best(subject: Subject, workload: Workload, goes_on: Callable[[], bool]) -> float | None:
+    """Return the best of a few times; None if the pass fails, or there is no time left for it."""
+    times: list[float] = []
+    for _ in range(REPEATS):
+        steps = subject.runner(workload).run(Pipeline(subject.steps), ANY_LEVEL, cancelled=subject.cancelled).steps
+        if any(step.error for step in steps) or not goes_on():
+            return None
+        times.append(sum(step.seconds for step in steps))
+    return min(times)
