@@ -5,7 +5,9 @@ The laws come in the order in which a broken one explains the others: a module t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -82,8 +84,27 @@ class Subject:
                 _ = step.run is None or packed(step)
         return cls(name, steps, runs_there, timeout, cancelled)
 
-    def runner(self, workload: Workload) -> Runner:
-        return Runner(workload, self.timeout if self.isolated else None)
+    def run(self, workload: Workload, times: int = 1) -> Trace:
+        """Run the pass on a program, and again on its result if `times` is 2.
+
+        TVM's warnings are left out if it runs here: they would come for each program.
+        """
+        runner = Runner(workload, self.timeout if self.isolated else None)
+        with nullcontext() if self.isolated else _without_warnings():
+            return runner.run(Pipeline([*self.steps] * times), ANY_LEVEL, cancelled=self.cancelled)
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Leave out what C++ writes to this process's error stream."""
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _can_be_sent(step: PassStep) -> bool:
@@ -160,9 +181,8 @@ def attempted(subject: Subject, program: Program) -> Attempt:
     count = len(subject.steps)
     # a Pass object may change the module that it is given, which other passes are tried on
     workload = program.workload.of(dialect_of(program.workload).frontend.copy(program.workload.module))
-    runner = subject.runner(workload)
     text = workload.text()
-    trace = runner.run(Pipeline([*subject.steps, *subject.steps]), ANY_LEVEL, cancelled=subject.cancelled)
+    trace = subject.run(workload, 2)
     faults: dict[str, str] = {}
     attempt = Attempt(program, trace, count, faults)
     failed = next((step for step in attempt.first if step.error), None)
@@ -184,7 +204,7 @@ def attempted(subject: Subject, program: Program) -> Attempt:
     again = next((step for step in trace.steps[count:] if step.changed or step.error), None)
     if again is not None:
         faults[AGAIN] = _again(attempt, again)
-    _check_next(runner, attempt, faults)
+    _check_next(subject, attempt, faults)
     return attempt
 
 
@@ -196,13 +216,14 @@ def _again(attempt: Attempt, again: Step) -> str:
     return f"it changes its own result too{f', to {grown} nodes more' if grown > 0 else ''}"
 
 
-def _check_next(runner: Runner, attempt: Attempt, faults: dict[str, str]) -> None:
+def _check_next(subject: Subject, attempt: Attempt, faults: dict[str, str]) -> None:
     """Check that the pass that comes next in the pipeline takes the result if it takes the program."""
     following = attempt.program.following
     if following is None:
         return
-    after = Runner(attempt.result, runner.timeout).run(Pipeline([following]), ANY_LEVEL).failed
-    if after is not None and runner.run(Pipeline([following]), ANY_LEVEL).failed is None:
+    next_pass = replace(subject, steps=Pipeline([following]), isolated=True)
+    after = next_pass.run(attempt.result).failed
+    if after is not None and next_pass.run(attempt.program.workload).failed is None:
         faults[NEXT] = f"{following.name} fails on its result, and not on the program: {after.error}"
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from workbench.dialects.base import Workload
-from workbench.pipeline.spec import Pipeline
-from workbench.testing.attempt import ANY_LEVEL, Subject
+from workbench.testing.attempt import Subject
 from workbench.testing.corpus import Kind
 from workbench.wording import counted
 
@@ -84,7 +83,7 @@ def _best(subject: Subject, workload: Workload, goes_on: Callable[[], bool]) -> 
     """Return the best of a few times; None if the pass fails, or there is no time left for it."""
     times: list[float] = []
     for _ in range(REPEATS):
-        steps = subject.runner(workload).run(Pipeline(subject.steps), ANY_LEVEL, cancelled=subject.cancelled).steps
+        steps = subject.run(workload).steps
         if any(step.error for step in steps) or not goes_on():
             return None
         times.append(sum(step.seconds for step in steps))
