@@ -56,7 +56,7 @@ class Failure:
         return visible(f"{self.law}{where}{shown}: {self.said}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tried:
     """A pass that was tried on many programs; true if no law was seen to be broken."""
 
@@ -107,6 +107,9 @@ class Tried:
     def counts(self) -> Counter[str]:
         """The number of programs on which each law is broken."""
         return Counter(law for each in self.attempts for law in each.faults)
+
+    def __repr__(self) -> str:
+        return visible(f"Tried({self.summary})")
 
     def __str__(self) -> str:
         lines = [self.summary, *(f"  {each}" for each in self.failures)]

@@ -47,7 +47,7 @@ class Places:
         return {layer: (ours[layer], misses[layer]) for layer in dict.fromkeys([*ours, *misses])}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Occurrences:
     """The matches of a pattern in many models; `wb.PatternInspector(found["bert"], pattern)` shows those of one."""
 
@@ -110,6 +110,9 @@ class Occurrences:
                 "layers": sum(bool(found) for found, _ in each.layers.values()),
                 "most_frequent_reason": f"{reasons[0][0]} ({reasons[0][1]}x)" if reasons else report.not_tried,
             }
+
+    def __repr__(self) -> str:
+        return visible(f"Occurrences({self.summary})")
 
     def __str__(self) -> str:
         lines = [self.summary, *(f"  {count}x {said}" for said, count in self.reasons.most_common(8))]
