@@ -49,11 +49,11 @@ def concrete(value: Any, sizes: Sizes) -> int:
 def arguments(function: Any, sizes: Sizes, seed: int, below: int) -> list[Any]:
     """Return random arrays and numbers for a kernel; integers of 32 and 64 bits are less than `below`, for they may be indices."""
     found: list[Any] = []
-    for place, (parameter, buffer) in enumerate(zip(function.params, buffers_of(function), strict=True)):
+    for parameter, buffer in zip(function.params, buffers_of(function), strict=True):
         if buffer is None:
             found.append(sizes(parameter))
             continue
         shape, dtype = [concrete(each, sizes) for each in buffer.shape], str(buffer.dtype)
         limit = below if dtype.removeprefix("u") in ("int32", "int64") else None
-        found.append(np.asarray(random_values(f"argument {place}", shape, dtype, seed, limit)))
+        found.append(np.asarray(random_values(str(parameter.name), shape, dtype, seed, limit)))
     return found
