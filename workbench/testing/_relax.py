@@ -13,7 +13,8 @@ from tvm import relax
 
 from workbench.dialects.relax import compat
 from workbench.samples._relax import RelaxBuilder
-from workbench.testing.operators import PROBED, SIZES, Elementwise, Shape, Type, half, registered
+from workbench.testing.operators import PROBED, Elementwise, half, registered
+from workbench.testing.values import SIZES, Shape, Type
 
 
 class RelaxWriter(RelaxBuilder):

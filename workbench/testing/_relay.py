@@ -12,7 +12,8 @@ import tvm
 from tvm import relay
 
 from workbench.samples._relay import RelayBuilder
-from workbench.testing.operators import PROBED, Elementwise, Type, half, registered
+from workbench.testing.operators import PROBED, Elementwise, half, registered
+from workbench.testing.values import Type
 
 
 class RelayWriter(RelayBuilder):

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.patterns import Pattern, PatternNode
 from workbench.analysis.tensors import tensor
-from workbench.testing.operators import RECIPES, Refused, Shape, Task, Type, Value, call_operator
+from workbench.testing.operators import RECIPES, Task, call_operator
+from workbench.testing.values import Refused, Shape, Type, Value, refuse
 
 if TYPE_CHECKING:
     from workbench.testing.growth import Growth
@@ -64,6 +65,9 @@ class Instance:
             if random.random() < 0.2:
                 shape = tuple(1 if random.random() < 0.4 else each for each in shape)
             dtype = random.choice([near.dtype, "float32", "float32", "float16", "int32", "int8", "bool"])
+            typed = [each for each in self.pattern.nodes if each.kind in ("dtype", "shape", "type")]
+            if typed and not self.fault and random.random() < 0.5:
+                shape, dtype = self._type(random.choice(typed), shape, dtype, False)
             self.values, mark = {}, self.growth.mark()
             try:
                 return self.value(self.pattern.root, shape, dtype)
@@ -80,8 +84,7 @@ class Instance:
         else:
             found = self._value(node, shape, dtype, how)
         # a number may broadcast, and the root may be of any type
-        if found.type != (shape, dtype) and id != self.pattern.root and found.shape and node.kind != "shape":
-            raise Refused
+        refuse(found.type != (shape, dtype) and id != self.pattern.root and bool(found.shape) and node.kind != "shape")
         found.fixed = node.kind != "wildcard"
         self.values[id] = found
         return found
@@ -116,15 +119,12 @@ class Instance:
         raise Refused
 
     def _type(self, node: PatternNode, shape: Shape, dtype: str, broken: bool) -> Type:
-        """Return the type that a sub-pattern wants, or another one."""
+        """Return the type that a sub-pattern wants, or if it is broken the given one, which must be another."""
         found = tensor(node.fields.get("type", "")) if node.kind == "type" else None
         wanted = found.shape if found else tuple(node.fields.get("shape", shape))
         kind = found.dtype if found else node.fields.get("dtype", dtype)
-        if not broken:
-            return wanted, kind
-        if node.kind == "shape":
-            return tuple(size if isinstance(size, str) else size + 1 for size in wanted), kind
-        return wanted, self.random.choice([each for each in ("float32", "float16", "int8") if each != kind])
+        refuse(broken and (wanted, kind) == (shape, dtype))
+        return (shape, dtype) if broken else (wanted, kind)
 
     def _leaf(self, node: PatternNode, shape: Shape, dtype: str, broken: bool) -> Value:
         """Return a constant for a variable or the reverse if the sub-pattern is broken, else what it wants."""
@@ -150,8 +150,7 @@ class Instance:
             callee = self.pattern.nodes[self.random.choice(callee.children)]
         if len(parts) == 1 and parts[0].kind in ("tuple", "any_order"):
             parts = [self.pattern.nodes[each] for each in parts[0].children]
-        if callee.kind != "op":
-            raise Refused
+        refuse(callee.kind != "op")
         name = callee.fields["name"].removeprefix(self.growth.writer.prefix)
         if self.fault == (node.id, "order"):
             parts.reverse()

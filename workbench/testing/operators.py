@@ -14,59 +14,16 @@ from functools import cache
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import tvm
+
+from workbench.testing.values import Refused, Shape, Value, refuse, size_of
 
 if TYPE_CHECKING:
     from workbench.testing.growth import Growth
 
-Shape = tuple["int | str", ...]
-"dimensions; a symbolic one is its name"
-Type = tuple[Shape, str]
-"shape and data type"
 Elementwise = Mapping[str, tuple[int, Mapping[str, str]]]
 "operator -> number of operands, and their data type -> that of the result"
 PROBED = ("float32", "float16", "int32", "int8", "bool")
-SIZES = {"n": 3, "m": 4}
-"sizes of symbolic dimensions in runs"
-LIMITS = {"float32": 1000, "float16": 60, "int8": 127, "uint8": 255, "int32": 1e6, "int64": 1e6, "bool": 1}
-"largest value of each data type"
-
-
-class Refused(Exception):
-    """An operator does not take these operands, or its result would be useless: constant, infinite or not a number."""
-
-
-@dataclass(eq=False)
-class Value:
-    """A value of a program, with bounds of its elements."""
-
-    expr: Any
-    shape: Shape
-    dtype: str
-    low: float
-    high: float
-    exact: bool = True
-    "whether rounding cannot change it: comparisons of others may turn out differently in a correct build"
-    kind: str = ""
-    "input, param or constant; empty for the result of a call"
-    whole: Any = None
-    "the tuple that it is a field of, as `Growth.fields` takes it"
-    fixed: bool = False
-    "whether a pattern wants it as it is, so that it is not scaled"
-    users: int = 0
-
-    @property
-    def type(self) -> Type:
-        return self.shape, self.dtype
-
-    @property
-    def floating(self) -> bool:
-        return self.dtype.startswith("float")
-
-    @property
-    def largest(self) -> float:
-        return max(-self.low, self.high)
 
 
 @dataclass
@@ -95,8 +52,7 @@ class Task:
         if wanted is not None and not self.differ:
             return wanted
         left = [each for each in choices if wanted is None or _plain(each) != wanted]
-        if not left:
-            raise Refused
+        refuse(not left)
         return self.random.choice(left)
 
     def axis(self, fits: Callable[[int | str], bool] = lambda _: True, name: str = "axis") -> int:
@@ -107,21 +63,15 @@ class Task:
         """Return the shape with other sizes in place of an axis."""
         return (*self.shape[:axis], *sizes, *self.shape[axis + 1 :])
 
-    def first(self, shape: Shape | None = None, floating: bool = False) -> Value:
-        """Return the first operand."""
-        if (floating and not self.dtype.startswith("float")) or (self.dtype == "bool" and floating is None):
-            raise Refused
-        return self.take(0, self.shape if shape is None else shape, self.dtype)
+    def first(self, shape: Shape | None = None, floating: bool = False, place: int = 0) -> Value:
+        """Return the first operand, or another one, by default of the task's shape."""
+        refuse(floating and not self.dtype.startswith("float"))
+        return self.take(place, self.shape if shape is None else shape, self.dtype)
 
 
 def _plain(value: Any) -> Any:
     plain = [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
     return plain[0] if isinstance(plain, list) and len(plain) == 1 else plain
-
-
-def size_of(shape: Shape) -> int:
-    """Return the number of elements, in a run."""
-    return math.prod(SIZES[each] if isinstance(each, str) else each for each in shape)
 
 
 @cache
@@ -139,80 +89,15 @@ def half(name: str) -> bool:
     return name != "nn.gelu"  # by erf
 
 
-_HUGE = 1 << 40
-_DIVISIONS = {"floor_divide": np.floor_divide, "floor_mod": np.mod, "mod": np.fmod, "trunc_mod": np.fmod}
-_SHIFTS = {"left_shift": np.left_shift, "right_shift": np.right_shift}
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **{f"a{each}": getattr(np, f"arc{each}") for each in ("cos", "cosh", "sin", "sinh", "tan", "tanh")},
-    **dict.fromkeys(("erf", "fast_erf", "fast_tanh"), np.tanh),
-    "cast_like": lambda x, _y: x,
-    "copy": lambda x: x,
-    "fast_exp": np.exp,
-    "log_add_exp": np.logaddexp,
-    "nn.relu": lambda x: x * (x > 0),
-    "power": lambda x, y: np.power(x * 1.0, y),  # of floats only
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-    "square": lambda x: x * (x * 1.0),  # TVM makes it a power
-    "tan": lambda x: np.where(np.abs(x) < 1.4, np.tan(x), np.nan),
-    # numpy divides integers by zero
-    **{name: lambda x, y, f=f: np.where(y == 0, _HUGE, f(x, y)) for name, f in _DIVISIONS.items()},
-    **{
-        name: lambda x, y, f=f: np.where((y < 0) | (y > 5), _HUGE, f(x, np.clip(y, 0, 5)))
-        for name, f in _SHIFTS.items()
-    },
-}
-"operator -> the function of its bounds, where numpy has none of its name"
-STEPS = {
-    *("floor", "ceil", "round", "trunc", "sign", "mod", "floor_mod", "floor_divide", "trunc_mod", "trunc_divide"),
-    *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
-}
-"operators whose results jump, which take exact values only"
-EXACT = STEPS | {"abs", "negative", "maximum", "minimum", "nn.relu", "copy", "cast_like"}
-"operators of floats whose results are exact if their operands are"
-
-
-def bounds(
-    name: str, operands: Sequence[Value], result: str, ranges: Sequence[tuple[float, float]]
-) -> tuple[float, float]:
-    """Return the bounds of an elementwise operator of operands in these ranges. Raises Refused: it has none, or one value only."""
-    function = _FUNCTIONS.get(name) or getattr(np, name, None)
-    same = len(operands) == 1 or operands[0] is operands[1]
-    grids = [_grid(*span, each.dtype, 17 if same else 9) for span, each in zip(ranges, operands, strict=True)]
-    if function is None:
-        if not all(each.floating for each in operands):
-            raise Refused
-        return min(-1.0, *(low for low, _ in ranges)), max(1.0, *(high for _, high in ranges))
-    if len(grids) == 2:
-        grids = [grids[0], grids[0]] if same else [grids[0][:, None], grids[1]]
-    try:
-        with np.errstate(all="ignore"):
-            found = np.asarray(function(*grids))
-    except (TypeError, ValueError):
-        raise Refused from None
-    low, high = float(found.min()), float(found.max())
-    logical = operands[0].dtype != "bool" or name.startswith("logical")
-    if found.dtype.kind != result[0] or not logical or not low < high or not max(-low, high) <= LIMITS[result]:
-        raise Refused
-    return low, high
-
-
-def _grid(low: float, high: float, dtype: str, points: int) -> np.ndarray:
-    if dtype == "bool":
-        return np.array([False, True])
-    found = np.append(np.linspace(low, high, points), [0.0] if low < 0 < high else [])
-    return found if dtype.startswith("float") else np.unique(np.round(found)).astype(np.int64)
-
-
 Recipe = Callable[["Growth", Task, str], Value]
 
 
 def _elementwise(g: Growth, t: Task, name: str) -> Value:
     arity, results = g.elementwise[name]
     kinds = [each for each, result in results.items() if result == t.dtype] if t.backwards else [t.dtype]
+    kinds = [each for each in kinds if (each == "bool") == name.startswith("logical")]
     dtype = t.dtype if t.dtype in kinds or not kinds else t.random.choice(kinds)
-    if dtype not in results or not kinds:
-        raise Refused
+    refuse(dtype not in results or not kinds)
     shapes = [t.shape, t.shape]
     if t.random.random() < 0.3:
         shapes[1] = narrowed(t.random, t.shape)
@@ -234,8 +119,7 @@ def _reduce(g: Growth, t: Task, name: str) -> Value:
     count, ordered, index = size_of((x.shape[axis],)), name.endswith(("max", "min")), name.startswith("arg")
     squared = name in ("variance", "std")
     bad = (count == 1 and (index or squared)) or (index and not x.exact)
-    if bad or t.dtype == "bool" or not (x.floating or ordered or name == "sum"):
-        raise Refused
+    refuse(bad or t.dtype == "bool" or not (x.floating or ordered or name == "sum"))
     low, high = (x.low * count, x.high * count) if name == "sum" else (0, count - 1) if index else (x.low, x.high)
     if squared:
         low, high = 0.0, ((high - low) / 2) ** (2 if name == "variance" else 1)
@@ -245,8 +129,7 @@ def _reduce(g: Growth, t: Task, name: str) -> Value:
 def _softmax(g: Growth, t: Task, name: str) -> Value:
     axis = t.attr("axis", [-1, -1, *range(len(t.shape))])
     x = t.first(floating=True)
-    if size_of((t.shape[axis],)) == 1 or x.high - x.low > 50:
-        raise Refused
+    refuse(size_of((t.shape[axis],)) == 1 or x.high - x.low > 50)
     return g.make(name, [x], x.low - x.high - 5 if "log" in name else 0, 0 if "log" in name else 1, axis)
 
 
@@ -255,15 +138,13 @@ def _transpose(g: Growth, t: Task, name: str) -> Value:
     shape = list(t.shape)
     for place, axis in enumerate(axes if t.backwards else ()):
         shape[axis] = t.shape[place]
-    if axes == sorted(axes) and t.random.random() < 0.97:
-        raise Refused
+    refuse(axes == sorted(axes) and t.random.random() < 0.97)
     return g.moved(name, [t.first(tuple(shape))], list(axes))
 
 
 def _reshape(g: Growth, t: Task, name: str) -> Value:
     other = g.reshaped(t.shape)
-    if other == t.shape and t.random.random() < 0.97:
-        raise Refused
+    refuse(other == t.shape and t.random.random() < 0.97)
     return g.moved(name, [t.first(other if t.backwards else t.shape)], t.shape if t.backwards else other)
 
 
@@ -276,8 +157,7 @@ def _one(g: Growth, t: Task, name: str) -> Value:
 
 
 def _broadcast(g: Growth, t: Task, name: str) -> Value:
-    if size_of(t.shape) == 1:
-        raise Refused
+    refuse(size_of(t.shape) == 1)
     wide = (g.dimension(), *(g.dimension() if each == 1 else each for each in t.shape))
     return g.moved(
         name, [t.first(narrowed(t.random, t.shape) if t.backwards else None)], t.shape if t.backwards else wide
@@ -289,8 +169,7 @@ def _cast(g: Growth, t: Task, name: str) -> Value:
     dtype = t.attr("dtype", [t.dtype] if t.backwards else others)
     x = t.take(0, t.shape, t.random.choice([each for each in PROBED[:4] if each != dtype]) if t.backwards else t.dtype)
     whole = not dtype.startswith("float")
-    if whole and not x.exact:
-        raise Refused
+    refuse(whole and not x.exact)
     low, high = (math.trunc(x.low), math.trunc(x.high)) if whole else (x.low, x.high)
     return g.make(name, [x], low, high, dtype, exact=x.exact)
 
@@ -325,36 +204,19 @@ def _take(g: Growth, t: Task, name: str) -> Value:
     return g.moved(name, [x, t.take(1, (count,), "int32", below=size_of((x.shape[axis],)))], axis)
 
 
-def _repeat(g: Growth, t: Task, name: str) -> Value:
-    axis = t.axis(lambda size: isinstance(size, int) and not (t.backwards and size % 2))
-    return g.moved(name, [t.first(t.resized(axis, size_of((t.shape[axis],)) // 2) if t.backwards else None)], 2, axis)
-
-
-def _flip(g: Growth, t: Task, name: str) -> Value:
-    return g.moved(name, [t.first()], t.axis())
-
-
 def _where(g: Growth, t: Task, name: str) -> Value:
-    operands = [t.take(0, t.shape, "bool"), *(t.take(place, t.shape, t.dtype) for place in (1, 2))]
-    return g.moved(name, operands, of=(1, 2))
+    return g.moved(name, [t.take(0, t.shape, "bool"), t.first(place=1), t.first(place=2)], of=(1, 2))
 
 
 def _clip(g: Growth, t: Task, name: str) -> Value:
     x, low, high = t.first(), -t.random.choice([1.0, 2.0, 4.0]), t.random.choice([1.0, 2.0, 6.0])
-    if t.dtype == "bool":
-        raise Refused
+    refuse(t.dtype == "bool")
     return g.make(name, [x], max(low, x.low), min(high, x.high), low, high, exact=x.exact)
-
-
-def _leaky(g: Growth, t: Task, name: str) -> Value:
-    x = t.first(floating=True)
-    return g.make(name, [x], x.low, max(x.high, 0), 0.2)
 
 
 def _matmul(g: Growth, t: Task, name: str) -> Value:
     rank = {"matmul": len(t.shape), "nn.batch_matmul": 3}.get(name, 2)
-    if len(t.shape) != rank or rank < 2 or t.dtype == "bool":
-        raise Refused
+    refuse(len(t.shape) != rank or rank < 2 or t.dtype == "bool")
     *lead, rows, last = t.shape
     inner, columns = (g.dimension(), last) if t.backwards else (last, g.dimension())
     many = name == "nn.batch_matmul" or (name == "matmul" and t.random.random() < 0.4)
@@ -371,8 +233,7 @@ def _product(g: Growth, name: str, x: Value, y: Value, inner: int | str, **attrs
 
 
 def _conv(g: Growth, t: Task, name: str) -> Value:
-    if len(t.shape) != 4 or t.dtype in ("bool", "int32") or any(isinstance(each, str) for each in t.shape[1:]):
-        raise Refused
+    refuse(len(t.shape) != 4 or t.dtype in ("bool", "int32") or any(isinstance(each, str) for each in t.shape[1:]))
     kernel, other, (batch, channels, *image) = t.random.choice([1, 1, 3, 3]), g.dimension(), t.shape
     inputs, outputs = (other, channels) if t.backwards else (channels, other)
     x = t.take(0, (batch, inputs, *image), t.dtype)
@@ -383,24 +244,22 @@ def _conv(g: Growth, t: Task, name: str) -> Value:
 
 
 def _pool(g: Growth, t: Task, name: str) -> Value:
-    if len(t.shape) != 4:
-        raise Refused
+    refuse(len(t.shape) != 4)
     x, attrs = t.first(floating=True), {"pool_size": (3, 3), "strides": (1, 1), "padding": (1, 1)}
     return g.make(name, [x], min(0, x.low), max(0, x.high), exact="max" in name and x.exact, **attrs)
 
 
 def _layer_norm(g: Growth, t: Task, name: str) -> Value:
-    if len(t.shape) < 2 or isinstance(t.shape[-1], str) or t.shape[-1] == 1:
-        raise Refused
+    width = size_of(t.shape[-1:])
+    refuse(len(t.shape) < 2 or isinstance(t.shape[-1], str) or width == 1)
     x = t.first(floating=True)
-    rest = [t.take(place, t.shape[-1:], t.dtype, weight=True) for place in ((1,) if name == "nn.rms_norm" else (1, 2))]
-    high = math.sqrt(t.shape[-1]) * max(each.largest for each in rest) + 1.5
+    rest = [t.take(place, (width,), t.dtype, weight=True) for place in ((1,) if name == "nn.rms_norm" else (1, 2))]
+    high = math.sqrt(width) * max(each.largest for each in rest) + 1.5
     return g.make(name, [x, *rest], -high, high, -1)
 
 
 def _batch_norm(g: Growth, t: Task, name: str) -> Value:
-    if len(t.shape) < 2 or isinstance(t.shape[1], str) or t.dtype != "float32":
-        raise Refused
+    refuse(len(t.shape) < 2 or isinstance(t.shape[1], str) or t.dtype != "float32")
     x = t.first(floating=True)
     rest = [t.take(place, t.shape[1:2], t.dtype, weight=True, positive=True) for place in range(1, 5)]
     result = g.made(name, [x, *rest], 1, **({"training": False} if g.writer.prefix else {}))
@@ -408,8 +267,7 @@ def _batch_norm(g: Growth, t: Task, name: str) -> Value:
 
 
 def _bias_add(g: Growth, t: Task, name: str) -> Value:
-    if not t.shape or isinstance(t.shape[-1], str) or t.dtype == "bool":
-        raise Refused
+    refuse(not t.shape or isinstance(t.shape[-1], str) or t.dtype == "bool")
     x, bias = t.first(), t.take(1, t.shape[-1:], t.dtype, weight=True)
     return g.make(name, [x, bias], x.low + bias.low, x.high + bias.high, -1)
 
@@ -429,11 +287,9 @@ RECIPES: dict[str, tuple[float, Recipe]] = {
         (2.0, _split, "split"),
         (1.0, _slice, "strided_slice"),
         (1.0, _take, "take"),
-        (0.4, _repeat, "repeat"),
-        (0.4, _flip, "flip reverse"),
+        (0.4, lambda g, t, name: g.moved(name, [t.first()], t.axis()), "flip reverse"),
         (1.5, _where, "where"),
         (1.0, _clip, "clip"),
-        (0.4, _leaky, "nn.leakyrelu nn.leaky_relu"),
         (3.0, _matmul, "matmul nn.dense nn.batch_matmul nn.matmul"),
         (6.0, _conv, "nn.conv2d"),
         (1.0, _pool, "nn.max_pool2d nn.avg_pool2d"),
