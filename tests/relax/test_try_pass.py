@@ -162,3 +162,24 @@ def test_where_counts_matches_and_reasons() -> None:
     assert not any("node " in reason and "(" in reason.partition("node ")[2][:8] for reason in found.reasons)
     with pytest.raises(wb.WorkbenchError, match="mlp"):
         found["mpl"]
+
+
+def test_the_pattern_inspector_looks_in_other_models_and_tries_the_pattern() -> None:
+    view = wb.PatternInspector(
+        wb.samples.load("mlp"), 'is_op("relax.add")(is_op("relax.matmul")(wildcard(), wildcard()), wildcard())'
+    )
+    found = view.where()
+    table = next(block for block in view.panels["tab"] if block["t"] == "table")
+    assert [line[0] for line in table["rows"][1:]] == [each.workload.name for each in found.models]
+    place = next(place for place, each in enumerate(found.models) if each.workload.name == "bert")
+    view._model(place)  # as a click on the row does
+    assert view.model.name == "bert"
+    assert len(view.findings) == len(found.models[place].report.matches) + len(found.models[place].report.near_misses)
+    tried = view.try_pass(budget=4)
+    assert tried.fired
+    assert any(block.get("text", "").startswith("outline: fired on") for block in view.panels["tab"])
+
+
+def test_a_single_pattern_alone_says_what_to_give() -> None:
+    with pytest.raises(WorkbenchError):
+        wb.try_pass((is_op("relax.add")(wildcard(), wildcard()), 3))

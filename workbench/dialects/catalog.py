@@ -95,8 +95,8 @@ class Passes(ABC):
         """Return the module with the matches of a DFPatternCallback replaced, in every function of the dialect."""
 
     @abstractmethod
-    def rewriter(self, pattern: Any, callback: Callable[..., Any]) -> object:
-        """Return what a pipeline runs to replace each match of a pattern by what the callback returns."""
+    def rewriter(self, pattern: Any, callback: Any) -> object:
+        """Return what a pipeline runs to replace each match of a pattern by what the callback returns. Raises TypeError: it is none."""
 
     def extra(self) -> list[PassInfo]:
         """Return the passes that no constructor makes."""

@@ -57,7 +57,7 @@ class Program:
 
     name: str
     origin: str
-    "generated, sample or own"
+    "generated, samples or own"
     workload: Workload = field(repr=False)
     following: PassStep | None = None
     "the pass that comes next where the pipeline has led to this program"
@@ -130,8 +130,8 @@ class Attempt:
     """The pass on one program."""
 
     program: Program
-    trace: Trace | None = field(repr=False)
-    "the pass, and the pass again on its result; None if TVM's graph of the program could not be made"
+    trace: Trace = field(repr=False)
+    "the pass, and the pass again on its result"
     passes: int
     "passes that the tried one consists of"
     faults: Mapping[str, str]
@@ -146,7 +146,7 @@ class Attempt:
     @property
     def first(self) -> tuple[Step, ...]:
         """The steps of the pass on the program itself."""
-        return () if self.trace is None else self.trace.steps[: self.passes]
+        return self.trace.steps[: self.passes]
 
     @property
     def fired(self) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect as dialect_named
 from workbench.dialects.registry import installed
-from workbench.errors import Cancelled, LoadError, WorkbenchError, check_seconds
+from workbench.errors import Cancelled, LoadError, PipelineError, WorkbenchError, check_seconds, reason_of
 from workbench.experiments.reduce.run import Reduced, reduce
 from workbench.experiments.symptoms import NO, YES, Finding, Limits, Symptom, without_numbers
 from workbench.pipeline.config import Config
@@ -109,7 +109,7 @@ def try_pass(
         )
     if isinstance(p, tuple) and len(p) == 2:
         pattern = pattern if pattern is not None else p[0]
-        p = PassStep(f"<{getattr(p[1], '__name__', 'rewrite')}>", run=dialect_named(where).passes.rewriter(*p))
+        p = _rewrite(where, *p)
     subject = Subject.of(Pipeline(p if isinstance(p, (list, Pipeline)) else [p]), timeout, isolated, cancelled)
     wanted = None if pattern is None else read_pattern(pattern)
     with showing_progress(progress, f"Trying {subject.name}") as report:
@@ -132,6 +132,17 @@ def try_pass(
         seconds=time.monotonic() - started,
         complete=not trial.ended,
     )
+
+
+def _rewrite(dialect: str, pattern: object, callback: object) -> PassStep:
+    """Return the pass that replaces the matches of a pattern. Raises PipelineError: it is none, or the callback is no function."""
+    try:
+        run = dialect_named(dialect).passes.rewriter(pattern, callback)
+    except TypeError as error:
+        raise PipelineError(
+            f"a rewrite is the tuple of a DFPattern of {dialect.capitalize()} and a function of a match: {reason_of(error)}"
+        ) from None
+    return PassStep(f"<{getattr(callback, '__name__', 'rewrite')}>", run=run)
 
 
 @dataclass

@@ -121,7 +121,7 @@ class RelaxPasses(Passes):
             f"{type(callback).__name__} is Relay's way to rewrite; give a relax.dpl.PatternMatchingRewriter"
         )
 
-    def rewriter(self, pattern: Any, callback: Callable[..., Any]) -> object:
+    def rewriter(self, pattern: Any, callback: Any) -> object:
         return relax.dpl.PatternMatchingRewriter.from_pattern(pattern, callback)
 
 

@@ -159,7 +159,9 @@ class RelayPasses(Passes):
                 module.update_func(name, relay.dataflow_pattern.rewrite(callback, function, module))
         return module
 
-    def rewriter(self, pattern: Any, callback: Callable[..., Any]) -> object:
+    def rewriter(self, pattern: Any, callback: Any) -> object:
+        if not isinstance(pattern, relay.dataflow_pattern.DFPattern) or not callable(callback):
+            raise TypeError(f"{type(pattern).__name__} and {type(callback).__name__}")
         made = relay.dataflow_pattern.DFPatternCallback(require_type=True)
         made.pattern, made.callback = pattern, callback
         return made
