@@ -70,6 +70,25 @@ def test_a_right_pass_raises_no_alarm(p: object) -> None:
     assert found.attempts
 
 
+def test_parameters_of_called_functions_are_no_inputs() -> None:
+    text = """
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def helper(p: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        return R.nn.relu(p)
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = Module
+        y = cls.helper(x)
+        return y
+"""
+    found = wb.try_pass("InlinePrivateFunctions", wb.load(text), budget=5)
+    assert found.fired
+    assert found, str(found)
+
+
 def test_a_pass_that_fired_nowhere_says_that_nothing_is_known() -> None:
     found = wb.try_pass(identity, GENERATED, budget=3)
     assert "fired on 0 of" in found.summary

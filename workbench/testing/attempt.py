@@ -242,7 +242,9 @@ def _other_types(before: Graph, after: Graph) -> str:
 
 
 def _inputs(graph: Graph) -> list[str]:
-    return [node.type for node in graph.nodes if node.kind == "param"]
+    """Return the types of the program's inputs, without those of functions that it calls."""
+    entry = next((group.id for group in graph.groups if group.parent is None), None)
+    return [node.type for node in graph.nodes if node.kind == "param" and node.group in (None, entry)]
 
 
 def _outputs(graph: Graph) -> list[str]:
@@ -263,8 +265,7 @@ def counted(attempt: Attempt, timeout: float, cancelled: Callable[[], bool]) -> 
 
 def runs_of(workload: Workload) -> list[Run]:
     """Return the runs that compare outputs: on random values, on values at the edges, and both for other sizes of symbolic dimensions."""
-    nodes = workload.graph.nodes
-    shapes = (each.shape for node in nodes if node.kind == "param" for each in tensors(node.type))
+    shapes = (each.shape for type in _inputs(workload.graph) for each in tensors(type))
     names = dict.fromkeys(d for shape in shapes for d in shape if isinstance(d, str) and d.isidentifier())
     usual = {name: DEFAULT + place for place, name in enumerate(names) if name not in workload.shapes}
     others = [{name: size + place for place, name in enumerate(names)} for size in SIZES] if names else []
