@@ -52,7 +52,7 @@ def program(
     Examples
     --------
     >>> program(17)
-    Workload('generated 17', relax, 1 parameter)
+    Workload('generated 17', relax, 0 parameters)
     """
     return _program(Random(seed), f"generated {seed}", dialect, operators, pattern, seed % 2 == 0, likely)
 
