@@ -71,6 +71,15 @@ def test_a_kernel_that_is_sent_has_the_same_schedule() -> None:
         assert tvm_ffi.structural_equal(sent.upto(), kernel.upto().with_attr("global_symbol", "main"))
 
 
+@pytest.mark.sweep
+@pytest.mark.parametrize(("dtype", "out"), [("float16", "float32"), ("float16", "float16"), ("int8", "int32")])
+def test_tensor_cores_are_checked_by_tvms_description_of_their_intrinsics(dtype: str, out: str) -> None:
+    """TVM's import of the intrinsics alone takes half a minute."""
+    kernel = scheduled_kernels(wb.load(product(128, dtype, out)), GPU, Config().context().to_data())["matmul"]
+    assert any(step.kind.name == "Tensorize" for step in kernel.steps)
+    assert checked(kernel, make_target(GPU)).verdict == "equal"
+
+
 # -- planted faults
 
 FAULTY = [
@@ -198,14 +207,18 @@ def test_the_kind_of_a_fault_is_named(
 # -- the step
 
 
-def matmul(n: int = 20) -> Any:
+def product(n: int, dtype: str = "float32", out: str = "float32") -> tvm.IRModule:
     builder = relax.BlockBuilder()
-    x, y = (relax.Var(name, relax.TensorType((n, n), "float32")) for name in "xy")
+    x, y = (relax.Var(name, relax.TensorType((n, n), dtype)) for name in "xy")
     with builder.function("main", [x, y]):
         with builder.dataflow():
-            z = builder.emit_output(builder.emit(relax.op.matmul(x, y)))
+            z = builder.emit_output(builder.emit(relax.op.matmul(x, y, out_dtype=out)))
         builder.emit_func_output(z)
-    return prim_funcs(relax.transform.LegalizeOps()(builder.get()))["matmul"]
+    return builder.get()
+
+
+def matmul(n: int = 20) -> Any:
+    return prim_funcs(relax.transform.LegalizeOps()(product(n)))["matmul"]
 
 
 def tiled(
