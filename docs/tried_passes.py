@@ -15,7 +15,7 @@ from workbench.dialects.registry import installed
 from workbench.testing.result import Tried
 
 FOLDER = Path(__file__).parent / "explanation"
-BUDGET = 20.0
+BUDGET = 15.0
 PASSES = {
     "relax": """
         AnnotateTIROpPattern CanonicalizeBindings CombineParallelMatmul ComputePrimValue
@@ -35,6 +35,19 @@ PASSES = {
     """,
 }
 "names that a dialect of this TVM lacks, or that need options, are left out"
+AROUND = {
+    "CombineParallelMatmul": 'is_op("relax.add")(is_op("relax.matmul")(wildcard(), wildcard()), is_op("relax.matmul")(wildcard(), wildcard()))',
+    "ExpandMatmulOfSum": 'is_op("relax.matmul")(wildcard(), is_op("relax.add")(wildcard(), wildcard()))',
+    "FoldBatchnormToConv2D": 'is_tuple_get_item(is_op("relax.nn.batch_norm")(is_op("relax.nn.conv2d")(wildcard(), wildcard()), wildcard(), wildcard(), wildcard(), wildcard()), 0)',
+    "ReorderPermuteDimsAfterConcat": 'is_op("relax.concat")(is_tuple([is_op("relax.permute_dims")(wildcard()), is_op("relax.permute_dims")(wildcard())]))',
+    "ReorderTakeAfterMatmul": 'is_op("relax.matmul")(wildcard(), is_op("relax.take")(wildcard(), wildcard()))',
+    "CombineParallelDense": 'is_op("add")(is_op("nn.dense")(wildcard(), wildcard()), is_op("nn.dense")(wildcard(), wildcard()))',
+    "CombineParallelConv2D": 'is_op("add")(is_op("nn.conv2d")(wildcard(), wildcard()), is_op("nn.conv2d")(wildcard(), wildcard()))',
+    "CombineParallelBatchMatmul": 'is_op("add")(is_op("nn.batch_matmul")(wildcard(), wildcard()), is_op("nn.batch_matmul")(wildcard(), wildcard()))',
+    "FoldScaleAxis": 'is_op("multiply")(is_op("nn.conv2d")(wildcard(), wildcard()), wildcard())',
+    "SimplifyInference": 'is_tuple_get_item(is_op("nn.batch_norm")(wildcard(), wildcard(), wildcard(), wildcard(), wildcard()), 0)',
+}
+"a pattern of what the pass looks for, so that programs with it are generated"
 
 
 def tried(name: str) -> Tried | None:
@@ -43,7 +56,7 @@ def tried(name: str) -> Tried | None:
     info = infos.get(name)
     if info is None or info.reason or any(option.required for option in info.options):
         return None
-    return wb.try_pass(name, budget=BUDGET)
+    return wb.try_pass(name, budget=BUDGET, pattern=AROUND.get(name))
 
 
 def row(found: Tried) -> str:
