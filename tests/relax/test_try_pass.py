@@ -202,3 +202,38 @@ def test_the_pattern_inspector_looks_in_other_models_and_tries_the_pattern() -> 
 def test_a_single_pattern_alone_says_what_to_give() -> None:
     with pytest.raises(WorkbenchError):
         wb.try_pass((is_op("relax.add")(wildcard(), wildcard()), 3))
+
+
+INPLACE = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1, 1, 1), "float32"), y: R.Tensor((1, 1, 1), "float32")) -> R.Tensor((1, 1, 1, 1), "float32"):
+        with R.dataflow():
+            a: R.Tensor((1, 1, 1), "float32") = R.multiply(x, y)
+            b: R.Tensor((1, 1, 1, 1), "float32") = R.expand_dims(a, axis=[1])
+            c: R.Tensor((1, 1, 1, 1), "float32") = R.subtract(R.const(1.0, "float32"), b)
+            R.output(c)
+        return c
+"""
+CYCLE = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1, 1), "float32"), w: R.Tensor((1, 1), "float32")) -> R.Tensor((1, 1), "float32"):
+        with R.dataflow():
+            a: R.Tensor((1, 1), "float32") = R.matmul(x, w)
+            b: R.Tensor((1, 1), "float32") = R.tanh(a)
+            c: R.Tensor((1, 1), "float32") = R.add(a, b)
+            R.output(c)
+        return c
+"""
+
+
+def test_faults_of_tvm_that_tried_passes_showed() -> None:
+    inplace = wb.load(INPLACE).module
+    with pytest.raises(ValueError, match="In-place index 0 is out of range"):
+        relax.transform.DataflowUseInplaceCalls()(inplace)
+    pattern = is_op("relax.add")(is_op("relax.matmul")(wildcard(), wildcard()), wildcard())
+    with pytest.raises(RuntimeError, match="cyclic dependency"):
+        relax.transform.FuseOpsByPattern([("matched", pattern)])(wb.load(CYCLE).module)
