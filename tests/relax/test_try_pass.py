@@ -134,6 +134,13 @@ def test_a_rewrite_meets_programs_around_its_pattern() -> None:
     ]
 
 
+def test_a_pattern_that_no_generated_program_has_is_tried_all_the_same() -> None:
+    found = wb.try_pass(
+        identity, GENERATED, budget=2, pattern='is_op("relax.nn.attention")(wildcard(), wildcard(), wildcard())'
+    )
+    assert found.attempts
+
+
 def test_the_message_of_assert_pass_holds_the_program() -> None:
     with pytest.raises(AssertionError) as error:
         assert_pass(WRONG["swaps_operands"][0], GENERATED, budget=10)

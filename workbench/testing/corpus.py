@@ -10,6 +10,7 @@ from types import CodeType
 
 from workbench import samples
 from workbench.analysis.patterns import Pattern
+from workbench.analysis.patterns.pattern import PatternError
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect as dialect_named
 from workbench.errors import WorkbenchError
@@ -82,8 +83,13 @@ class Kind:
     seed: int
 
     def program(self, number: int, operators: int) -> Workload:
-        """Return a program of so many operators."""
-        return program(number, dialect=self.dialect, operators=operators, pattern=self.pattern, likely=self.likely)
+        """Return a program of so many operators; one with the pattern's operators where it has values that none of them gives."""
+        try:
+            return program(number, dialect=self.dialect, operators=operators, pattern=self.pattern, likely=self.likely)
+        except PatternError:
+            nodes = () if self.pattern is None else self.pattern.nodes
+            named = {str(node.fields["name"]) for node in nodes if node.kind == "op"}
+            return program(number, dialect=self.dialect, operators=operators, likely=self.likely | named)
 
 
 def named_operators(run: object) -> frozenset[str]:

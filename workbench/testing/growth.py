@@ -338,6 +338,7 @@ class Growth:
             return self.make("clip", [x], max(low, x.low), min(high, x.high), low, high, exact=True)
         refuse(not x.floating or x.high == x.low)
         scale = (high - low) / (x.high - x.low)
+        refuse(max(scale, abs(low - x.low * scale)) > LIMITS[x.dtype])
         factor, offset = (
             Value(self.writer.constant(np.array(each, x.dtype)), (), x.dtype, each, each)
             for each in (scale, low - x.low * scale)
