@@ -135,7 +135,7 @@ def try_pass(
 
 
 def _rewrite(dialect: str, pattern: object, callback: object) -> PassStep:
-    """Return the pass that replaces the matches of a pattern. Raises PipelineError: it is none, or the callback is no function."""
+    """Return the pass that replaces the matches of a pattern. Raises PipelineError: it is none, or the callback is not a function."""
     try:
         run = dialect_named(dialect).passes.rewriter(pattern, callback)
     except TypeError as error:
