@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tvm
 from tvm import relax
@@ -237,7 +238,58 @@ class Module:
 """
 
 
+SUM = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 2), "int8"), w: R.Tensor((2, 2), "int8"), i: R.Tensor((2,), "int32")) -> R.Tensor((2, 2), "int32"):
+        with R.dataflow():
+            a: R.Tensor((2, 2), "int8") = CALL
+            b: R.Tensor((2, 2), "int32") = R.matmul(x, a, out_dtype="int32")
+            R.output(b)
+        return b
+"""
+HELPER = """
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def helper(p: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        with R.dataflow():
+            q: R.Tensor((4,), "float32") = R.nn.relu(p)
+            R.output(q)
+        return q
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = Module
+        with R.dataflow():
+            y: R.Tensor((4,), "float32") = cls.helper(x)
+            R.output(y)
+        return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [("ExpandMatmulOfSum", "R.add(w, w)"), ("ReorderTakeAfterMatmul", 'R.take(w, i, axis=1, mode="fast")')],
+)
+def test_passes_of_tvm_forget_the_type_of_a_matmul(name: str, call: str) -> None:
+    found = wb.trace(wb.load(SUM.replace("CALL", call)), name).steps[0]
+    assert found.changed
+    assert (
+        found.after.nodes[found.after.outputs[0]].type != found.before.nodes[found.before.outputs[0]].type or found.flaw
+    )
+
+
 def test_faults_of_tvm_that_tried_passes_showed() -> None:
+    scalar = wb.load(SUM.replace("CALL", 'R.add(w, R.const(1, "int8"))')).module
+    with pytest.raises(ValueError, match="must not be scalar"):
+        relax.transform.ExpandMatmulOfSum()(scalar)
+    with pytest.raises(RuntimeError, match="could not be found in any group"):
+        relax.transform.MergeCompositeFunctions()(wb.load(HELPER).module)
+    bound = relax.transform.BindParams("main", {"x": np.ones((1, 1), "float32")})(wb.load(CYCLE).module)
+    with pytest.raises(TypeError, match="Cannot treat type"):
+        relax.transform.CombineParallelMatmul()(bound)
     inplace = wb.load(INPLACE).module
     with pytest.raises(ValueError, match="In-place index 0 is out of range"):
         relax.transform.DataflowUseInplaceCalls()(inplace)
