@@ -255,7 +255,7 @@ def test_a_module_or_pattern_that_tvm_cannot_write(monkeypatch):
     assert found.matches
     save = tvm.ir.save_json
     # names of variables are read as JSON too
-    monkeypatch.setattr(tvm.ir, "save_json", lambda thing: save(thing) if isinstance(thing, list) else fail())
+    monkeypatch.setattr(tvm.ir, "save_json", lambda thing: save(thing) if isinstance(thing, tvm.ir.Array) else fail())
     found = wb.match(ladder(14), DIAMONDS)
     assert found.not_tried.startswith("this pattern cannot be written for the child process: cannot save; ")
 
