@@ -118,9 +118,11 @@ def test_large_programs_have_the_pattern_in_proportion(dialect: str, prefix: str
     assert 290 <= len(made.graph.ops) <= 330
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
 @given(OWN(operators=6))
-def test_strategies_make_well_formed_programs(made: wb.Workload):
+def test_strategies_make_well_formed_programs(dialect: str, made: wb.Workload):
     assert frontend_of(made).flaw(made.module) == ""
 
 
