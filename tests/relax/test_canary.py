@@ -146,6 +146,8 @@ CALLS: dict[str, Callable[[Canary], object]] = {
     "parallel_branches": lambda c: repr(wb.parallel_branches(c.workload)),
     "pattern_for": lambda c: wb.pattern_for(c.workload, c.ops[1:3]),
     "prepared_schedules": lambda c: wb.prepared_schedules(c.workload, trials=1, folder=c.path.parent / "db").run(),
+    "try_pass": lambda c: wb.try_pass("FoldConstant", c.workload, budget=5),
+    "where": lambda c: wb.where("is_op('relax.add')(wildcard(), wildcard())", c.workload),
     "race": lambda c: wb.race(c.workload, 0, 3, **SHORT),
     "reduce": lambda c: wb.reduce(c.workload, "crash"),
     "regions": lambda c: wb.regions(c.workload),
@@ -181,6 +183,7 @@ HARMLESS = {
     **dict.fromkeys(("passes", "samples"), "take no program"),
     "CompilerView": "takes a comparison, which compare_compilers makes",
     "Predict": "calls a function of the user",
+    "testing": "tries passes as try_pass does",
     "to_relax": "takes Relay",
 }
 COMMANDS = {

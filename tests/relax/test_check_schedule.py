@@ -28,7 +28,7 @@ from workbench.experiments.symptoms import ROLE
 from workbench.jobs import schedule_checks
 from workbench.jobs.schedule_checks import checked
 from workbench.pipeline.config import Config
-from workbench.worker.parent import worker
+from workbench.worker.parent import Worker, worker
 
 GPU = "cuda -arch=sm_80"
 WRONG = ("different", "race", "outside")
@@ -363,11 +363,11 @@ def test_tvms_own_schedule_of_that_kernel_is_equal() -> None:
 # -- what cannot be checked
 
 
-def test_a_check_that_ends_its_process_does_not_end_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_that_ends_its_process_does_not_end_the_others(child: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
     class Crashes:
         def run(self, job: str, program: Any, request: Mapping[str, Any], **limits: Any) -> Any:
             if request["kernel"] == "fused_matmul_add_relu":
-                return worker(ROLE).run("jobs_that_fail:crash", program, {}, **limits)
+                return child.run("jobs_that_fail:crash", program, {}, **limits)
             return worker(ROLE).run(job, program, request, **limits)
 
     monkeypatch.setattr("workbench.debugging.schedule_checks.worker", lambda _role: Crashes())

@@ -149,7 +149,7 @@ def where(pattern: object, over: object = None, *, dialect: str | None = None) -
     Examples
     --------
     >>> print(wb.where('is_op("relax.add")(is_op("relax.matmul")(wildcard(), wildcard()), wildcard())').summary)
-    20 matches in 4 of 8 models; 22 near misses
+    11 matches in 4 of 8 models; 21 near misses
     """
     read = read_pattern(pattern)
     asked = list(over) if isinstance(over, (list, tuple)) else [SAMPLES if over is None else over]
