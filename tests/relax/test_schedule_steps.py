@@ -136,9 +136,11 @@ def test_facts_and_bytes_of_loops_are_those_of_the_kernel() -> None:
     assert dict(last.facts) == {
         "threads a block": "16",
         "blocks": "128",
+        "occupancy": "50 % (32 blocks a multiprocessor, by the number of blocks; registers not counted)",
         "shared bytes a block": "256",
         "vector width": "4",
     }
+    assert (last.flops, last.bytes) == (128 * 64, 2 * 128 * 64 * 4)
     rows = {(row.kind, row.bound): row for row in last.rows}
     # of a row of 64 floats: the input, its copy and the output
     assert rows["loop", "blockIdx.x"].bytes == 128 * 3 * 64 * 4

@@ -43,6 +43,17 @@ def split_of(view: wb.ScheduleStepper) -> int:
     return next(place for place, step in enumerate(view.steps) if step.decision)
 
 
+def test_the_limits_of_a_gpu_bound_the_time_of_a_kernel() -> None:
+    view = wb.ScheduleStepper(wb.samples.load("mlp"), KERNEL, "cuda -arch=sm_80", gpu="A100")
+    state, facts = view.steps.states[-1], view.schedule["states"][-1]["facts"]
+    assert state.flops
+    assert state.bytes
+    assert f"intensity: {state.flops / state.bytes:.3g} FLOP a byte" in facts[-1]
+    assert "on A100, by memory (NVIDIA" in facts[-1]
+    with pytest.raises(wb.WorkbenchError, match="did you mean A100"):
+        wb.ScheduleStepper(wb.samples.load("mlp"), KERNEL, gpu="A10")
+
+
 def test_a_decision_of_the_page_is_that_of_python(tmp_path: Path) -> None:
     view = on_cpu()
     page, place = Page(view), split_of(view)

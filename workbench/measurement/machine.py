@@ -70,6 +70,14 @@ class Ceilings:
     "a description of the measurement"
 
 
+GPUS = {
+    "A100": Ceilings(1.555e12, 19.5e12, "NVIDIA A100 40 GB data sheet"),
+    "H100": Ceilings(3.35e12, 66.9e12, "NVIDIA H100 SXM data sheet"),
+    "RTX 4090": Ceilings(1.008e12, 82.6e12, "NVIDIA Ada architecture white paper"),
+}
+"limits of GPUs, of float32 without tensor cores, as their maker gives them"
+
+
 @cache
 def ceilings(threads: int | None = None) -> Ceilings:
     """Measure the limits of this machine's CPU, once in a process; takes a quarter of a second.

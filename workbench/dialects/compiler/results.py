@@ -383,6 +383,10 @@ class ScheduleState:
     script: str
     rows: tuple[LoopRow, ...]
     facts: Mapping[str, str]
+    flops: float | None = None
+    "of one run, as TVM estimates them; None if a size is symbolic"
+    bytes: int | None = None
+    "of the arguments: what a run reads and writes at least"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ The page has all states, so a step needs no request to the kernel. A decision th
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -16,7 +16,9 @@ import traitlets
 from workbench.debugging.schedule_steps import ScheduleSteps, schedule_steps
 from workbench.dialects.base import Shapes, Workload
 from workbench.dialects.compiler.results import CheckedSchedule
-from workbench.errors import UnknownKeyword, WorkbenchError
+from workbench.dialects.compiler.results import ScheduleState as StateValue
+from workbench.errors import UnknownKeyword, UnknownName, WorkbenchError
+from workbench.measurement.machine import GPUS, Ceilings
 from workbench.pipeline.config import Config
 from workbench.target_text import TargetLike
 from workbench.widgets.background import Task
@@ -53,6 +55,9 @@ class ScheduleStepper(TextView):
         changes it. By default the schedule that TVM's pipeline gives the kernel, or the record of the config's database.
     config
         PassContext config, or a whole Config; with a database of schedules its record of the kernel is shown.
+    gpu
+        A GPU whose limits the kernel is compared with: "A100", "H100", "RTX 4090", or a `Ceilings` of your own; `wb.ceilings()`
+        for this CPU.
     step
         The number of the shown step, -1 for the kernel without a schedule; the last one by default.
     lookups
@@ -93,8 +98,12 @@ class ScheduleStepper(TextView):
         config: Mapping[str, Any] | Config | None = None,
         entry: str | None = None,
         shapes: Shapes | None = None,
+        gpu: str | Ceilings | None = None,
         **traits: object,
     ) -> None:
+        if isinstance(gpu, str) and gpu not in GPUS:
+            raise UnknownName("GPU", gpu, GPUS)
+        self._gpu = (gpu, GPUS[gpu]) if isinstance(gpu, str) else ("a machine of these limits", gpu)
         known = ["step", "lookups", "height", "layout"]
         UnknownKeyword.refuse("ScheduleStepper", (name for name in traits if name not in known), known)
         self.steps = schedule_steps(workload, kernel, target, schedule, config, entry=entry, shapes=shapes)
@@ -232,11 +241,26 @@ class ScheduleStepper(TextView):
             {
                 "script": state.script,
                 "rows": [LoopRow(**vars(row)) for row in state.rows],
-                "facts": [f"{name}: {value}" for name, value in state.facts.items()],
+                "facts": [f"{name}: {value}" for name, value in {**state.facts, **dict(self._roofline(state))}.items()],
             }
             for state in self.steps.states
         ]
         return {"steps": [self._step(place) for place in range(len(self.steps))], "states": states}
+
+    def _roofline(self, state: StateValue) -> Iterator[tuple[str, str]]:
+        """Yield the arithmetic intensity of the kernel, and the least time that the GPU's limits allow."""
+        if not state.flops or not state.bytes:
+            return
+        said = f"{state.flops / state.bytes:.3g} FLOP a byte of the arguments"
+        name, limits = self._gpu
+        if limits is not None:
+            times = {
+                "memory": state.bytes / limits.bytes_per_second,
+                "arithmetic": state.flops / limits.flops_per_second,
+            }
+            slowest = max(times, key=lambda each: times[each])
+            said += f"; at least {duration(times[slowest] * 1e6)} on {name}, by {slowest} ({limits.method})"
+        yield "intensity", said
 
     def _step(self, place: int) -> ScheduleStepState:
         step = self.steps[place]

@@ -12,10 +12,11 @@ from typing import Any
 import tvm
 from tvm import s_tir, tirx
 
+from workbench.analysis.occupancy import occupancy
 from workbench.dialects.compiler.results import LoopRow, ScheduleState
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.compiler.decisions import whole
-from workbench.dialects.relax.kinds import prim_funcs
+from workbench.dialects.relax.kinds import arguments_of, prim_funcs
 
 _KINDS = {1: "parallel", 2: "vectorized", 3: "unrolled"}
 "tirx.ForKind"
@@ -30,7 +31,16 @@ def state_of(module: Any, known: Known, limits: Mapping[str, Any]) -> ScheduleSt
     walk.visit(function.body, 0, ())
     # without the imports that TVM prints as comments
     bare = re.sub(r"^# from tvm\b.*\n+", "", module.script(), flags=re.MULTILINE)
-    return ScheduleState(bare, tuple(walk.rows), walk.facts(limits))
+    sizes = [_size(each) for each in arguments_of(function)]
+    known_sizes = sum(each for each in sizes if each is not None) if None not in sizes else None
+    return ScheduleState(bare, tuple(walk.rows), walk.facts(limits), _flops(module), known_sizes)
+
+
+def _flops(module: Any) -> float | None:
+    try:
+        return float(s_tir.analysis.estimate_tir_flops(module)) or None
+    except Exception:  # noqa: BLE001  TVM raises errors of several classes for symbolic sizes
+        return None
 
 
 def _compact(module: Any) -> dict[str, int | None]:
@@ -156,6 +166,11 @@ class _Walk:
             found[f"extents of {tag}"] = (
                 f"{', '.join(sorted(map(str, size)))} (TVM takes one for all, without an error)"
             )
+        shared = sum(count for scope, count in self.scopes.items() if scope.startswith("shared"))
+        for threads in launches("threadIdx")[:1] if len(self.threads) == 1 else ():
+            held = occupancy(str(limits.get("arch", "")), threads, shared)
+            if held is not None:
+                found["occupancy"] = held
         for scope, count in self.scopes.items():
             if count and scope != "global":
                 of, limit = ("thread", "") if scope == "local" else ("block", "max_shared_memory_per_block")
