@@ -17,7 +17,7 @@ from workbench.pipeline.outputs import run_once
 from workbench.testing import programs
 from workbench.testing.programs import program
 
-OWN = programs.relay_programs if installed() == "relay" else programs.relax_programs
+OWN = getattr(programs, f"{installed()}_programs", programs.relax_programs)
 "the strategy of the dialect that is here"
 
 

@@ -86,6 +86,7 @@ class ScheduleStepper(TextView):
     headline = traitlets.Unicode(help="the kernel, its target, and where its schedule comes from").tag(**SAVED)
     blocks = json_trait(list[Block], "the check, the generated code and the Python of the schedule")
     status = json_trait(Status, "what is being done, and what failed", saved=False)
+    gpu = traitlets.Any(None, help="the limits that the kernel is compared with: the name of a GPU, or Ceilings")
     height = traitlets.Int(560, min=240, help="height in CSS pixels").tag(**SAVED)
 
     def __init__(
@@ -98,13 +99,9 @@ class ScheduleStepper(TextView):
         config: Mapping[str, Any] | Config | None = None,
         entry: str | None = None,
         shapes: Shapes | None = None,
-        gpu: str | Ceilings | None = None,
         **traits: object,
     ) -> None:
-        if isinstance(gpu, str) and gpu not in GPUS:
-            raise UnknownName("GPU", gpu, GPUS)
-        self._gpu = (gpu, GPUS[gpu]) if isinstance(gpu, str) else ("a machine of these limits", gpu)
-        known = ["step", "lookups", "height", "layout"]
+        known = ["step", "lookups", "gpu", "height", "layout"]
         UnknownKeyword.refuse("ScheduleStepper", (name for name in traits if name not in known), known)
         self.steps = schedule_steps(workload, kernel, target, schedule, config, entry=entry, shapes=shapes)
         self.checked: CheckedSchedule | None = None
@@ -223,6 +220,17 @@ class ScheduleStepper(TextView):
             self.step = min(self.step, len(steps) - 1)
             self._show()
 
+    @traitlets.validate("gpu")
+    def _known_gpu(self, proposal: dict[str, object]) -> str | Ceilings | None:
+        given = proposal["value"]
+        if given is None or isinstance(given, Ceilings) or given in GPUS:
+            return given  # pyright: ignore[reportReturnType]  a text is a name of GPUS
+        raise UnknownName("GPU", str(given), GPUS)
+
+    @traitlets.observe("gpu")
+    def _other_gpu(self, _: object) -> None:
+        self.schedule = self._list()
+
     def _keep(self, checked: CheckedSchedule) -> None:
         self.checked = checked
         if not self.steps.edits:
@@ -252,7 +260,8 @@ class ScheduleStepper(TextView):
         if not state.flops or not state.bytes:
             return
         said = f"{state.flops / state.bytes:.3g} FLOP a byte of the arguments"
-        name, limits = self._gpu
+        limits = GPUS[self.gpu] if isinstance(self.gpu, str) else self.gpu
+        name = self.gpu if isinstance(self.gpu, str) else "a machine of these limits"
         if limits is not None:
             times = {
                 "memory": state.bytes / limits.bytes_per_second,
