@@ -28,7 +28,7 @@ from workbench.dialects.relax.parser.source import find_program
 from workbench.dialects.relax.saved import load_metadata
 from workbench.errors import LoadError, ParseError, WorkbenchError
 
-MUTATIONS = seeds(20_000)
+SEEDS = seeds(20_000)
 "chosen here, because git is asked for the commit, and the tests watch what is started"
 CALLS: list[str] = []
 WATCHED = (
@@ -661,7 +661,7 @@ def test_mutations_do_not_run(tell: Callable[[object], None]) -> None:
 @pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 def test_many_mutations_do_not_run(tell: Callable[[object], None]) -> None:
     size = 4_000
-    accepted = sum(read(text) for first in MUTATIONS[::size] for text in _mutants(size, first))
+    accepted = sum(read(text) for first in SEEDS[::size] for text in _mutants(size, first))
     tell(
-        f"attacks on Relax text: {len(MUTATIONS)} mutations, {accepted} of them accepted, {len(CALLS)} calls got through"
+        f"attacks on Relax text: {len(SEEDS)} mutations, {accepted} of them accepted, {len(CALLS)} calls got through"
     )
