@@ -662,6 +662,4 @@ def test_mutations_do_not_run(tell: Callable[[object], None]) -> None:
 def test_many_mutations_do_not_run(tell: Callable[[object], None]) -> None:
     size = 4_000
     accepted = sum(read(text) for first in SEEDS[::size] for text in _mutants(size, first))
-    tell(
-        f"attacks on Relax text: {len(SEEDS)} mutations, {accepted} of them accepted, {len(CALLS)} calls got through"
-    )
+    tell(f"attacks on Relax text: {len(SEEDS)} mutations, {accepted} of them accepted, {len(CALLS)} calls got through")
