@@ -1,4 +1,4 @@
-"""What `wb.try_pass` says of TVM's own passes: `python docs/tried_passes.py` in the environment of each dialect writes its page.
+"""Pages of TVM's own passes, tried: `python docs/tried_passes.py` in the environment of each dialect writes its page.
 
 The seeds are fixed, and a budget of seconds bounds each pass, so a slower machine tries fewer programs.
 """
@@ -96,7 +96,7 @@ def main() -> None:
     head = f"""# TVM's own {dialect.capitalize()} passes, tried
 
 `python docs/tried_passes.py` wrote this page with TVM {tvm.__version__}: each pass ran on generated programs, and on the samples with what
-the default pipeline makes of them, for {BUDGET:g} seconds. A row says what was seen on them and no more. A pass that breaks a law is
+the default pipeline makes of them, for {BUDGET:g} seconds. A row counts only these programs. A pass that breaks a law is
 not always wrong: a pass that lowers a program may change its types, and a pass that needs another one before it may raise. What was
 found to be a fault of TVM is in [Limits and hazards](hazards.md).
 

@@ -270,7 +270,7 @@ function byNet(source: Uint32Array, reversed: Uint8Array, nodeCount: number): Ui
  */
 export function breakCycles(source: Int32Array, target: Int32Array, rank: Float64Array): Uint8Array {
   const turned = new Uint8Array(source.length);
-  // Where every edge goes to a higher rank there is no cycle.
+  // Edges that all go to a higher rank make no cycle.
   if (source.every((s, e) => s === target[e] || rank[s] < rank[target[e]])) return turned;
   const part = strongParts(rank.length, source, target);
   for (let e = 0; e < source.length; e++) {

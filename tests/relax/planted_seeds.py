@@ -1,4 +1,4 @@
-"""How often `wb.try_pass` finds each planted fault, and how often it blames a right pass: `python tests/relax/planted_seeds.py 10 5`.
+"""The share of planted faults that `wb.try_pass` finds, and of right passes that it blames: `python tests/relax/planted_seeds.py 10 5`.
 
 The numbers: seeds of each planted fault, and of each right pass. It prints a line for each.
 """

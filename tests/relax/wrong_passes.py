@@ -1,4 +1,4 @@
-"""Passes with one planted fault each, on which `wb.try_pass` is tried: functions that hold nothing of this file, so that they can be sent."""
+"""Passes with one planted fault each, on which `wb.try_pass` is tried. `swaps_operands` uses no other function: its source is the script's."""
 
 from __future__ import annotations
 
@@ -22,6 +22,15 @@ def breaks(law: str) -> Callable[[Pass], Pass]:
         return made
 
     return keep
+
+
+def _mutated(mutator_of, mod):
+    """Return the module with each Relax function visited."""
+    mutator = mutator_of(mod)
+    for name, function in mod.functions.items():
+        if isinstance(function, relax.Function):
+            mutator.builder_.update_func(name, mutator.visit_expr(function))
+    return mutator.builder_.get()
 
 
 @breaks("changes its input")
@@ -88,11 +97,7 @@ def keeps_the_axis_past_a_transpose(mod):
                 return call
             return relax.op.permute_dims(relax.op.nn.softmax(source.args[0], call.attrs.axis), source.attrs.axes)
 
-    mutator = Move(mod)
-    for name, function in mod.functions.items():
-        if isinstance(function, relax.Function):
-            mutator.builder_.update_func(name, mutator.visit_expr(function))
-    return mutator.builder_.get()
+    return _mutated(Move, mod)
 
 
 @breaks("other outputs")
@@ -113,11 +118,7 @@ def folds_in_a_narrow_type(mod):
             ]
             return relax.Call(call.op, arguments, call.attrs)
 
-    mutator = Fold(mod)
-    for name, function in mod.functions.items():
-        if isinstance(function, relax.Function):
-            mutator.builder_.update_func(name, mutator.visit_expr(function))
-    return mutator.builder_.get()
+    return _mutated(Fold, mod)
 
 
 @breaks("not well-formed")
@@ -152,11 +153,7 @@ def loses_a_shape(mod):
             value = self.builder_.emit(call)
             return self.builder_.match_cast(value, relax.TensorType(dtype=value.ty.dtype, ndim=value.ty.ndim))
 
-    mutator = Lose(mod)
-    for name, function in mod.functions.items():
-        if isinstance(function, relax.Function):
-            mutator.builder_.update_func(name, mutator.visit_expr(function))
-    return mutator.builder_.get()
+    return _mutated(Lose, mod)
 
 
 @breaks("not idempotent")
@@ -171,11 +168,7 @@ def fires_forever(mod):
                 return call
             return relax.op.negative(relax.op.negative(relax.op.negative(call.args[0])))
 
-    mutator = More(mod)
-    for name, function in mod.functions.items():
-        if isinstance(function, relax.Function):
-            mutator.builder_.update_func(name, mutator.visit_expr(function))
-    return mutator.builder_.get()
+    return _mutated(More, mod)
 
 
 @breaks("slow to grow")
@@ -202,11 +195,7 @@ def turns_operands_around(mod):
             call = self.visit_expr_post_order(call)
             return relax.op.add(call.args[1], call.args[0]) if getattr(call.op, "name", "") == "relax.add" else call
 
-    mutator = Turn(mod)
-    for name, function in mod.functions.items():
-        if isinstance(function, relax.Function):
-            mutator.builder_.update_func(name, mutator.visit_expr(function))
-    return mutator.builder_.get()
+    return _mutated(Turn, mod)
 
 
 @breaks("other outputs")
@@ -226,11 +215,7 @@ def takes_symbols_for_one(mod):
                 return call
             return relax.op.multiply(call, relax.const(0.5, kind.dtype))
 
-    mutator = Mean(mod)
-    for name, function in mod.functions.items():
-        if isinstance(function, relax.Function):
-            mutator.builder_.update_func(name, mutator.visit_expr(function))
-    return mutator.builder_.get()
+    return _mutated(Mean, mod)
 
 
 @breaks("other outputs")
@@ -244,8 +229,4 @@ def forgets_a_shared_operand(mod):
             is_square = getattr(call.op, "name", "") == "relax.multiply" and call.args[0].same_as(call.args[1])
             return call.args[0] if is_square else call
 
-    mutator = Same(mod)
-    for name, function in mod.functions.items():
-        if isinstance(function, relax.Function):
-            mutator.builder_.update_func(name, mutator.visit_expr(function))
-    return mutator.builder_.get()
+    return _mutated(Same, mod)

@@ -1,4 +1,4 @@
-"""How much of a GPU's multiprocessor the blocks of a kernel can fill, by NVIDIA's public formula."""
+"""The part of a GPU's multiprocessor that the blocks of a kernel can fill, by NVIDIA's public formula."""
 
 from __future__ import annotations
 

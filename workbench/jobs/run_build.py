@@ -105,10 +105,9 @@ def compare(running: Running, reference: str | None, progress: Progress) -> dict
         found = difference(running.outputs(), expected)
     except MeasureError as error:
         return {"same": False, "said": str(error), "max_abs_error": None, "max_rel_error": None}
-    said = f"{found.differing:,} of {found.elements:,} values differ, by up to {found.max_relative:.2g} of the largest"
     return {
         "same": found.same,
-        "said": said,
+        "said": str(found),
         "max_abs_error": found.max_absolute,
         "max_rel_error": found.max_relative,
     }

@@ -53,6 +53,9 @@ class OutputDifference:
     def __bool__(self) -> bool:
         return self.same
 
+    def __str__(self) -> str:
+        return f"{self.differing:,} of {self.elements:,} values differ, by up to {self.max_relative:.2g} of the largest"
+
 
 def compare_outputs(
     first: Workload,

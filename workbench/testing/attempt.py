@@ -23,7 +23,7 @@ from workbench.graph.model import Graph
 from workbench.measurement.count import Counts, count_config
 from workbench.pipeline.config import Config
 from workbench.pipeline.outputs import AS_IT_STANDS, difference
-from workbench.pipeline.run import Runner, packed
+from workbench.pipeline.run import ANY_LEVEL, Runner, packed
 from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.step import Step
 from workbench.pipeline.trace import Trace
@@ -41,8 +41,6 @@ RAISES, INPUT, FLAW, TYPES, OUTPUTS, NEXT, AGAIN, GROWS = LAWS = (
     "slow to grow",
 )
 "the faults of a pass, those that explain others first"
-ANY_LEVEL = 4
-"the opt_level at which TVM runs every pass"
 SIZES = (1, 8)
 "of symbolic dimensions, beside the given ones or DEFAULT; each further dimension of a program is larger by one"
 DEFAULT = 3
@@ -150,7 +148,7 @@ class Attempt:
 
     @property
     def fired(self) -> bool:
-        """Whether the pass changed the program."""
+        """True if the pass changed the program."""
         return INPUT in self.faults or any(step.changed for step in self.first)
 
     @property
@@ -295,8 +293,7 @@ def compared(attempt: Attempt, timeout: float, cancelled: Callable[[], bool], on
         except MeasureError as error:
             return _different(attempt, run, str(error))
         if not found.same:
-            said = f"{found.differing:,} of {found.elements:,} values differ, by up to {found.max_relative:.2g} of the largest"
-            return _different(attempt, run, said)
+            return _different(attempt, run, str(found))
     return replace(attempt, compared="equal")
 
 

@@ -15,9 +15,9 @@ from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect as dialect_named
 from workbench.errors import WorkbenchError
 from workbench.pipeline.load import load
-from workbench.pipeline.run import Runner
+from workbench.pipeline.run import ANY_LEVEL, Runner
 from workbench.pipeline.spec import Pipeline
-from workbench.testing.attempt import ANY_LEVEL, Program
+from workbench.testing.attempt import Program
 from workbench.testing.programs import program
 
 GENERATED, SAMPLES, OWN = "generated", "samples", "own"
@@ -34,6 +34,11 @@ SMALL: dict[str, dict[str, int]] = {
 "the samples, at a size that builds in a second or two"
 
 
+def small_samples(dialect: str | None) -> Iterator[Workload]:
+    """Yield the samples of a dialect, small, by default of the one that is installed."""
+    return (samples.load(name, dialect=dialect, **options) for name, options in SMALL.items())
+
+
 def given(on: object, dialect: str) -> tuple[bool, Iterator[Program]]:
     """Return whether programs are generated, and the own programs and samples that `on` names, each with its prefixes.
 
@@ -45,13 +50,9 @@ def given(on: object, dialect: str) -> tuple[bool, Iterator[Program]]:
     for each in own:
         if each.dialect != dialect:
             raise WorkbenchError(f"{each.name} is {each.dialect}, and the pass is tried on {dialect}")
+    listed = small_samples(dialect) if SAMPLES in words else ()
     starts = chain(
-        (Program(each.name, OWN, each) for each in own),
-        (
-            Program(name, SAMPLES, samples.load(name, dialect=dialect, **options))
-            for name, options in SMALL.items()
-            if SAMPLES in words
-        ),
+        (Program(each.name, OWN, each) for each in own), (Program(each.name, SAMPLES, each) for each in listed)
     )
     return GENERATED in words, chain.from_iterable(map(prefixes, starts))
 

@@ -124,7 +124,7 @@ class Growth:
         """Call an operator on a value; nothing where eight operators in turn do not take it."""
         self.unused = [each for each in self.unused if each.users == 0]
         recent = self.unused[:1] if self.unused and self.random.random() < 0.75 else self.values[-MEMORY:]
-        if self.random.random() < 0.8:  # what is made of a single number is of little use
+        if self.random.random() < 0.8:  # operators on a single number show little
             recent = [each for each in recent if size_of(each.shape) > 1] or self.values[-MEMORY:]
         start = self.random.choice(recent)
         for _ in range(8):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -82,7 +81,7 @@ class Tried:
 
     @property
     def summary(self) -> str:
-        """What was tried and found, in a sentence."""
+        """A sentence about the programs and the broken laws."""
         compared = [each for each in self.attempts if each.compared in ("equal", "different")]
         said = [
             f"fired on {len(self.fired):,} of {counted(len(self.attempts), 'program')}",
@@ -102,11 +101,6 @@ class Tried:
         import pandas as pd
 
         return pd.DataFrame([_row(each) for each in self.attempts])
-
-    @property
-    def counts(self) -> Counter[str]:
-        """The number of programs on which each law is broken."""
-        return Counter(law for each in self.attempts for law in each.faults)
 
     def __repr__(self) -> str:
         return visible(f"Tried({self.summary})")

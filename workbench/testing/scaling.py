@@ -1,4 +1,4 @@
-"""How the time of a pass grows with the program."""
+"""The growth of a pass's time with the program."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Scaling:
 
     @property
     def is_steep(self) -> bool:
-        """Whether each of the last two doublings took clearly more than twice the time, from LEAST operators on."""
+        """True if each of the last two doublings took clearly more than twice the time, from LEAST operators on."""
         last = self.points[-3:]
         if self.exponent is None or last[0][0] < LEAST or last[-1][1] < CLEAR:
             return False
@@ -80,7 +80,7 @@ def timed(subject: Subject, kind: Kind, goes_on: Callable[[], bool]) -> Scaling 
 
 
 def _best(subject: Subject, workload: Workload, goes_on: Callable[[], bool]) -> float | None:
-    """Return the best of a few times; None if the pass fails, or there is no time left for it."""
+    """Return the best of a few times; None if the pass fails, or the time is over."""
     times: list[float] = []
     for _ in range(REPEATS):
         steps = subject.run(workload).steps

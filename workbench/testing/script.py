@@ -13,8 +13,9 @@ from workbench.dialects.registry import dialect_of
 from workbench.errors import WorkbenchError
 from workbench.experiments.reduce.run import comparison, context_text, pass_list, standalone
 from workbench.pipeline.config import AS_IS, Config
+from workbench.pipeline.run import ANY_LEVEL
 from workbench.quoting import comment
-from workbench.testing.attempt import AGAIN, ANY_LEVEL, FLAW, INPUT, OUTPUTS, RAISES, TYPES, Run, Subject
+from workbench.testing.attempt import AGAIN, FLAW, INPUT, OUTPUTS, RAISES, TYPES, Run, Subject
 
 
 def script(subject: Subject, law: str, said: str, workload: Workload, run: Run | None) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from workbench import samples
 from workbench.analysis.patterns import Pattern
 from workbench.analysis.patterns.report import PatternReport
 from workbench.dialects.base import Workload
@@ -18,7 +17,7 @@ from workbench.graph.scopes import path_of
 from workbench.pipeline.load import load
 from workbench.pipeline.matching import match, read_pattern
 from workbench.terminal import html_table, visible
-from workbench.testing.corpus import SAMPLES, SMALL
+from workbench.testing.corpus import SAMPLES, small_samples
 from workbench.wording import counted
 
 if TYPE_CHECKING:
@@ -156,7 +155,7 @@ def where(pattern: object, over: object = None, *, dialect: str | None = None) -
     models: list[Workload] = []
     for each in asked:
         if isinstance(each, str) and each == SAMPLES:
-            models += [samples.load(name, dialect=dialect, **options) for name, options in SMALL.items()]
+            models += small_samples(dialect)
         else:
             models.append(load(each))
     return Occurrences(read, tuple(Places(each, match(each, pattern)) for each in models))
