@@ -54,6 +54,8 @@ class OutputDifference:
         return self.same
 
     def __str__(self) -> str:
+        if self.same and not self.differing:
+            return f"all {self.elements:,} values are equal"
         return f"{self.differing:,} of {self.elements:,} values differ, by up to {self.max_relative:.2g} of the largest"
 
 
