@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import tvm
@@ -9,8 +11,13 @@ from tvm import tirx
 
 import workbench as wb
 from workbench.dialects.compiler.inputs import with_inputs
-from workbench.errors import LoadError
+from workbench.dialects.relax import compat
+from workbench.dialects.relax.kinds import prim_funcs
+from workbench.dialects.relax.passes.catalog import PASSES
+from workbench.errors import LoadError, UnknownName
+from workbench.pipeline.config import KERNEL_PASSES
 from workbench.pipeline.outputs import run_once
+from workbench.testing.corpus import SMALL
 
 TEXT = """
 from tvm.script import ir as I
@@ -90,6 +97,83 @@ def test_what_cannot_be_called_is_refused_with_a_sentence(two: wb.Workload) -> N
 
 def test_a_pass_on_tir_is_tried(two: wb.Workload) -> None:
     two.trusted = True
-    found = wb.try_pass(tirx.transform.StmtSimplify(), ["samples", two], budget=8)
+    found = wb.try_pass("tirx.FlattenBuffer", two, budget=5)
+    assert found.isolated
     assert found.fired
     assert not found.failures, str(found)
+
+
+def drops_a_loop(mod: tvm.IRModule) -> tvm.IRModule:
+    """Leave out the outer loop of the first PrimFunc, whose variable the inner one reads."""
+    made = mod.clone()
+    for variable, function in mod.functions_items():
+        if isinstance(function, tvm.tirx.PrimFunc):
+            made[variable] = function.with_body(getattr(function.body, "block", function.body).body.body)
+            return made
+    return made
+
+
+def test_the_pass_after_which_a_prim_func_is_not_well_formed_is_named(two: wb.Workload) -> None:
+    alone = wb.load(two.module["shifted"])
+    pipeline = wb.Pipeline(["tirx.StmtSimplify", drops_a_loop, "tirx.RemoveNoOp"])
+    t = wb.trace(alone, pipeline)
+    assert [bool(step.flaw) for step in t.steps] == [False, True, False]
+    assert "in the PrimFunc main_kernel, " in t.steps[1].flaw
+    assert "undefined variable i" in t.steps[1].flaw
+    found = wb.try_pass(drops_a_loop, alone, budget=10, reduced=False)
+    assert [failure.law for failure in found.failures] == ["not well-formed"]
+    assert "verify_well_formed" in found.failures[0].script
+
+
+def test_a_bisection_says_whose_prim_func_is_not_well_formed(two: wb.Workload) -> None:
+    alone = wb.load(two.module["shifted"], name="alone")
+    alone.trusted = True
+    found = wb.bisect(alone, "crash", wb.Pipeline(["tirx.StmtSimplify", drops_a_loop, "tirx.RemoveNoOp"]))
+    assert "drops_a_loop" in str(found)
+    assert "undefined variable i" in str(found)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=() if each in ("chain", "mlp") else pytest.mark.long) for each in SMALL]
+)
+def test_what_tvm_lowers_is_well_formed(name: str) -> None:
+    found: list[tuple[str, str]] = []
+
+    @tvm.instrument.pass_instrument
+    class Checked:
+        def run_after_pass(self, mod: tvm.IRModule, info: Any) -> None:
+            found.append((info.name, compat.flaw(mod)))
+
+    fused = wb.trace(
+        wb.samples.load(name, dialect="relax", **SMALL[name]), "LegalizeOps,AnnotateTIROpPattern,FuseOps,FuseTIR"
+    )
+    kernels = prim_funcs(fused.end.module)
+    with tvm.transform.PassContext(instruments=[Checked()]):
+        tvm.compile(
+            tvm.IRModule({each: function.with_attr("global_symbol", each) for each, function in kernels.items()}),
+            "llvm",
+        )
+    assert {"s_tir.LowerInitBlock", "tirx.StorageRewrite", "tirx.MakePackedAPI"} <= {step for step, _ in found}
+    assert not [each for each in found if each[1]]
+
+
+def test_passes_on_tir_have_names(two: wb.Workload) -> None:
+    infos = {info.name: info for info in wb.passes("relax") if info.name.startswith(KERNEL_PASSES) and not info.reason}
+    named = {name: PASSES.make(name, info.example).info.name for name, info in infos.items()}
+    assert {name for name, own in named.items() if name != own} == {
+        "tirx.ForceNarrowIndexToInt32",
+        "s_tir.DefaultGPUSchedule",
+    }
+    t = wb.trace(two, "tirx.FlattenBuffer,tirx.NarrowDataType{target_bits=32}", isolated=True)
+    assert t.steps[0].changed
+    assert not t.failed
+    assert "tvm.tirx.transform.FlattenBuffer()" in t.code()
+    with pytest.raises(UnknownName, match=r"tirx\.StmtSimplify"):
+        wb.trace(two, "tirx.Simplify")
+
+
+def test_faults_of_tvm_on_prim_funcs_with_blocks() -> None:
+    padded = wb.samples.load("conv_bias_batch_norm", dialect="relax", **SMALL["conv_bias_batch_norm"])
+    t = wb.trace(padded, "LegalizeOps,s_tir.HoistExpression,tirx.NarrowDataType{target_bits=32}", isolated=True)
+    assert "undefined variable v_i2" in t.steps[1].flaw
+    assert "SIGSEGV" in t.steps[2].error

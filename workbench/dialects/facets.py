@@ -120,7 +120,7 @@ class ScriptText:
     outputs: str
     "the function that returns the outputs of a module, built under a PassContext"
     check: str
-    "the statement that checks that `changed` is well-formed"
+    "the statements that check that `changed` is well-formed"
 
 
 @dataclass(frozen=True)

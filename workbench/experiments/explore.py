@@ -12,6 +12,7 @@ from workbench.dialects.catalog import PassInfo
 from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError, WorkbenchError, WorkerLost, check_level
 from workbench.graph.changes import Mark
+from workbench.pipeline.config import KERNEL_PASSES
 from workbench.pipeline.spec import BIND, PassStep, Pipeline
 from workbench.terminal import html_table
 from workbench.wording import counted
@@ -169,7 +170,7 @@ def explore(
     Parameters
     ----------
     passes
-        Names, optionally with options in braces; by default every pass that TVM has. Passes that can't be tried from their
+        Names, optionally with options in braces; by default every pass on graphs that TVM has. Passes that can't be tried from their
         name alone are rows too, with the reason.
     after
         A pipeline to run first, at `opt_level`: the place in a pipeline to explore.
@@ -203,7 +204,8 @@ def explore(
             raise WorkbenchError(f"{step.name} is a function, which another process doesn't have; explore its result")
     waiting: list[tuple[PassStep, int | None]] = []
     untried: list[Effect] = []
-    for step in Pipeline(sorted(catalog) if passes is None else passes):
+    graph_passes = (name for name in sorted(catalog) if not name.startswith(KERNEL_PASSES))
+    for step in Pipeline(graph_passes if passes is None else passes):
         info = catalog.get(step.name) or PassInfo(step.name, workload.dialect)
         if passes is None and info.reason:
             untried.append(Effect(step.text, "untried", info.reason, info.opt_level))

@@ -13,7 +13,7 @@ from workbench.dialects.base import Shapes, Workload, choose_entry, workload_of
 from workbench.dialects.compiler.results import OK
 from workbench.dialects.registry import dialect_of
 from workbench.errors import MeasureError
-from workbench.pipeline.config import AS_IS, Config, check_config, context_of, has_pass
+from workbench.pipeline.config import AS_IS, KERNEL_PASSES, Config, check_config, context_of, has_pass
 from workbench.pipeline.run import Runner
 from workbench.pipeline.spec import Pipeline
 from workbench.target_text import TargetLike, target_text
@@ -135,7 +135,7 @@ def look(
     arguments = {"target": target_text(target), "config": config.to_data(), "final": final}
     found = worker().run("look", workload, arguments, **how)
     counts = Counts(**found["counts"])
-    return Final(counts, _with_context(workload, config, found["fingerprint"], counts.target) if final else "")
+    return Final(counts, _with_context(config, found["fingerprint"], counts.target) if final else "")
 
 
 def final_workload(workload: Workload, config: Config, target: TargetLike = "llvm") -> Workload:
@@ -169,13 +169,12 @@ def as_it_stands(workload: Workload, config: Config) -> Config:
     return replace(context, name="as it stands", opt_level=0, disabled=disabled, required=())
 
 
-def _with_context(workload: Workload, config: Config, module: str, target: str) -> str:
+def _with_context(config: Config, module: str, target: str) -> str:
     """Return a hash of the module and of the PassContext settings that the later passes read."""
-    catalog = {info.name for info in dialect_of(workload).passes.catalog()}
     context = config.context()
     deeper = {
-        "disabled": sorted(name for name in context.disabled if "." in name and name not in catalog),
-        "required": sorted(name for name in context.required if "." in name and name not in catalog),
+        "disabled": sorted(name for name in context.disabled if name.startswith(KERNEL_PASSES)),
+        "required": sorted(name for name in context.required if name.startswith(KERNEL_PASSES)),
         "options": {name: value for name, value in context.options.items() if not name.startswith(_GRAPH_ONLY)},
     }
     text = json.dumps([module, target, deeper], sort_keys=True, default=str)

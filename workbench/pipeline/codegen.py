@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LEFT_OUT = ("off", "error", "skipped")
 "statuses of the steps that the code leaves out"
-_PASS = re.compile(r"(?:qnn\.)?[A-Z]\w*", re.ASCII)
+_PASS = re.compile(r"(?:(?:qnn|tirx|s_tir)\.)?[A-Z]\w*", re.ASCII)
 "names from a file are restricted, because they could reach any function through TVM's modules"
 _OURS = ("tvm", "relay", "relax", "run", "each", "mod", "params", "passes", "transformed", "bind_params")
 

@@ -164,6 +164,8 @@ _INNER = (
     "EtaExpand",
     "FlattenNestedTuples",
 )
+KERNEL_PASSES = ("tir.", "tirx.", "s_tir.")
+"what the names of passes on PrimFuncs begin with"
 
 
 def check_config(workload: Workload, config: Config) -> None:
@@ -174,7 +176,7 @@ def check_config(workload: Workload, config: Config) -> None:
     """
     catalog = {info.name: info for info in dialect_of(workload).passes.catalog()}
     for name in (*config.disabled, *config.required):
-        if name not in catalog and name not in _INNER and not name.startswith(("tir.", "tirx.", "s_tir.")):
+        if name not in catalog and name not in _INNER and not name.startswith(KERNEL_PASSES):
             raise UnknownName(f"{workload.dialect.capitalize()} pass", name, [*catalog, *_INNER])
     for name in config.disabled:
         if name in catalog and catalog[name].locked:

@@ -1,6 +1,6 @@
 """Every difference between the TVM versions that a dialect handles (apache-tvm 0.26 and 0.27), and nothing else.
 
-Constants moved from `relax.Constant.data` to `ir.GenericConst.value`, and `arith` to `sym` (0.27).
+Constants moved from `relax.Constant.data` to `ir.GenericConst.value`, `arith` to `sym`, and the check of PrimFuncs with blocks to `s_tir` (0.27).
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ DataType: type | tuple[type, ...] = getattr(relax, "DataTypeImm", ())
 "a data type as a value; since 0.27 a constant"
 _ShapeType: type = relax.ShapeType
 _TensorType: type = relax.TensorType
-
+check_kernel: Callable[[Any], object] = getattr(tvm.s_tir.analysis, "verify_well_formed", None) or (
+    tvm.tirx.analysis.verify_well_formed
+)
+"TVM's check of a PrimFunc; since 0.27 that of `tirx` refuses blocks"
 
 KNOWN = ((0, 26), (0, 27))
 "The oldest and the newest TVM that the tests run on."
@@ -53,14 +56,20 @@ def tensor_type(shape: tuple[Any, ...], dtype: str) -> Any:
 
 
 def flaw(module: tvm.IRModule) -> str:
-    """Return the reason why TVM's own check finds the module not well-formed; "" if it is well-formed."""
-    try:
-        # until 0.26 it returns a bool, and writes the reason to the terminal
-        fine = relax.analysis.well_formed(module) is not False
-    except (ValueError, TypeError, RuntimeError) as error:
-        # an address says nothing to a user
-        return re.sub(r"\b(\w+) 0x[0-9a-f]+", r"\1", reason_of(error))
-    return "" if fine else "relax.analysis.well_formed gives no reason"
+    """Return the reason why TVM's own checks find the module not well-formed; "" if it is: that of Relax, and that of TIR."""
+    checks: list[tuple[str, Callable[[Any], object], Any]] = [("", relax.analysis.well_formed, module)]
+    # each PrimFunc alone: two may share variables until ConvertSSA
+    kernels = [each for each in module.functions_items() if isinstance(each[1], tvm.tirx.PrimFunc)]
+    checks += [(f"in the PrimFunc {variable.name_hint}, ", check_kernel, kernel) for variable, kernel in kernels]
+    for where, check, thing in checks:
+        try:
+            # until 0.26 that of Relax returns a bool, and writes the reason to the terminal
+            if check(thing) is False:
+                return f"{where}{check.__name__} gives no reason"
+        except (ValueError, TypeError, RuntimeError) as error:
+            # an address says nothing to a user
+            return where + re.sub(r"\b(\w+) 0x[0-9a-f]+", r"\1", reason_of(error))
+    return ""
 
 
 def walk(module: tvm.IRModule, visit: Callable[[Any], None] = lambda _expr: None) -> None:

@@ -45,7 +45,8 @@ def built(mod, params=None):
 
 def constructor(name: str) -> str:
     """Return the expression that makes one of TVM's passes."""
-    return f"relax.transform.{name}"
+    module, _, short = name.rpartition(".")
+    return f"tvm.{module}.transform.{short}" if module else f"relax.transform.{name}"
 
 
 def target(text: str) -> str:
@@ -66,7 +67,10 @@ def outputs(mod, **context):
         built = tvm.compile(mod, TARGET, relax_pipeline=relax.get_default_pipeline(TARGET))
     arguments = [tvm.runtime.tensor(array) for array in {**inputs, **params}.values()]
     return flat(relax.VirtualMachine(built, DEVICE)["main"](*arguments))""",
-    "assert relax.analysis.well_formed(changed)",
+    """\
+assert relax.analysis.well_formed(changed)
+check = getattr(tvm.s_tir.analysis, "verify_well_formed", tvm.tirx.analysis.verify_well_formed)
+assert all(check(each) for each in changed.functions.values() if isinstance(each, tvm.tirx.PrimFunc))""",
 )
 
 CODE = CodeText(_IMPORTS, passes.OURS, passes.__name__, _RUN, _TYPED, _BIND, _BUILD, constructor, target, _SCRIPT)

@@ -1,4 +1,4 @@
-"""Relax's passes with their options, found by inspecting the running TVM."""
+"""The passes of Relax, and those on its PrimFuncs (`tirx.*`, `s_tir.*`), with their options, found by inspecting the running TVM."""
 
 from __future__ import annotations
 
@@ -35,10 +35,14 @@ REASONS = {
     "SplitCallTIRByPattern": _OBJECTS.format("PrimFuncs and a code generator"),
     "UpdateParamType": _OBJECTS.format("a function of a parameter"),
     "UpdateVDevice": _OBJECTS.format("a VDevice"),
+    "tirx.Apply": _OBJECTS.format("a function of a PrimFunc"),
+    "tirx.BindTarget": _OBJECTS.format("a Target"),
+    "tirx.Filter": _OBJECTS.format("a function of a PrimFunc"),
 }
 CAUTIONS = {
     "FoldConstant": "It compiles a kernel with LLVM for each constant expression: seconds for a model with many weights to fold.",
     "FuseOps": "It reads the context's opt_level too: at 0 it fuses nothing, required or not, unless fuse_opt_level is given.",
+    "tirx.NarrowDataType": "TVM 0.27 ends the process where a PrimFunc has blocks; run s_tir.LowerOpaqueBlock first.",
     "DecomposeOpsForInference": "It takes batch_norm's moving statistics, also where training=True, TVM's default, used the batch's.",
 }
 # Options that work on any module, for passes that have no default.
@@ -48,6 +52,8 @@ EXAMPLES = {
     "Gradient": {"func_name": "main"},
     "IPCAllReduceRewrite": {"allreduce_strategy": 0},
     "ResizeDimensions": {"size": 1, "to": 1},
+    "s_tir.ThreadSync": {"storage_scope": "shared"},
+    "tirx.NarrowDataType": {"target_bits": 32},
 }
 # Base classes of passes, not passes.
 _BASES = (relax.transform.FunctionPass, relax.transform.DataflowBlockPass)
@@ -87,7 +93,7 @@ TOGGLES = (
 
 
 class RelaxPasses(Passes):
-    """The public pass constructors of relax.transform, and ours."""
+    """The public pass constructors of relax.transform, tirx.transform and s_tir.transform, and ours."""
 
     dialect = "relax"
     ours = passes.OURS
@@ -109,7 +115,13 @@ class RelaxPasses(Passes):
                 else inspect.isfunction(thing)
             )
         }
-        return {**theirs, **{name: getattr(passes, name) for name in passes.OURS}}
+        kernels = {
+            f"{module.__name__.split('.')[1]}.{name}": thing
+            for module in (tvm.tirx.transform, tvm.s_tir.transform)
+            for name, thing in inspect.getmembers(module, inspect.isfunction)
+            if name[0].isupper()
+        }
+        return {**theirs, **kernels, **{name: getattr(passes, name) for name in passes.OURS}}
 
     def apply(self, compiled: tvm.transform.Pass, module: tvm.IRModule, opt_level: int) -> tvm.IRModule:
         # a pass that is called directly ignores opt_level; only a Sequential checks it
