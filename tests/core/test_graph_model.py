@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from random_graphs import graphs
 
 from workbench.graph.diff import diff
-from workbench.graph.model import Graph, GraphBuilder, depth
+from workbench.graph.model import Graph, GraphBuilder, collector_paused, depth
 
 
 def fused_pair():
@@ -122,3 +123,23 @@ def test_kernel_is_work(ops: tuple[str, ...], kernels: int) -> None:
 def test_a_diff_in_a_notebook_is_a_table_of_counts():
     graph = chained("exp", "add")
     assert re.match('<p>no change</p><table><tr><th style="[^"]*">kept</th>', diff(graph, graph)._repr_html_())
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_collector_is_paused_for_a_call_and_then_as_before(enabled):
+    @collector_paused()
+    def call():
+        seen.append(gc.isenabled())
+        raise KeyError
+
+    seen: list[bool] = []
+    if not enabled:
+        gc.disable()
+    try:
+        for _ in range(2):
+            with pytest.raises(KeyError):
+                call()
+            assert gc.isenabled() == enabled
+    finally:
+        gc.enable()
+    assert seen == [False, False]

@@ -15,7 +15,7 @@ from itertools import pairwise, product
 
 from workbench.graph.changes import GraphDiff, compose, diff_of_pairs
 from workbench.graph.identity import ValueNumbers, label, labels
-from workbench.graph.model import Graph, HasGraph, graph_of
+from workbench.graph.model import Graph, HasGraph, collector_paused, graph_of
 from workbench.graph.refine import Exchanges, Side, Sides, fewest
 
 LOOK_THROUGH = 4
@@ -80,6 +80,7 @@ def _followed(before: Graph, after: Graph) -> GraphDiff | None:
     return after.memory[key]
 
 
+@collector_paused()
 def matched(before: Graph, after: Graph) -> GraphDiff:
     """Compare two graphs by themselves, without those between them."""
     if (before.inputs, before.outputs) == (after.inputs, after.outputs):
@@ -135,6 +136,8 @@ class _Matching(Sides):
         ours, theirs = labels(before, after)
         super().__init__(Side(before, ours, numbering), Side(after, theirs, numbering))
         rest = self.match_equal_values()
+        if None not in self.before.partner and None not in self.after.partner:
+            return
         self.match_neighbours()
         Exchanges(self.before, self.after).run()
         self.match_many(rest)

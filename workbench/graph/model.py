@@ -8,8 +8,10 @@ node and no edge, and a diff across it is exact.
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex
@@ -320,6 +322,22 @@ def known_node(graph: Graph, node: int) -> int:
     return node
 
 
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Pause Python's collector for work that makes many objects and drops none: it would search the whole notebook again and again."""
+    paused = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if paused:
+            gc.enable()
+
+
+_set = object.__setattr__
+"on a group that no one else has yet: a copy with another value takes ten times as long"
+
+
 class GraphBuilder:
     """A builder that collects nodes and edges in topological order; `build` returns the Graph."""
 
@@ -352,11 +370,11 @@ class GraphBuilder:
 
     def returns(self, group: int, node: int) -> None:
         """Record the node whose value the function `group` returns."""
-        self.groups[group] = replace(self.groups[group], output=node)
+        _set(self.groups[group], "output", node)
 
     def takes(self, group: int, nodes: Iterable[int]) -> None:
         """Record the arguments of the function `group`, drawn where it is called."""
-        self.groups[group] = replace(self.groups[group], inputs=tuple(nodes))
+        _set(self.groups[group], "inputs", tuple(nodes))
 
     def hold(self, node: int, how: str, name: str = "") -> None:
         """Record the expression that takes a node's value, and the value's name there."""
@@ -365,7 +383,7 @@ class GraphBuilder:
 
     def rename(self, group: int, name: str) -> None:
         """Rename a group once its contents are known."""
-        self.groups[group] = replace(self.groups[group], name=name)
+        _set(self.groups[group], "name", name)
 
     def build(self) -> Graph:
         return Graph(

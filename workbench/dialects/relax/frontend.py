@@ -42,7 +42,7 @@ from workbench.dialects.relax.saved import load_json, load_metadata
 from workbench.dialects.relax.saved import restore as restore
 from workbench.dialects.trust import is_generated, judge
 from workbench.errors import LoadError, Unread, reason_of
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, collector_paused
 from workbench.graph.nodes import Answers, Products
 from workbench.quoting import python
 
@@ -146,6 +146,7 @@ def source(module: tvm.IRModule) -> tuple[str, dict[str, np.ndarray]]:
     return f"mod = tvm.ir.load_json({python(tvm.ir.save_json(module))})", {}
 
 
+@collector_paused()
 def graph(module: tvm.IRModule, name: str) -> Graph:
     """Return the neutral graph of the module."""
     drawn: dict[int, list[Drawn]] = {}

@@ -40,7 +40,7 @@ from workbench.dialects.relay.saved import restore as restore
 from workbench.dialects.relay.saved import source as source
 from workbench.dialects.trust import is_generated, judge
 from workbench.errors import LoadError, TooDeep, UnknownOperator, Unread, reason_of
-from workbench.graph.model import Graph, depth
+from workbench.graph.model import Graph, collector_paused, depth
 
 
 def give_old_names(module: Any = _calibrate) -> None:
@@ -162,6 +162,7 @@ def flaw(module: tvm.IRModule) -> str:
     return ""
 
 
+@collector_paused()
 def graph(module: tvm.IRModule, name: str) -> Graph:
     """Return the neutral graph of the module."""
     printed = print_module(module)

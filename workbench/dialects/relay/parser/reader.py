@@ -163,12 +163,10 @@ class Reader(Cursor):
                 if self.token.kind == END:
                     raise self.fail("`]` after the type parameters")
                 self.at += 1
-        self.skip_comments()
         self.expect("(")
         params: list[Expr] = []
         attrs: dict[str, Any] = {}
         while not self.accept(")"):
-            self.skip_comments()
             if self.token.kind == "local":
                 params.append(self.variable(scope))
             elif self.token.kind == "name":

@@ -12,8 +12,8 @@ from workbench.graph.received import DIGITS
 # A variable's name runs to the next delimiter: importers put `/`, `:` and `.` in names. A colon at its end is followed
 # by a type. Comments come first, because they may hold anything.
 _PIECES = r"""
+    \s*(?:
     (?P<comment>/\*.*?\*/)
-  | (?P<space>\s+)
   | (?P<local>%[^\s,(){}\[\];=]*)
   | (?P<global>@[^\s,(){}\[\];=]+(?:(?<=_T\.Any)\(\))?)
   | (?P<type>Tensor\[\([\d, ?]*\),\ \w+\])
@@ -25,7 +25,7 @@ _PIECES = r"""
   | (?P<arrow>->|=>)
   | (?P<mark>[(){}\[\],;:=?*<>-])
     """
-_UNKNOWN = r"| (?P<unknown>[\w.]+|.)"
+_UNKNOWN = r"| (?P<unknown>[\w.]+|\S) | \Z)"
 # A comment or a string that is not closed takes the rest of the text; its end would be searched for again from every later one.
 _TOKEN = re.compile(_PIECES + r"""| (?P<unclosed>/\*.*|".*)""" + _UNKNOWN, re.VERBOSE | re.DOTALL)
 # In prose a quotation mark or `/*` may be unpaired: a string ends with its line, and neither contains the beginning of
@@ -58,7 +58,10 @@ def tokenize(text: str, in_prose: bool = False) -> list[Token]:
     # without the function in Python that a NamedTuple is made by
     add, new = tokens.append, tuple.__new__
     for found in (_IN_PROSE if in_prose else _TOKEN).finditer(text):
-        kind, piece, place = found.lastgroup or "", found.group(), found.start()
+        kind = found.lastgroup
+        if kind is None:
+            break
+        piece, place = found.group(kind), found.start(kind)
         if kind == "local":
             bare = piece.rstrip(":")
             add(new(Token, (kind, bare, place)))
@@ -66,7 +69,7 @@ def tokenize(text: str, in_prose: bool = False) -> list[Token]:
                 add(new(Token, ("mark", ":", place + len(bare))))
         elif kind == "unclosed":
             add(new(Token, ("unknown", piece[:2], place)))
-        elif kind != "space":
+        else:
             add(new(Token, (kind, piece, place)))
     add(Token(END, "the end of the text", len(text)))
     return tokens
@@ -122,8 +125,11 @@ class Cursor:
             raise self.fail(f"`{text}`")
 
     def accept(self, text: str) -> bool:
-        self.skip_comments()
-        if self.token.text != text or self.token.kind == "string":
+        token = self.tokens[self.at]
+        while token.kind == "comment":
+            self.at += 1
+            token = self.tokens[self.at]
+        if token.text != text or token.kind == "string":
             return False
         self.at += 1
         return True
@@ -152,7 +158,8 @@ class Cursor:
         return self.tokens[at]
 
     def at_mark(self, text: str) -> bool:
-        return self.token.kind == "mark" and self.token.text == text
+        token = self.tokens[self.at]
+        return token.text == text and token.kind == "mark"
 
     def separator(self) -> None:
         """Read a comma, unless the list ends here."""
