@@ -16,10 +16,15 @@ PART = 5
 
 
 def breadth(values: Iterable[Any], *short: Any) -> list[Any]:
-    """Return parameters for `parametrize` of which all but `short` are long."""
+    """Return parameters for `parametrize`: of those that are not `short`, the long tests have every third, others with each commit."""
     given = list(values)
     assert set(short) <= set(given), "a short value is not among the values"
-    return [each if each in short else pytest.param(each, marks=pytest.mark.long) for each in given]
+    marks = [pytest.mark.long, pytest.mark.sweep, pytest.mark.sweep]
+    first = commit() % 3
+    return [
+        each if each in short else pytest.param(each, marks=marks[(place + first) % 3])
+        for place, each in enumerate(given)
+    ]
 
 
 def rotating(values: Iterable[Any], most: int) -> list[Any]:

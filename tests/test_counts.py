@@ -78,16 +78,14 @@ def test_a_kernel_that_takes_a_field_of_a_tuple_reads_that_field(dialect: str) -
     agree(workload, "llvm", 3, built)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("opt_level", range(4))
+@pytest.mark.parametrize("opt_level", breadth(range(4)))
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", SLOWER + REST)
 def test_count_is_what_a_build_has_of_every_sample(dialect: str, name: str, target: str, opt_level: int) -> None:
     agree(wb.samples.load(name, **SMALL[name]), target, opt_level)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", SLOWER + REST)
+@pytest.mark.parametrize("name", breadth(SLOWER + REST))
 def test_count_is_what_a_build_has_at_full_size(dialect: str, name: str) -> None:
     agree(wb.samples.load(name), "llvm", 3)
 

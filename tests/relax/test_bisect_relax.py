@@ -47,7 +47,7 @@ def test_pass_that_changes_the_answer_is_found() -> None:
     check(2)
 
 
-@pytest.mark.long
+@pytest.mark.sweep
 def test_pass_that_changes_the_answer_is_found_in_300_operators(tell: Callable[[object], None]) -> None:
     tell(f"bisect, batch_norm with the moving statistics: {check(150)} probes of 8 changes")
 

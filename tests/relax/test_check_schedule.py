@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import tvm
 import tvm_ffi
+from breadth import breadth
 from decoder import decoder_layer
 from schedule_faults import KINDS, Planted, missing_sync, without_start, wrong_bound, wrong_reuse
 from tvm import relax, tirx
@@ -43,12 +44,10 @@ def kernels(model: str) -> Mapping[str, ScheduledKernel]:
 # -- TVM's own schedules
 
 
-LONG = ("attention", "parallel_cast", "chain", "branches")
+SHORT = ("mlp", "conv_bias_batch_norm")
 
 
-@pytest.mark.parametrize(
-    "model", ["mlp", "conv_bias_batch_norm", *(pytest.param(name, marks=pytest.mark.long) for name in LONG)]
-)
+@pytest.mark.parametrize("model", breadth((*SHORT, "attention", "parallel_cast", "chain", "branches"), *SHORT))
 def test_schedules_of_the_samples_are_equal(model: str) -> None:
     found = wb.check_schedule(wb.samples.load(model), GPU)
     assert {check.verdict for check in found} == {"equal"}, str(found)
@@ -143,13 +142,11 @@ def verdict_on(faulty: Faulty, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-@pytest.mark.parametrize(
-    ("model", "name"), [FAULTY[0], *(pytest.param(*each, marks=pytest.mark.long) for each in FAULTY[1:])]
-)
+@pytest.mark.parametrize("at", breadth(FAULTY, FAULTY[0]), ids=" of ".join)
 def test_planted_faults_are_found(
-    model: str, name: str, kind: Callable[[Any], Planted], monkeypatch: pytest.MonkeyPatch
+    at: tuple[str, str], kind: Callable[[Any], Planted], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    planted = faults(model, name, kind)
+    planted = faults(*at, kind)
     if not planted:
         pytest.skip("the kernel has no place for this fault")
     found = {(each.name, each.fault): verdict_on(each, monkeypatch) for each in planted}

@@ -1,4 +1,4 @@
-"""Seven ONNX models and all samples in both compilers. Both run in child processes, so one environment shows it all."""
+"""Seven ONNX models and all samples in both compilers, two of each with a commit. Both run in child processes, so one environment shows it all."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 import workbench as wb
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
+from breadth import rotating
 from compiler_models import MODELS
 from small_samples import SMALL
 from test_compare_compilers import checked
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.long
 Tell = Callable[[object], None]
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", rotating(MODELS, 2))
 def test_seven_models(name: str, tell: Tell) -> None:
     raced = name == "BERT"
     found = wb.compare_compilers(MODELS[name](), budget=float(raced), suggest=raced)
@@ -37,7 +38,7 @@ def test_seven_models(name: str, tell: Tell) -> None:
     assert pair.exact >= (0.92 if name == "Swin" else 0.95)
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", rotating(SMALL, 2))
 def test_all_samples(name: str, tell: Tell) -> None:
     pair = compared(f"sample:{name}", timeout=600)
     tell(f"{name}: {pair.exact:.1%} aligned exactly\n{pair}")

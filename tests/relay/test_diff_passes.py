@@ -7,6 +7,7 @@ import functools
 import diff_laws
 import pytest
 import tvm
+from breadth import breadth
 from small_samples import TWO_LAYERS
 from tvm import relay
 
@@ -73,13 +74,15 @@ def last_step(sample: str, bound: bool, name: str) -> Step:
     return wb.trace(workload, PIPELINES[name], opt_level=4).steps[-1]
 
 
-def case(sample: str, bound: bool):
-    """Folding compiles each constant expression: resnet18 and bound convolutions take longest."""
-    again = (pytest.mark.long,) if sample == "resnet18" or (bound and sample == "conv_bias_batch_norm") else ()
-    return pytest.param((sample, bound), id=f"{sample}-{'bound' if bound else 'unbound'}", marks=again)
+CASES = [(sample, bound) for sample in sorted(TWO_LAYERS) for bound in (False, True)]
+SLOW = [case for case in CASES if case[0] == "resnet18" or case == ("conv_bias_batch_norm", True)]
+"folding compiles each constant expression"
 
 
-@pytest.fixture(params=[case(sample, bound) for sample in sorted(TWO_LAYERS) for bound in (False, True)])
+@pytest.fixture(
+    params=breadth(CASES, *(case for case in CASES if case not in SLOW)),
+    ids=[f"{sample}-{'bound' if bound else 'unbound'}" for sample, bound in CASES],
+)
 def chosen(request):
     return request.param
 
