@@ -15,12 +15,15 @@ import tvm
 from breadth import rotating
 from tvm import relax
 from tvm.relax.dpl import is_op, wildcard
-from wrong_passes import WRONG
+from wrong_passes import WRONG, swaps_if_marked, swaps_operands
 
 import workbench as wb
 from workbench.errors import PipelineError, WorkbenchError
+from workbench.pipeline.spec import Pipeline
 from workbench.testing import assert_pass
+from workbench.testing.attempt import Program, Subject, attempted, compared
 from workbench.testing.result import Failure, Tried
+from workbench.worker.parent import never
 
 SHORT = ("swaps_operands", "forgets_a_user", "loses_a_shape", "writes_into_its_input")
 GENERATED = ["generated"]
@@ -185,7 +188,43 @@ def test_the_next_pass_of_the_pipeline_is_asked() -> None:
         return made
 
     found = wb.try_pass(hides_the_patterns, wb.samples.load("mlp"), budget=6)
-    assert "breaks the next pass" in [each.law for each in found.failures], str(found)
+    assert "breaks a neighbouring pass" in [each.law for each in found.failures], str(found)
+
+
+DIFFERENCE = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        z: R.Tensor((4,), "float32") = R.subtract(x, y)
+        return z
+"""
+
+
+def marked(mod: Any) -> Any:
+    made = mod.clone()
+    made["main"] = mod["main"].with_attr("marked", 1)
+    return made
+
+
+@pytest.mark.parametrize(("neighbour", "is_broken"), [(swaps_if_marked, True), (swaps_operands, False)])
+def test_outputs_after_a_neighbouring_pass_are_compared(neighbour: Any, is_broken: bool) -> None:
+    subject = Subject.of(Pipeline([marked]), 10, None, never)
+    (before,) = Pipeline([neighbour])
+    found = attempted(subject, Program("difference", "own", wb.load(DIFFERENCE), previous=before))
+    assert found.again == {before.name: is_broken}
+    found = compared(found, 10, never, neighbours=True)
+    assert ("breaks a neighbouring pass" in found.faults) == is_broken
+    assert found.compared == "equal"
+
+
+def test_a_pass_that_finds_work_again_is_counted() -> None:
+    def raises(_mod: Any) -> Any:
+        return wb.samples.load("chain").module
+
+    found = wb.try_pass(raises, wb.samples.load("chain"), budget=6, reduced=False)
+    assert "LegalizeOps finds work again on " in found.summary
+    assert not found.failures, str(found)
 
 
 def test_where_counts_matches_and_reasons() -> None:

@@ -82,6 +82,11 @@ def swaps_operands(mod):
     return mutator.builder_.get()
 
 
+def swaps_if_marked(mod):
+    """Swap the operands of a module that another pass has marked."""
+    return swaps_operands(mod) if "marked" in (mod["main"].attrs or {}) else mod
+
+
 @breaks("other outputs")
 def keeps_the_axis_past_a_transpose(mod):
     """Reduce before a transpose along the axis that was meant after it, where the types cannot tell."""

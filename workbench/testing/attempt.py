@@ -30,13 +30,13 @@ from workbench.pipeline.trace import Trace
 from workbench.temporary import temporary_folder
 from workbench.worker.parent import never, worker
 
-RAISES, INPUT, FLAW, TYPES, OUTPUTS, NEXT, AGAIN, GROWS = LAWS = (
+RAISES, INPUT, FLAW, TYPES, OUTPUTS, NEIGHBOUR, AGAIN, GROWS = LAWS = (
     "raises",
     "changes its input",
     "not well-formed",
     "other types",
     "other outputs",
-    "breaks the next pass",
+    "breaks a neighbouring pass",
     "not idempotent",
     "slow to grow",
 )
@@ -57,8 +57,10 @@ class Program:
     origin: str
     "generated, samples or own"
     workload: Workload = field(repr=False)
+    previous: PassStep | None = None
+    "the pass of the default pipeline that made this program"
     following: PassStep | None = None
-    "the pass that comes next where the pipeline has led to this program"
+    "the pass that comes next in it"
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,10 @@ class Attempt:
     "passes that the tried one consists of"
     faults: Mapping[str, str]
     "a broken law -> a sentence"
+    neighbours: tuple[tuple[PassStep, Workload], ...] = field(default=(), repr=False)
+    "the passes before and after this place in the pipeline that change the result, each with what it makes of it"
+    again: Mapping[str, bool] = field(default_factory=dict)
+    "the pass that made the program -> whether it finds work again on the result"
     compared: str = ""
     "`equal`, `different`, or the reason why the outputs were not compared; empty before"
     run: Run | None = None
@@ -166,8 +172,7 @@ class Attempt:
     @property
     def result(self) -> Workload:
         """The program after the pass."""
-        state = self.first[-1].state_after
-        return self.program.workload if state.workload is None else state.workload
+        return self.first[-1].state_after.workload or self.program.workload
 
     def graphs(self) -> tuple[Graph, Graph]:
         """Return the graphs before and after the pass."""
@@ -199,11 +204,10 @@ def attempted(subject: Subject, program: Program) -> Attempt:
     if other:
         faults[TYPES] = other
         return attempt
-    again = next((step for step in trace.steps[count:] if step.changed or step.error), None)
-    if again is not None:
-        faults[AGAIN] = _again(attempt, again)
-    _check_next(subject, attempt, faults)
-    return attempt
+    second = next((step for step in trace.steps[count:] if step.changed or step.error), None)
+    if second is not None:
+        faults[AGAIN] = _again(attempt, second)
+    return _beside(subject, attempt)
 
 
 def _again(attempt: Attempt, again: Step) -> str:
@@ -214,15 +218,26 @@ def _again(attempt: Attempt, again: Step) -> str:
     return f"it changes its own result too{f', to {grown} nodes more' if grown > 0 else ''}"
 
 
-def _check_next(subject: Subject, attempt: Attempt, faults: dict[str, str]) -> None:
-    """Check that the pass that comes next in the pipeline takes the result if it takes the program."""
-    following = attempt.program.following
-    if following is None:
-        return
-    next_pass = replace(subject, steps=Pipeline([following]), isolated=True)
-    after = next_pass.run(attempt.result).failed
-    if after is not None and next_pass.run(attempt.program.workload).failed is None:
-        faults[NEXT] = f"{following.name} fails on its result, and not on the program: {after.error}"
+def _beside(subject: Subject, attempt: Attempt) -> Attempt:
+    """Run the pass before this place in the pipeline on the result again, and the one after it."""
+    program = attempt.program
+    found: list[tuple[PassStep, Workload]] = []
+    again: dict[str, bool] = {}
+    for step in filter(None, (program.previous, program.following)):
+        there = replace(subject, steps=Pipeline([step]), isolated=True)
+        (after,) = there.run(attempt.result).steps
+        wrong = after.flaw and f"makes a module that is not well-formed: {after.flaw}"
+        wrong = f"fails: {after.error}" if after.error else wrong
+        is_asked = wrong or (after.changed and step is program.previous)
+        (alone,) = there.run(program.workload).steps if is_asked else (after,)
+        if wrong and not (alone.error or alone.flaw):
+            said = f"on its result {step.name} {wrong}; on the program it does not"
+            return replace(attempt, faults={**attempt.faults, NEIGHBOUR: said})
+        if after.changed and not wrong and after.state_after.workload:
+            found.append((step, after.state_after.workload))
+        if step is program.previous and not wrong:
+            again[step.name] = after.changed and not alone.changed
+    return replace(attempt, neighbours=tuple(found), again=again)
 
 
 def _other_types(before: Graph, after: Graph) -> str:
@@ -270,38 +285,62 @@ def runs_of(workload: Workload) -> list[Run]:
     return [(seed, sizes) for sizes in (usual, *others) for seed in (0, EDGES)]
 
 
-def compared(attempt: Attempt, timeout: float, cancelled: Callable[[], bool], only: Run | None = None) -> Attempt:
-    """Run the program and the pass's result, and compare the outputs; `only`: in this run."""
-    workload = attempt.program.workload
-    runs = runs_of(workload) if only is None else [only]
+def compared(
+    attempt: Attempt,
+    timeout: float,
+    cancelled: Callable[[], bool],
+    only: Run | None = None,
+    *,
+    neighbours: bool = False,
+) -> Attempt:
+    """Run the program and the pass's result, and compare the outputs; `only`: in this run.
+
+    `neighbours`: compare what the neighbouring passes make of the result too.
+    """
+    program = attempt.program.workload
+    asked = runs_of(program) if only is None else [only]
+
+    def differs(workload: Workload) -> tuple[Run, str] | None:
+        """Return the first run with other outputs, and how they differ."""
+        try:
+            values, refused = _values(workload, runs, timeout, cancelled)
+        except MeasureError as error:
+            return runs[0], f"its result does not run: {error}"
+        for place, (run, ours) in enumerate(zip(runs, before.values(), strict=True)):
+            try:
+                found = difference(ours, values[place])
+            except KeyError:
+                return run, f"its result does not run: {refused[place]}"
+            except MeasureError as error:
+                return run, str(error)
+            if not found.same:
+                return run, str(found)
+        return None
+
     try:
-        before, refused = _values(workload, runs, timeout, cancelled)
+        before, refused = _values(program, asked, timeout, cancelled)
     except MeasureError as error:
         return replace(attempt, compared=f"the program does not run: {error}")
-    runs = [run for place, run in enumerate(runs) if place in before]
+    runs = [run for place, run in enumerate(asked) if place in before]
     if not runs:
         return replace(attempt, compared=f"the program does not run: {next(iter(refused.values()), '')}")
-    try:
-        after, refused = _values(attempt.result, runs, timeout, cancelled)
-    except MeasureError as error:
-        return _different(attempt, runs[0], f"its result does not run: {error}")
-    for place, (run, ours) in enumerate(zip(runs, before.values(), strict=True)):
-        if place not in after:
-            return _different(attempt, run, f"its result does not run: {refused[place]}")
-        try:
-            found = difference(ours, after[place])
-        except MeasureError as error:
-            return _different(attempt, run, str(error))
-        if not found.same:
-            return _different(attempt, run, str(found))
+    found = differs(attempt.result)
+    if found:
+        return replace(attempt, compared="different", run=found[0], faults={**attempt.faults, OUTPUTS: _with(*found)})
+    for step, result in attempt.neighbours if neighbours else ():
+        found = differs(result)
+        (alone,) = Runner(program, timeout).run(Pipeline([step]), ANY_LEVEL).steps if found else (None,)
+        if found and alone and differs(alone.state_after.workload or program) is None:
+            said = f"the outputs are other ones after {step.name} on its result: {_with(*found)}"
+            return replace(attempt, compared="equal", run=found[0], faults={**attempt.faults, NEIGHBOUR: said})
     return replace(attempt, compared="equal")
 
 
-def _different(attempt: Attempt, run: Run, said: str) -> Attempt:
+def _with(run: Run, said: str) -> str:
+    """Return the sentence with the inputs of the run."""
     seed, sizes = run
     given = ["values at the edges"] * (seed == EDGES) + [f"{name} = {size}" for name, size in sizes.items()]
-    where = f" (with {', '.join(given)})" if given else ""
-    return replace(attempt, compared="different", run=run, faults={**attempt.faults, OUTPUTS: said + where})
+    return f"{said} (with {', '.join(given)})" if given else said
 
 
 def _values(

@@ -60,16 +60,17 @@ def given(on: object, dialect: str) -> tuple[bool, Iterator[Program]]:
 def prefixes(start: Program) -> list[Program]:
     """Return a program, and what each pass of the default pipeline makes of it, if that is another one.
 
-    A pass meets these when it stands in that pipeline. `following` is the pass that comes next.
+    A pass meets these when it stands in that pipeline.
     """
     passes = Pipeline.parse(dialect_named(start.workload.dialect).passes.presets()[0].pipeline)
     runner = Runner(start.workload)
     steps = runner.run(passes, ANY_LEVEL).steps
-    found = [Program(start.name, start.origin, start.workload, passes[0])]
+    found = [Program(start.name, start.origin, start.workload, following=passes[0])]
     for place, step in enumerate(steps[:-1], 1):
         if step.changed:
             name = f"{start.name} after {step.name}"
-            found.append(Program(name, start.origin, runner.workload_of(step.state_after), passes[place]))
+            made = runner.workload_of(step.state_after)
+            found.append(Program(name, start.origin, made, passes[place - 1], passes[place]))
     return found
 
 

@@ -80,6 +80,15 @@ class Tried:
         return tuple(each for each in self.attempts if each.fired)
 
     @property
+    def again(self) -> dict[str, tuple[int, int]]:
+        """Pass of the default pipeline -> the programs that it made and that the tried pass changed so that it finds work again, of how many."""
+        asked = [pair for each in self.attempts for pair in each.again.items()]
+        return {
+            name: (sum(found for each, found in asked if each == name), sum(each == name for each, _ in asked))
+            for name in dict.fromkeys(each for each, _ in asked)
+        }
+
+    @property
     def summary(self) -> str:
         """A sentence about the programs and the broken laws."""
         compared = [each for each in self.attempts if each.compared in ("equal", "different")]
@@ -87,6 +96,11 @@ class Tried:
             f"fired on {len(self.fired):,} of {counted(len(self.attempts), 'program')}",
             f"outputs compared on {len(compared):,}",
             *(f"{each.law} on {each.programs:,}" for each in self.failures if each.attempt is not None),
+            *(
+                f"{name} finds work again on {found:,} of {tried:,}"
+                for name, (found, tried) in self.again.items()
+                if found
+            ),
             *(str(self.growth) for _ in range(self.growth is not None)),
         ]
         if not self.failures:
@@ -138,6 +152,7 @@ def _row(attempt: Attempt) -> dict[str, object]:
         "fired": attempt.fired,
         "changes": attempt.changes,
         "outputs": attempt.compared,
+        "work_again": ", ".join(name for name, found in attempt.again.items() if found),
         **dict(_counts(attempt)),
         "broken": "; ".join(f"{law}: {said}" for law, said in attempt.faults.items()),
         "pass_us": attempt.seconds * 1e6,

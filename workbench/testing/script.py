@@ -76,4 +76,4 @@ def _shown(law: str, workload: Workload) -> Iterator[str]:
     elif law == RAISES:
         yield "print(changed)"
     else:
-        yield "print(changed)  # the next pass of the pipeline fails on it"
+        yield "print(changed)  # a neighbouring pass of the pipeline goes wrong on it"

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect as dialect_named
@@ -21,6 +21,7 @@ from workbench.testing.attempt import (
     AGAIN,
     GROWS,
     LAWS,
+    NEIGHBOUR,
     OUTPUTS,
     RAISES,
     Attempt,
@@ -42,6 +43,8 @@ MOST = 400
 "programs that the pass runs on"
 LEAST, ENOUGH, APART = 40, 10, 3
 "programs that the pass runs on in any case; programs that break a law, and that have other outputs, after which no more are tried"
+BESIDE = 3
+"programs on which the outputs are compared after a neighbouring pass too"
 RUNNING, GROWING, COMPARING = 0.3, 0.45, 0.75
 "of the budget, when the passes have run, the growth is known and the outputs are compared; the rest is for reducing"
 
@@ -64,8 +67,8 @@ def try_pass(
 
     The laws: it raises nothing, leaves its input alone, returns a module that TVM's own check takes, keeps the types of
     inputs and outputs and the values of outputs (on random values and on values at the edges of their type, for three
-    sizes of symbolic dimensions), changes its own result no more, lets the next pass of the pipeline run, and takes time
-    in proportion to the program. Each broken law is shown on a program that is as small as can be found, with a script that needs
+    sizes of symbolic dimensions), changes its own result no more, lets the passes before and after it in the default pipeline
+    run on its result with the same outputs, and takes time in proportion to the program. Each broken law is shown on a program that is as small as can be found, with a script that needs
     TVM alone.
 
     Parameters
@@ -195,7 +198,7 @@ class _Trial:
     def compare(self, attempts: list[Attempt]) -> None:
         """Compare the outputs of the programs that the pass changed, the small ones first."""
         order = sorted(range(len(attempts)), key=lambda place: len(attempts[place].program.workload.graph.nodes))
-        differ = 0
+        differ = beside = 0
         with self._until_cancelled():
             for place in order:
                 attempt = attempts[place]
@@ -204,7 +207,9 @@ class _Trial:
                 if differ >= APART or not self._left(COMPARING):
                     break
                 self.report(f"comparing the outputs of {attempt.program.name}", None)
-                attempts[place] = compared(attempt, self.subject.timeout, self.cancelled)
+                near = bool(attempt.neighbours) and beside < BESIDE
+                beside += near
+                attempts[place] = compared(attempt, self.subject.timeout, self.cancelled, neighbours=near)
                 differ += OUTPUTS in attempts[place].faults
                 if attempt.program.origin != GENERATED and self._left(COMPARING):
                     attempts[place] = counted(attempts[place], self.subject.timeout, self.cancelled)
@@ -231,7 +236,7 @@ class _Trial:
         return tuple(found)
 
     def _reduced(self, attempt: Attempt, law: str, seconds: float) -> Reduced | None:
-        symptom = Broken(self.subject, law, attempt.run, attempt.program.following)
+        symptom = Broken(self.subject, law, attempt.program, attempt.run)
         try:
             return reduce(
                 attempt.program.workload,
@@ -253,19 +258,19 @@ class Broken(Symptom):
 
     subject: Subject
     law: str
+    program: Program
+    "on which it broke it"
     run: Run | None = None
     "that showed other outputs"
-    following: PassStep | None = None
-    "the pass that came next"
 
     @property
     def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  it is the law's
         return self.law
 
     def _ask(self, workload: Workload, config: Config, limits: Limits) -> Finding:  # noqa: ARG002
-        found = attempted(self.subject, Program(workload.name, "", workload, self.following))
-        if self.law == OUTPUTS and found.fired and not found.faults.keys() - {AGAIN}:
-            found = compared(found, limits.timeout, limits.cancelled, self.run)
+        found = attempted(self.subject, replace(self.program, workload=workload))
+        if self.run and self.law in (OUTPUTS, NEIGHBOUR) and found.fired and not found.faults.keys() - {AGAIN}:
+            found = compared(found, limits.timeout, limits.cancelled, self.run, neighbours=self.law == NEIGHBOUR)
         said = found.faults.get(self.law)
         return (
             Finding(NO, "")
