@@ -13,13 +13,15 @@ from tvm import relay
 
 from workbench.samples._relay import RelayBuilder
 from workbench.testing.operators import PROBED, Elementwise, half, registered
-from workbench.testing.values import Type
+from workbench.testing.values import Shape, Type
 
 
 class RelayWriter(RelayBuilder):
     """Writes a `main` of nested calls."""
 
     prefix = ""
+    helper: tuple[relay.Function, relay.Call, relay.Var] | None = None
+    "a second function, the call of it, and the variable in the place of the call until there is a module: TVM infers no type before"
 
     def constant(self, value: float | np.ndarray) -> relay.Constant:
         return relay.const(value, str(np.asarray(value).dtype))
@@ -36,9 +38,27 @@ class RelayWriter(RelayBuilder):
     def item(self, expr: relay.Expr, place: int) -> relay.Expr:
         return relay.TupleGetItem(expr, place)
 
+    def helped(self, operand: relay.Expr, shape: Shape, dtype: str, calls: Sequence[str]) -> relay.Var:
+        """Return the value of a call of a second function, which calls these operators one after the other."""
+        x = value = self.variable("p", shape, dtype)
+        for each in calls:
+            value = self.call(each, [value])
+        function = relay.Function([x], value, relay.TensorType(shape, dtype))
+        # the graph executor calls no functions
+        function = function.with_attr("Inline", tvm.tir.IntImm("int32", 1))
+        place = self.variable("helped", shape, dtype)
+        self.helper = function, relay.Call(relay.GlobalVar("helper"), [operand]), place
+        return place
+
     def module(self, outputs: Sequence[relay.Expr], tidy: bool) -> tuple[tvm.IRModule, dict[str, object]]:  # noqa: ARG002
         """Return the module with these outputs, and its parameters; without a `let` no value is unused."""
-        return self.finish(outputs[0] if len(outputs) == 1 else relay.Tuple(list(outputs)))
+        result = outputs[0] if len(outputs) == 1 else relay.Tuple(list(outputs))
+        if self.helper is None:
+            return self.finish(result)
+        function, call, place = self.helper
+        made, params = self.finish(relay.bind(result, {place: call}))
+        made[call.op] = function
+        return made, params
 
 
 def _type(kind: Any) -> Type:
