@@ -619,7 +619,14 @@ export interface TensorColumns {
 }
 
 /** A state as text. */
-export interface TextMessage { text: string; lines: Bytes; type: "text"; state: number; }
+export interface TextMessage {
+  text: string;
+  lines: Bytes;
+  type: "text";
+  state: number;
+  /** of a program that only calls PrimFuncs */
+  loops: LoopRow[];
+}
 
 /** The part of a graph that a view shows: the centre, and the scale; {} lets the view choose. */
 export interface Viewport { x?: number; y?: number; scale?: number; }

@@ -50,7 +50,7 @@ function all(nodes: number): (wish: Wish) => ToPage | undefined {
     facts: (a) => ({ type: "facts", state: a, nodes, ops: nodes, kernels: 1 }),
     diff: (before, after) => ({ type: "diff", before, after, counts, diff }),
     counts: (before, after) => ({ type: "counts", before, after, counts }),
-    text: (a) => ({ type: "text", state: a, text: "x".repeat(20 * nodes), lines: marks }),
+    text: (a) => ({ type: "text", state: a, text: "x".repeat(20 * nodes), lines: marks, loops: [] }),
     lineage: (a, node) => ({ type: "lineage", state: a, node, places: [] }),
   };
   return ([kind, a = 0, b = 0]) => answers[kind]?.(a, b);

@@ -9,6 +9,7 @@ import {
   type DiffPayload,
   type FactsMessage,
   type GraphPayload,
+  type LoopRow,
   type MarkCounts,
   type Place,
   type StateMessage,
@@ -21,6 +22,8 @@ import { Recent } from "./recent.ts";
 export interface PrintedModule {
   text: string;
   lines: Uint32Array;
+  /** Of a program that only calls PrimFuncs. */
+  loops?: readonly LoopRow[];
 }
 
 /** The sizes of a state. */
@@ -163,8 +166,8 @@ export class TraceStore {
     if (message.type === "code") kept.code.set(at, message.text, message.text.length);
     if (message.type === "lineage") kept.lineage.set(at, message.places, message.places.length);
     if (message.type === "text") {
-      const { text, lines } = message;
-      kept.text.set(at, { text, lines: column(Uint32Array, lines) }, text.length);
+      const { text, lines, loops } = message;
+      kept.text.set(at, { text, lines: column(Uint32Array, lines), loops }, text.length);
     }
     if ("counts" in message) signalOf(this.changes, at).value = message.counts;
     if ("kernels" in message) {

@@ -151,7 +151,7 @@ function Primitive({ step }: { step: ScheduleStepState }) {
 }
 
 /** Rows that were not there before are marked. */
-function Tree({ rows, before }: { rows: readonly LoopRow[]; before: readonly LoopRow[] }) {
+export function Tree({ rows, before }: { rows: readonly LoopRow[]; before: readonly LoopRow[] }) {
   const list = useRef<HTMLUListElement>(null);
   const known = new Set(before.map(keyOf));
   useLayoutEffect(() => {

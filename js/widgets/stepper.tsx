@@ -25,6 +25,7 @@ import { StepSlider } from "../panels/step_slider.tsx";
 import { TextDiff } from "../panels/text_diff.tsx";
 import { type Stage } from "../render/stage.ts";
 import { counted, formatTime } from "../text/counted.ts";
+import { Tree } from "./schedule.tsx";
 
 export function stepper(model: Model, el: HTMLElement): () => void {
   const { shell, traits, send } = open(model, el, "stepper");
@@ -243,7 +244,18 @@ function Text({ tab, screen, stage }: Parts) {
     if (open && states) screen.retryTexts();
   }, [open, states, screen]);
   if (open) last.current = read();
-  return last.current ? <TextDiff stage={stage} {...last.current} /> : null;
+  return last.current ? <LoopsAndText stage={stage} {...last.current} /> : null;
+}
+
+/** The loops are there if the program only calls PrimFuncs. */
+export function LoopsAndText(props: Parameters<typeof TextDiff>[0]) {
+  const [before, after] = props.texts ?? [];
+  return (
+    <>
+      {after?.loops?.length ? <Tree rows={after.loops} before={before?.loops ?? after.loops} /> : null}
+      <TextDiff {...props} />
+    </>
+  );
 }
 
 /** The Python for what is on the screen. */

@@ -18,6 +18,7 @@ from workbench.errors import LoadError, UnknownName
 from workbench.pipeline.config import KERNEL_PASSES
 from workbench.pipeline.outputs import run_once
 from workbench.testing.corpus import SMALL
+from workbench.widgets.stepper.trace_states import States
 
 TEXT = """
 from tvm.script import ir as I
@@ -177,3 +178,20 @@ def test_faults_of_tvm_on_prim_funcs_with_blocks() -> None:
     t = wb.trace(padded, "LegalizeOps,s_tir.HoistExpression,tirx.NarrowDataType{target_bits=32}", isolated=True)
     assert "undefined variable v_i2" in t.steps[1].flaw
     assert "SIGSEGV" in t.steps[2].error
+
+
+def test_the_stepper_has_the_loops_of_prim_funcs(two: wb.Workload) -> None:
+    states = States(wb.trace(two, "tirx.UnrollLoop,s_tir.LoopPartition,tirx.FlattenBuffer", 4))
+    loops = [
+        [f"{row['kind']} {row['name']} {row['extent']}" for row in states.message(("text", n))["loops"]]  # type: ignore[reportGeneralTypeIssues]
+        for n in range(len(states))
+    ]
+    assert loops[0] == [
+        "block main_kernel A, B, C",
+        "loop i n",
+        "loop j 4",
+        "block shifted A, B",
+        "loop i 4",
+        "loop j 6",
+    ]
+    assert wb.trace(wb.samples.load("chain"), "LegalizeOps").start.loops == []

@@ -19,6 +19,8 @@ from workbench.wording import counted
 if TYPE_CHECKING:
     import numpy as np
 
+    from workbench.dialects.compiler.results import LoopRow
+
 Shapes = Mapping[str, int | Sequence[int]]
 "symbolic dimension -> value, or input -> shape"
 SAFE_DEPTH = 5000
@@ -239,6 +241,10 @@ class Frontend(Protocol):
 
     def graph(self, module: Any, name: str) -> Graph:
         """Return the neutral graph of the module."""
+        ...
+
+    def loops(self, module: Any) -> Sequence[LoopRow]:
+        """Return the loops, blocks and buffers of a program that only calls PrimFuncs, a few; none of any other."""
         ...
 
     def copy(self, module: Any) -> Any:

@@ -19,6 +19,8 @@ from workbench.terminal import visible
 if TYPE_CHECKING:
     from tvm.ir import IRModule
 
+    from workbench.dialects.compiler.results import LoopRow
+
 EXACT, STRUCTURAL, SPAN, PLACE = SURE = ("exact", "structural", "span", "place")
 "certainty of a link, the surest first"
 
@@ -60,6 +62,11 @@ class State:
     def flaw(self) -> str:
         """The reason why TVM's own check finds the module not well-formed; "" if it is, or the module is not here."""
         return "" if self.workload is None else dialect_of(self.workload).frontend.flaw(self.module)
+
+    @property
+    def loops(self) -> Sequence[LoopRow]:
+        """The loops, blocks and buffers of a program that only calls PrimFuncs, a few; empty for others."""
+        return () if self.workload is None else dialect_of(self.workload).frontend.loops(self.module)
 
     def diff(self, after: State) -> GraphDiff:
         """Return the changes from this state to another, made once: a short file can have many steps between two states."""

@@ -256,6 +256,8 @@ class TextMessage(Printed):
 
     type: Literal["text"]
     state: int
+    loops: list[LoopRow]
+    "of a program that only calls PrimFuncs"
 
 
 class SidesMessage(TypedDict):

@@ -15,6 +15,7 @@ from tvm import relax
 from tvm.relax.frontend.nn import Parameter
 
 from workbench.dialects.base import Workload
+from workbench.dialects.compiler.results import LoopRow
 from workbench.dialects.editable import new_name
 from workbench.dialects.nesting import refuse_large_types
 from workbench.dialects.relax import compat
@@ -36,7 +37,7 @@ from workbench.dialects.relax.graph import build_graph
 from workbench.dialects.relax.parser import vocabulary
 from workbench.dialects.relax.parser.source import Source, find_program
 from workbench.dialects.relax.passes.rewriting import bindings_of, constants_of, rebuilt, with_main
-from workbench.dialects.relax.prim_functions import with_calls
+from workbench.dialects.relax.prim_functions import calls_only, with_calls
 from workbench.dialects.relax.saved import dump as dump
 from workbench.dialects.relax.saved import load_json, load_metadata
 from workbench.dialects.relax.saved import restore as restore
@@ -47,6 +48,8 @@ from workbench.graph.nodes import Answers, Products
 from workbench.quoting import python
 
 NAME = "relax"
+FEW = 17
+"functions of a program whose loops are listed"
 _IMPORT = re.compile(r"^# (from tvm\.script import .*)$", re.MULTILINE)
 
 
@@ -165,6 +168,14 @@ def graph(module: tvm.IRModule, name: str) -> Graph:
         return None if nested_depth(found) > SAFE_NESTING else joined_products(module, found, drawn)
 
     return replace(found, ask=cache(ask), ask_products=cache(ask_products))
+
+
+def loops(module: tvm.IRModule) -> list[LoopRow]:
+    """Return the loops, blocks and buffers of a program that only calls PrimFuncs, a few; [] of any other."""
+    from workbench.dialects.relax.compiler.loops import loops_of
+
+    few = len(module.functions) <= FEW
+    return [*loops_of(module)] if few and calls_only(module) else []
 
 
 def copy(module: tvm.IRModule) -> tvm.IRModule:

@@ -9,6 +9,7 @@ from tvm import relax
 
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.kinds import arguments_of, written_by
+from workbench.dialects.relax.passes.rewriting import bindings_of
 from workbench.errors import LoadError
 
 
@@ -38,6 +39,18 @@ def with_calls(module: tvm.IRModule) -> tvm.IRModule:
         results = [builder.emit(relax.call_tir(*call)) for call in calls]
         builder.emit_func_output(results[0] if len(results) == 1 else builder.emit(relax.Tuple(results)))
     return builder.get()
+
+
+def calls_only(module: tvm.IRModule) -> bool:
+    """Return whether the module is one that `with_calls` makes, or has become of one: its `main` only calls PrimFuncs."""
+    entry = {variable.name_hint: each for variable, each in module.functions_items()}.get("main")
+    if not isinstance(entry, relax.Function) or not isinstance(entry.body, relax.SeqExpr):
+        return False
+    values = [each.value for each in bindings_of(entry)]
+    return all(
+        isinstance(each, relax.Tuple) or getattr(getattr(each, "op", None), "name", "") == "relax.call_tir"
+        for each in values
+    )
 
 
 def _type(buffer: Any) -> Any:

@@ -21,6 +21,7 @@ from workbench.widgets.page_types import (
     CheckState,
     Facts,
     LineageMessage,
+    LoopRow,
     MarkCounts,
     Place,
     Printed,
@@ -97,7 +98,9 @@ class States:
             case ("state", int(n)) if n in known:
                 return {"type": "state", **self._sizes(n), "graph": encode_graph(layered(self.graph(n)))}
             case ("text", int(n)) if n in known:
-                return {"type": "text", "state": n, **printed(self._states[n])}
+                state = self._states[n]
+                loops = [LoopRow(**vars(row)) for row in state.loops]
+                return {"type": "text", "state": n, "loops": loops, **printed(state)}
             case ("counts", int(a), int(b)) if a in known and b in known:
                 return {"type": "counts", "before": a, "after": b, "counts": self._marks(a, b)}
             case ("diff", int(a), int(b)) if a in known and b in known:

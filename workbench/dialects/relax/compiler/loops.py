@@ -36,6 +36,16 @@ def state_of(module: Any, known: Known, limits: Mapping[str, Any]) -> ScheduleSt
     return ScheduleState(bare, tuple(walk.rows), walk.facts(limits), _flops(module), known_sizes)
 
 
+def loops_of(module: Any) -> Iterator[LoopRow]:
+    """Yield the loops, blocks and buffers of each PrimFunc of a module."""
+    for name, function in prim_funcs(module).items():
+        walk = _Walk(_compact(tvm.IRModule({name: function})), {})
+        walk.visit(function.body, 1, ())
+        yield LoopRow(0, "block", name, ", ".join(str(each.name) for each in arguments_of(function)))
+        # a loop without blocks has no known regions
+        yield from (replace(row, bytes=row.bytes or None) for row in walk.rows)
+
+
 def _flops(module: Any) -> float | None:
     try:
         return float(s_tir.analysis.estimate_tir_flops(module)) or None
