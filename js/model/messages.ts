@@ -128,6 +128,7 @@ export interface Traits {
   show_tuples?: boolean;
   shown?: Answer;
   shows?: "step" | "pinned";
+  source?: ScheduleSource;
   state?: State;
   status?: Status;
   step?: number;
@@ -462,6 +463,15 @@ export interface SavedValues {
 
 /** A schedule; the first state is that before all steps. */
 export interface ScheduleList { steps?: ScheduleStepState[]; states?: ScheduleState[]; }
+
+/** Generated code of a kernel after its last step; none without a text. */
+export interface ScheduleSource {
+  form?: string;
+  text?: string;
+  /** for each line the row of the last state that it comes from; empty if that is not known */
+  rows?: (number | null)[];
+  note?: string;
+}
 
 /** A kernel between two steps of its schedule. */
 export interface ScheduleState { script: string; rows: LoopRow[]; facts: string[]; }

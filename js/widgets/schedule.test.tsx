@@ -95,6 +95,41 @@ test("lookups are listed on request, and the arrows walk the steps", async () =>
   end();
 });
 
+test("lines of the code and loops of the tree mark each other", async () => {
+  const model = shown(1);
+  const source = { form: "C", text: "<img src=x>\nfor (i_0)\n  store\n}", rows: [null, 0, 1, 0], note: "" };
+  model.set("source", source);
+  const end = schedule(model, document.body);
+  await drawn();
+  const lines = () => all(".wb-source li").map((line) => line.classList.contains("wb-chosen"));
+  assert.equal(part("schedule-source").textContent, source.text.replaceAll("\n", ""));
+  assert.equal(all("img").length, 0);
+  const [outer, inner] = all<HTMLButtonElement>(".wb-tree button");
+  outer!.click();
+  await drawn();
+  assert.deepEqual(lines(), [false, true, true, true]);
+  inner!.click();
+  await drawn();
+  assert.deepEqual(lines(), [false, false, true, false]);
+  all<HTMLButtonElement>(".wb-source button")[2]!.click();
+  await drawn();
+  assert.deepEqual(texts(".wb-tree .wb-chosen > :first-child"), ["for i_0 in range(8)"]);
+  // the other face, and the other states, have TVMScript and no links
+  part("schedule-script-face").click();
+  await drawn();
+  assert.equal(all(".wb-source, .wb-tree button").length, 0);
+  part("schedule-source-face").click();
+  await click("step--1");
+  assert.equal(all(".wb-source, .wb-tree button, [data-testid=schedule-source-face]").length, 0);
+  await click("step-1");
+  // why there are no links
+  model.set("source", { form: "LLVM IR", text: "define", rows: [], note: "it is <b>not</b> known" });
+  await drawn();
+  assert.equal(part("schedule-source-note").textContent, "it is <b>not</b> known.");
+  assert.equal(all(".wb-source button, .wb-tree button").length, 0);
+  end();
+});
+
 test("an error is in the place of its step, and names stay text", async () => {
   const end = schedule(shown(2), document.body);
   await drawn();

@@ -1,10 +1,12 @@
 /** The ScheduleStepper: the primitives of a kernel's schedule, its loops, and its TVMScript before and after each. */
-import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Blocks } from "../components/blocks.tsx";
+import { Segments } from "../components/button.tsx";
+import { CopyButton } from "../components/copy.tsx";
 import { roving, rowOf } from "../components/roving.ts";
 import { open } from "../components/shell.tsx";
 import { BusyStrip, ErrorStrip, Trouble } from "../components/strips.tsx";
-import { type LoopRow, type ScheduleList, type ScheduleStepState } from "../model/messages.ts";
+import { type LoopRow, type ScheduleList, type ScheduleSource, type ScheduleStepState } from "../model/messages.ts";
 import { type Model, type Send } from "../model/model.ts";
 import { type Traits } from "../model/traits.ts";
 import { PairDiff } from "../panels/text_diff.tsx";
@@ -14,6 +16,7 @@ import { formatBytes } from "../text/counted.ts";
 
 const HEIGHT = 560;
 const NO_ROWS: readonly LoopRow[] = [];
+const NO_SOURCE: ScheduleSource = {};
 
 export function schedule(model: Model, el: HTMLElement): () => void {
   const { shell, traits, send } = open(model, el, "schedule");
@@ -51,6 +54,17 @@ function Shown({ list: { steps = [], states = [] }, traits, send }: ShownProps) 
   const before = states[steps[place - 1]?.state ?? 0];
   const [old, now] = [before?.script ?? "", after?.script ?? ""];
   const pair = useMemo(() => comparePlain(old, now), [old, now]);
+  const source = traits.get("source").value ?? NO_SOURCE;
+  const [chosen, choose] = useState(-1);
+  const [face, show] = useState<"script" | "source">("source");
+  useLayoutEffect(() => {
+    choose(-1);
+    show("source");
+  }, [source]);
+  const last = source.text !== undefined && after === states.at(-1);
+  const linked = last && face === "source";
+  const rows = after?.rows ?? NO_ROWS;
+  const lines = linked ? { source, inside: insideOf(rows, chosen), chosen, choose } : undefined;
   return (
     <div class="wb-schedule-main" style={`height: ${traits.get("height").value ?? HEIGHT}px`}>
       <Steps steps={steps} place={place} traits={traits} />
@@ -59,7 +73,7 @@ function Shown({ list: { steps = [], states = [] }, traits, send }: ShownProps) 
           {after?.facts.join(" · ")}
           <span class="wb-dim">Bytes that one run of a loop reads and writes</span>
         </div>
-        <Tree rows={after?.rows ?? NO_ROWS} before={before?.rows ?? NO_ROWS} />
+        <Tree rows={rows} before={before?.rows ?? NO_ROWS} lines={lines} />
       </section>
       <section class="wb-schedule-text" aria-label="TVMScript">
         {step?.error && (
@@ -70,7 +84,29 @@ function Shown({ list: { steps = [], states = [] }, traits, send }: ShownProps) 
           </div>
         )}
         {step?.entry && <Blocks blocks={[step.entry]} send={send} />}
-        <PairDiff pair={pair} words="" />
+        {last && (
+          <div class="wb-text-tools">
+            <Segments
+              label="Text"
+              choices={[
+                ["script", "TVMScript", "Before and after this step", "schedule-script-face"],
+                ["source", source.form ?? "", "Generated code", "schedule-source-face"],
+              ]}
+              value={face}
+              pick={show}
+            />
+            {lines && (
+              <>
+                <span class="wb-dim" data-testid="schedule-source-note">
+                  {source.note ? `${source.note}.` : "A click on a line, a loop or a block marks what belongs to it."}
+                </span>
+                <span class="wb-space" />
+                <CopyButton text={source.text ?? ""} />
+              </>
+            )}
+          </div>
+        )}
+        {lines ? <Source lines={lines} /> : <PairDiff pair={pair} words="" />}
       </section>
     </div>
   );
@@ -150,27 +186,90 @@ function Primitive({ step }: { step: ScheduleStepState }) {
   );
 }
 
+/** The generated code, and the row of the tree that was clicked, or from which the clicked line comes. */
+interface Lines {
+  source: ScheduleSource;
+  /** The chosen row and those in it. */
+  inside: ReadonlySet<number | null>;
+  chosen: number;
+  choose: (row: number) => void;
+}
+
+function insideOf(rows: readonly LoopRow[], chosen: number): Set<number | null> {
+  const depth = rows[chosen]?.depth ?? 0;
+  const length = rows.slice(chosen + 1).findIndex((row) => row.depth <= depth);
+  const end = length < 0 ? rows.length : chosen + 1 + length;
+  return new Set(chosen < 0 ? [] : Array.from({ length: end - chosen }, (_, i) => chosen + i));
+}
+
+function Source({ lines: { source, inside, chosen, choose } }: { lines: Lines }) {
+  const list = useRef<HTMLOListElement>(null);
+  const { text = "", rows = [] } = source;
+  useLayoutEffect(() => roving(list.current), []);
+  useLayoutEffect(() => bring(list.current, chosen < 0 ? "button" : ".wb-chosen"), [source, chosen]);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: text that scrolls needs the keyboard
+    <ol ref={list} class="wb-source" data-testid="schedule-source" tabIndex={0} aria-label="Generated code">
+      {text.split("\n").map((line, i) => {
+        const row = rows[i] ?? null;
+        return (
+          <li key={i} class={inside.has(row) ? "wb-chosen" : ""}>
+            {row === null ? line : <Choice row={row} words={line} chosen={chosen} choose={choose} />}
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+type ChoiceProps = Pick<Lines, "chosen" | "choose"> & { row: number; words: string };
+
+function Choice({ row, words, chosen, choose }: ChoiceProps) {
+  const on = row === chosen;
+  return (
+    <button type="button" class="wb-source-line" aria-pressed={on} onClick={() => choose(on ? -1 : row)}>
+      {words}
+    </button>
+  );
+}
+
+/** Scroll the first such part of a list into view, if it is not there. */
+function bring(list: HTMLElement | null, part: string): void {
+  const found = list?.querySelector<HTMLElement>(part);
+  if (!list || !found) return;
+  const top = found.offsetTop - list.offsetTop;
+  if (top < list.scrollTop || top > list.scrollTop + list.clientHeight - 20) list.scrollTop = top - 60;
+}
+
+interface TreeProps {
+  rows: readonly LoopRow[];
+  before: readonly LoopRow[];
+  lines?: Lines | undefined;
+}
+
 /** Rows that were not there before are marked. */
-export function Tree({ rows, before }: { rows: readonly LoopRow[]; before: readonly LoopRow[] }) {
+export function Tree({ rows, before, lines }: TreeProps) {
   const list = useRef<HTMLUListElement>(null);
   const known = new Set(before.map(keyOf));
-  useLayoutEffect(() => {
-    const first = list.current?.querySelector<HTMLElement>(".wb-tree-new");
-    if (list.current && first) list.current.scrollTop = first.offsetTop - list.current.offsetTop - 60;
-  }, [rows]);
+  const linked = new Set(lines?.source.rows);
+  useLayoutEffect(() => roving(list.current), []);
+  useLayoutEffect(() => bring(list.current, ".wb-tree-new"), [rows]);
+  useLayoutEffect(() => bring(list.current, ".wb-chosen"), [lines?.chosen]);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls needs the keyboard
     <ul class="wb-tree" ref={list} data-testid="schedule-tree" tabIndex={0} aria-label="Loops, blocks and buffers">
       {rows.map((row, i) => (
         <li
           key={i}
-          class={`wb-tree-${row.kind}${known.has(keyOf(row)) ? "" : " wb-tree-new"}`}
+          class={`wb-tree-${row.kind}${known.has(keyOf(row)) ? "" : " wb-tree-new"}${lines?.chosen === i ? " wb-chosen" : ""}`}
           style={`--depth: ${Math.min(row.depth, 24)}`}
         >
           <span>
-            {row.kind === "loop"
-              ? `for ${oneLine(row.name, 60)} in range(${oneLine(row.extent, 40)})`
-              : oneLine(row.name, 60)}
+            {lines && [...insideOf(rows, i)].some((each) => linked.has(each)) ? (
+              <Choice row={i} words={wordsOf(row)} {...lines} />
+            ) : (
+              wordsOf(row)
+            )}
           </span>
           {row.kind !== "loop" && <span class="wb-dim wb-cut">{oneLine(row.extent, 200)}</span>}
           <span class="wb-strong">{oneLine(row.bound, 80)}</span>
@@ -180,5 +279,8 @@ export function Tree({ rows, before }: { rows: readonly LoopRow[]; before: reado
     </ul>
   );
 }
+
+const wordsOf = ({ kind, name, extent }: LoopRow) =>
+  kind === "loop" ? `for ${oneLine(name, 60)} in range(${oneLine(extent, 40)})` : oneLine(name, 60);
 
 const keyOf = ({ depth, kind, name, extent, bound }: LoopRow) => JSON.stringify([depth, kind, name, extent, bound]);

@@ -1,4 +1,4 @@
-"""ScheduleStepper in JupyterLab: a step is clicked, its decision is changed, and TVM's new module is shown."""
+"""ScheduleStepper in JupyterLab: a step is clicked, its decision is changed, and TVM's new module and code are shown."""
 
 from __future__ import annotations
 
@@ -29,3 +29,17 @@ def test_a_decision_is_changed_and_the_new_module_is_shown(relax: Notebook) -> N
     view.shows("schedule-facts", "vector width: 16")
     view.part("act-schedule-undo").click()
     view.shows("schedule-facts", "vector width: 8")
+
+
+def test_a_block_marks_its_lines_of_cuda_code_and_a_line_its_block(relax: Notebook) -> None:
+    view = relax.show("wb.ScheduleStepper(wb.samples.load('mlp'), 'fused_matmul_add_relu', 'cuda -arch=sm_80')")
+    view.part("act-schedule-code").click()
+    source, tree = view.part("schedule-source"), view.part("schedule-tree")
+    tree.get_by_role("button", name="compute", exact=True).click()
+    expect(source.locator(".wb-chosen").first).to_be_in_viewport()
+    marked = source.locator("li").evaluate_all(
+        "lines => lines.flatMap((line, i) => line.classList.contains('wb-chosen') ? [i] : [])"
+    )
+    assert marked == view.python("view.steps.lines('compute')")
+    source.get_by_role("button", name="for (int ax1_fused_0 = 0").click()
+    expect(tree.locator(".wb-chosen")).to_contain_text("for ax1_fused_0 in range(2)")

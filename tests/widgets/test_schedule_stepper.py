@@ -45,7 +45,7 @@ def split_of(view: wb.ScheduleStepper) -> int:
 
 def test_the_limits_of_a_gpu_bound_the_time_of_a_kernel() -> None:
     view = wb.ScheduleStepper(wb.samples.load("mlp"), KERNEL, "cuda -arch=sm_80", gpu="A100")
-    state, facts = view.steps.states[-1], view.schedule["states"][-1]["facts"]
+    state, facts = view.steps.states[-1], view.schedule["states"][-1]["facts"]  # pyright: ignore[reportTypedDictNotRequiredAccess]
     assert state.flops
     assert state.bytes
     assert f"intensity: {state.flops / state.bytes:.3g} FLOP a byte" in facts[-1]
@@ -87,13 +87,16 @@ def test_the_check_and_the_code_come_when_they_are_asked_for() -> None:
     page.click_action("schedule-check")
     assert block(view, "schedule-checked")["text"] == "The values are those of the kernel without a schedule."  # type: ignore[index]
     page.click_action("schedule-code", "llvm")
-    assert "<8 x float>" in block(view, "schedule-source")["text"]  # type: ignore[index]
+    source = dict(view.source)
+    assert "<8 x float>" in str(source["text"])
+    assert source["rows"] == []
+    assert source["note"] == "which block a line comes from is known for C and CUDA C, and not for this code"
     page.click_action("schedule-code", "perl")
     view.step = split_of(view)
     page.set("schedule-decision", "?, 16")
     # both are of the kernel as it was
     assert block(view, "schedule-checked") is None
-    assert block(view, "schedule-source") is None
+    assert view.source == {}
     view.check()
     assert any("with its decisions as at first" in str(each.get("text")) for each in view.blocks)
     assert misfits_of(view) == []
@@ -107,8 +110,18 @@ def test_a_gpu_kernel_is_not_run_and_its_code_is_made() -> None:
     assert button.get("off") == "a kernel for a GPU is not run here; wb.check_schedule checks its values"
     with pytest.raises(WorkbenchError, match="is not run here"):
         view.check()
+    view.step = 0
     Page(view).click_action("schedule-code", "cuda")
-    assert "__global__" in block(view, "schedule-source")["text"]  # type: ignore[index]
+    # its lines are those of the last state's blocks
+    assert view.step == len(view.steps) - 1
+    source: dict[str, Any] = dict(view.source)
+    lines, rows = source["text"].split("\n"), source["rows"]
+    kernel = next(number for number, line in enumerate(lines) if "__global__" in line)
+    assert rows[:kernel] == [None] * kernel
+    last = view.steps.states[-1].rows
+    assert {last[row].name for row in rows if row is not None} >= {each.name for each in last if each.kind == "block"}
+    assert [number for number, row in enumerate(rows) if row == len(last) - 1] == view.steps.lines("compute")
+    assert misfits_of(view) == []
 
 
 def test_a_failed_step_is_shown_first_and_names_are_escaped(tmp_path: Path) -> None:

@@ -9,9 +9,16 @@ from typing import Any
 
 from workbench.debugging.schedules import scheduled_module
 from workbench.dialects.base import Shapes, Workload, choose_entry, workload_of
-from workbench.dialects.compiler.results import CheckedSchedule, Decision, LoopRow, ScheduleState, ScheduleStep
+from workbench.dialects.compiler.results import (
+    CheckedSchedule,
+    Decision,
+    KernelCode,
+    LoopRow,
+    ScheduleState,
+    ScheduleStep,
+)
 from workbench.dialects.trust import allowed
-from workbench.errors import WorkbenchError
+from workbench.errors import MeasureError, UnknownName, WorkbenchError
 from workbench.experiments.symptoms import ROLE
 from workbench.pipeline.config import AS_IS, Config, check_config, context_of
 from workbench.target_text import TargetLike, kind_of, target_text
@@ -83,8 +90,39 @@ class ScheduleSteps(Sequence[ScheduleStep]):
         MeasureError
             TVM does not compile it.
         """
+        return self.linked_code(form, **limits).text
+
+    def linked_code(self, form: str = "", **limits: Any) -> KernelCode:
+        """Return the generated code, with the loop or block that each line comes from. Raises MeasureError: TVM does not compile it."""
         asked = {**self._asked, "changed": list(self.edits.items()), "form": form or self.forms[0]}
-        return worker(ROLE).run("schedule_code", self._program, asked, **_options(limits))["code"]
+        answer = worker(ROLE).run("schedule_code", self._program, asked, **_options(limits))
+        return KernelCode(**{**answer, "rows": tuple(answer["rows"])})
+
+    def lines(self, row: int | str, form: str = "", **limits: Any) -> list[int]:
+        """Return the numbers, from 0, of the lines of generated code that come from a loop or block, and from those in it.
+
+        `row`: its place in `states[-1].rows`, or the name of one or more.
+
+        Raises
+        ------
+        MeasureError
+            TVM does not compile it, or it is not known where the lines come from.
+        """
+        code, rows = self.linked_code(form, **limits), self.states[-1].rows
+        if code.unlinked:
+            raise MeasureError(code.unlinked)
+        names = [each.name if each.kind != "buffer" else "" for each in rows]
+        found = {row} if isinstance(row, int) else {place for place, name in enumerate(names) if name == row}
+        if not found:
+            raise UnknownName("loop or block", str(row), list(filter(None, names)))
+        wanted, depth = set[int | None](), None
+        for place, each in enumerate(rows):
+            if depth is not None and each.depth <= depth:
+                depth = None
+            if place in found and depth is None:
+                depth = each.depth
+            wanted |= set() if depth is None else {place}
+        return [line for line, place in enumerate(code.rows) if place in wanted]
 
     def check(self, sizes: Mapping[str, int] | None = None, **limits: Any) -> CheckedSchedule:
         """Run the kernel with its schedule and without on this CPU, with random inputs; compare and time both.

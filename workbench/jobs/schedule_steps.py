@@ -70,11 +70,15 @@ def schedule_steps(workload: Workload, *, progress: Progress, **asked: Any) -> d
     }
 
 
-def schedule_code(workload: Workload, *, form: str, progress: Progress, **asked: Any) -> dict[str, str]:
-    """Return the generated code of a kernel with its schedule."""
+def schedule_code(workload: Workload, *, form: str, progress: Progress, **asked: Any) -> dict[str, object]:
+    """Return the generated code of a kernel with its schedule, a KernelCode."""
     replay, _ = _replayed(workload, asked, progress)
     progress("Compiling the kernel")
-    return {"code": replay.code(form)}
+    text = replay.code(form)
+    try:
+        return {"text": text, "rows": replay.origins(form, text), "unlinked": ""}
+    except MeasureError as error:
+        return {"text": text, "rows": [], "unlinked": str(error)}
 
 
 def run_schedule(

@@ -120,6 +120,16 @@ class ScheduleList(TypedDict, total=False):
     states: list[ScheduleState]
 
 
+class ScheduleSource(TypedDict, total=False):
+    """Generated code of a kernel after its last step; none without a text."""
+
+    form: str
+    text: str
+    rows: list[int | None]
+    "for each line the row of the last state that it comes from; empty if that is not known"
+    note: str
+
+
 Sign = tuple[int, str, str, bool]
 "a node, its sign, the sign's colour, whether the outline is dotted"
 

@@ -390,6 +390,17 @@ class ScheduleState:
 
 
 @dataclass(frozen=True)
+class KernelCode:
+    """Generated code of a scheduled kernel, and the loops and blocks that its lines come from."""
+
+    text: str
+    rows: tuple[int | None, ...]
+    "for each line the row of the innermost loop or block of the last state, None for none; empty if that is not known"
+    unlinked: str
+    "the reason why it is not known"
+
+
+@dataclass(frozen=True)
 class CheckedSchedule:
     """The scheduled kernel against the unscheduled one, on this CPU."""
 

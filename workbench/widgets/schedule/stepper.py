@@ -26,7 +26,7 @@ from workbench.widgets.base import SAVED, TextView, json_trait, page, saved_trai
 from workbench.widgets.blocks import Block, action, code, entry, sendable, words
 from workbench.widgets.host import Host
 from workbench.widgets.messages import act, field, verb
-from workbench.widgets.page_types import LoopRow, ScheduleList, ScheduleState, ScheduleStepState, Status
+from workbench.widgets.page_types import LoopRow, ScheduleList, ScheduleSource, ScheduleState, ScheduleStepState, Status
 from workbench.widgets.pictures import write
 from workbench.widgets.still import AGAIN
 from workbench.wording import counted, duration
@@ -40,7 +40,7 @@ class ScheduleStepper(TextView):
     """A view that steps through the schedule of one kernel: its primitives, loops, TVMScript, and the decisions among them.
 
     Every UI action has a Python equivalent. `stepper.steps` has the steps and the states as values; `stepper.steps.code("cuda")` is the
-    generated code, and `stepper.steps.python()` a script that makes the kernel with TVM alone.
+    generated code, `stepper.steps.lines("matmul", "cuda")` the lines of it that come from a block, and `stepper.steps.python()` a script that makes the kernel with TVM alone.
 
     Parameters
     ----------
@@ -84,7 +84,8 @@ class ScheduleStepper(TextView):
     step = traitlets.Int(START, help="number of the shown step; -1: before all").tag(**SAVED)
     lookups = traitlets.Bool(False, help="list primitives that only look something up").tag(**SAVED)
     headline = traitlets.Unicode(help="the kernel, its target, and where its schedule comes from").tag(**SAVED)
-    blocks = json_trait(list[Block], "the check, the generated code and the Python of the schedule")
+    blocks = json_trait(list[Block], "the check, and the Python of the schedule")
+    source = json_trait(ScheduleSource, "the generated code that was asked for")
     status = json_trait(Status, "what is being done, and what failed", saved=False)
     gpu = traitlets.Any(None, help="the limits that the kernel is compared with: the name of a GPU, or Ceilings")
     height = traitlets.Int(560, min=240, help="height in CSS pixels").tag(**SAVED)
@@ -107,7 +108,7 @@ class ScheduleStepper(TextView):
         self.checked: CheckedSchedule | None = None
         "the result of the last check of these decisions"
         self._first: CheckedSchedule | None = None
-        self._code, self._python = ("", ""), False
+        self._python = False
         failed = next((place for place, step in enumerate(self.steps) if step.error), len(self.steps) - 1)
         self._host = Host(self, self, title="That failed", in_order=True)
         super().__init__(**{"step": failed, **traits})
@@ -188,7 +189,15 @@ class ScheduleStepper(TextView):
 
         def made(task: Task) -> None:
             def put() -> None:
-                self._code = (arg, steps.code(arg, progress=task.report, cancelled=task.cancelled))
+                made = steps.linked_code(arg, progress=task.report, cancelled=task.cancelled)
+                with self.hold_sync():
+                    self.step = len(steps) - 1
+                    self.source = {
+                        "form": FORMS[arg],
+                        "text": made.text,
+                        "rows": list(made.rows),
+                        "note": made.unlinked,
+                    }
 
             self._in_background(put)
 
@@ -216,7 +225,7 @@ class ScheduleStepper(TextView):
 
     def _put(self, steps: ScheduleSteps) -> None:
         with self.hold_sync():
-            self.steps, self.checked, self._code = steps, None, ("", "")
+            self.steps, self.checked, self.source = steps, None, {}
             self.step = min(self.step, len(steps) - 1)
             self._show()
 
@@ -301,10 +310,6 @@ class ScheduleStepper(TextView):
         ]
         made.append(action("Python", "schedule-python", title="A script that makes this kernel with TVM alone"))
         made += self._result()
-        form, text = self._code
-        made += (
-            [words(f"{FORMS[form]} of the kernel after its last step"), code(text, "schedule-source")] if text else []
-        )
         if self._python:
             try:
                 made.append(code(steps.python(), "schedule-script"))

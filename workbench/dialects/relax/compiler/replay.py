@@ -8,15 +8,19 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import tvm
+import tvm_ffi
+from tvm import ir, s_tir, tirx
 
 from workbench.dialects.compiler.built import SOURCES
 from workbench.dialects.compiler.cuda_code import architecture, compiled_where_it_runs, ptx
-from workbench.dialects.compiler.results import Decision, ScheduleStep
+from workbench.dialects.compiler.results import Decision, LoopRow, ScheduleStep
 from workbench.dialects.compiler.running import evaluated
 from workbench.dialects.compiler.tuning import INTRINSICS, library
 from workbench.dialects.compiler.tvm_target import code_forms, make_target
@@ -82,19 +86,51 @@ class Replay:
         if kernel.failed[0] and not self.error:
             self.steps.append(ScheduleStep(kernel.failed[0], after[-1], False, kernel.failed[1]))
 
-    def code(self, form: str) -> str:
-        """Return the generated code of the scheduled kernel. Raises MeasureError: it does not compile."""
+    def code(self, form: str, module: Any = None) -> str:
+        """Return the generated code of the scheduled kernel, or of a module instead. Raises MeasureError: it does not compile."""
         if form not in code_forms(self.target):
             raise UnknownName("form of code", form, code_forms(self.target))
         if form == "tir":
             return self.module.script()
-        built = self._built(self.module)
+        built = self._built(module or self.module)
         kind, wanted = ("llvm", SOURCES[form]) if form in SOURCES else ("cuda" if form == "ptx" else form, "")
         for part in [built, *built.imports]:
             if part.kind == kind:
                 code = str(part.inspect_source(wanted))
                 return ptx(code, architecture(self.target)).decode() if form == "ptx" else code
         raise MeasureError(f"a build for {self.target} has no code in the form {form}")
+
+    def origins(self, form: str, code: str) -> list[int | None]:
+        """Return the row of the last state that each line of the generated code comes from: the innermost loop or block.
+
+        The kernel is built again with marks around its loops and blocks; without them, the code has to be the same text. Raises
+        MeasureError: it is not.
+        """
+        if form in (*SOURCES, "ptx", "tir") or not hasattr(tvm_ffi, "structural_mutate"):
+            raise MeasureError("which block a line comes from is known for C and CUDA C, and not for this code")
+        token = f"mark {secrets.token_hex(16)}"
+        try:
+            with _marks_as_lines(token):
+                made = self.code(form, _marked(self.module, self.states[-1].rows, token))
+        except MemoryError:
+            raise
+        except Exception:  # noqa: BLE001  TVM raises errors of several classes where it does not take marks
+            made = ""
+        lines, rows, within = list[str](), list[int | None](), list[int]()
+        for line in made.split("\n"):
+            mark = re.fullmatch(rf'\s*"{token} (begin|end) (\d+)";', line)
+            if mark and mark[1] == "begin":
+                within.append(int(mark[2]))
+            elif mark and within[-1:] == [int(mark[2])]:
+                within.pop()
+            else:
+                lines.append(line)
+                rows.append(within[-1] if within else None)
+        if "\n".join(lines) != code or within or not set(rows) - {None}:
+            raise MeasureError(
+                "which block a line comes from is not known: with marks around blocks TVM makes other code"
+            )
+        return rows
 
     def python(self) -> str:
         """Return a script that schedules the kernel with TVM alone. Raises MeasureError: TVM does not print it as Python."""
@@ -141,6 +177,88 @@ class Replay:
             raise
         except Exception as error:
             raise MeasureError(f"TVM does not compile it: {said(error)}") from error
+
+
+_PRAGMA = "pragma_workbench"
+"TVM keeps what starts with pragma_ as an attribute around the statements of a loop or block"
+
+
+def _marked(module: Any, rows: Sequence[LoopRow], token: str) -> Any:
+    """Return a module of one kernel with a pragma around each loop and block: its place in the rows of the kernel's state."""
+    (name,), (function,) = prim_funcs(module), prim_funcs(module).values()
+    places = [place for place, row in enumerate(rows) if row.kind != "buffer"]
+    seen: list[tuple[str, str]] = []
+
+    def entered(kind: str, name: Any) -> int:
+        seen.append((kind, str(name)))
+        return places[len(seen) - 1] if len(seen) <= len(places) else -1
+
+    def loop(each: Any, mutator: Any) -> Any:
+        place, body = entered("loop", each.loop_var.name), mutator.mutate(each.body)
+        # TVM makes no code of threads and of loops of one turn, unless they have a pragma
+        pragma = {} if each.thread_binding is not None or whole(each.extent) == 1 else {_PRAGMA: place}
+        notes = {**each.annotations, **pragma}
+        return tirx.For(each.loop_var, each.min, each.extent, each.kind, body, each.thread_binding, notes, each.step)
+
+    def block(each: Any, body: Any, name: str, pragma: Mapping[str, int]) -> Any:
+        parts = [each.iter_vars, each.reads, each.writes, name, body, each.init, each.alloc_buffers, each.match_buffers]
+        return s_tir.SBlock(*parts, {**each.annotations, **pragma})
+
+    def named(each: Any, mutator: Any) -> Any:
+        if each.same_as(function.body.block) and each.name_hint == "root":
+            return mutator.default_mutate(each)
+        place = entered("block", each.name_hint)
+        return block(each, mutator.mutate(each.body), f"{token} {place}", {})
+
+    def noted(each: Any, mutator: Any) -> Any:
+        place = re.match(rf"{token} (\d+)", each.name_hint)
+        pragma = {_PRAGMA: int(place[1])} if place else {}
+        return block(each, mutator.mutate(each.body), each.name_hint, pragma)
+
+    def with_body(module: Any, entries: Sequence[tuple[type, Any]]) -> Any:
+        (function,) = prim_funcs(module).values()
+        return tvm.IRModule({name: function.with_body(tvm_ffi.structural_mutate(function.body, entries))})
+
+    made = with_body(module, [(tirx.For, loop), (s_tir.SBlock, named)])
+    if seen != [(rows[place].kind, rows[place].name) for place in places]:
+        raise MeasureError("the loops and blocks are not those of the state")
+    # it makes several blocks of a reduction over threads, with the name of the block before theirs, and without its pragmas
+    made = s_tir.transform.LowerCrossThreadReduction()(s_tir.transform.CanonicalizeLoop()(made))
+    return with_body(made, [(s_tir.SBlock, noted)])
+
+
+@contextmanager
+def _marks_as_lines(token: str) -> Iterator[None]:
+    """Make statements of the marks while the block runs, before TVM's first pass that stops at a pragma."""
+    own = tirx.transform.CommonSubexprElim
+
+    def marked(each: Any, mutator: Any) -> Any:
+        if each.attr_key != _PRAGMA:
+            return mutator.default_mutate(each)
+        begin, end = (tirx.Evaluate(ir.StringImm(f"{token} {word} {whole(each.value)}")) for word in ("begin", "end"))
+        return tirx.SeqStmt([begin, *_parts(mutator.mutate(each.body)), end])
+
+    def flat(each: Any, mutator: Any) -> Any:
+        return tirx.SeqStmt([part for one in each.seq for part in _parts(mutator.mutate(one))])
+
+    @tvm.transform.module_pass(opt_level=0)
+    def lines(module: Any, _context: Any) -> Any:
+        entries = [(tirx.AttrStmt, marked), (tirx.SeqStmt, flat)]
+        functions = {
+            name: function.with_body(tvm_ffi.structural_mutate(function.body, entries))
+            for name, function in module.functions.items()
+        }
+        return tvm.IRModule(functions, attrs=module.attrs)
+
+    tirx.transform.CommonSubexprElim = lambda: tvm.transform.Sequential([lines, own()])
+    try:
+        yield
+    finally:
+        tirx.transform.CommonSubexprElim = own
+
+
+def _parts(statement: Any) -> list[Any]:
+    return list(statement.seq) if isinstance(statement, tirx.SeqStmt) else [statement]
 
 
 def _printed(trace: Any, texts: Sequence[str]) -> dict[int, str]:
