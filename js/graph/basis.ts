@@ -1,14 +1,12 @@
 /** What of a picture does not depend on what is open: worked out once, since every click asks for it again. */
 import { Kind } from "../model/messages.ts";
-import { type Rows, row, rowsBy } from "./csr.ts";
+import { type Rows, row } from "./csr.ts";
 import { dtype } from "./labels.ts";
 import { textOf } from "./payload.ts";
 import { kindOf, type Picture, placeOf } from "./picture.ts";
 import { outsideIn } from "./picture_groups.ts";
 
 interface Basis {
-  inEdges: Rows;
-  outEdges: Rows;
   /** Bits of the sides on which a node can be a badge on its consumers. */
   folds: Uint8Array;
   /** 1 for tuples, and what takes them apart, that can be a mark on an edge. */
@@ -28,8 +26,7 @@ export function basisOf(picture: Picture): Basis {
 }
 
 function build(picture: Picture): Basis {
-  const inEdges = rowsBy(picture.target, picture.nodeCount);
-  const outEdges = rowsBy(picture.source, picture.nodeCount);
+  const { inEdges, outEdges } = picture;
   const elided = new Uint8Array(picture.nodeCount);
   for (let u = 0; u < picture.nodeCount; u++) {
     const kind = kindOf(picture, u);
@@ -37,8 +34,6 @@ function build(picture: Picture): Basis {
     if ((kind === Kind.tuple || kind === Kind.get_item) && (consumed || kind === Kind.tuple)) elided[u] = 1;
   }
   return {
-    inEdges,
-    outEdges,
     folds: foldable(picture, inEdges, outEdges),
     elided,
     runtime: runtimeOf(picture, outEdges),

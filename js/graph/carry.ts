@@ -113,8 +113,8 @@ function byKey(
 function alongEdges(old: Picture, next: Picture, looks: readonly [Uint32Array, Uint32Array], match: Match): void {
   const ends = (p: Picture) =>
     [
-      [rowsBy(p.source, p.nodeCount), p.target],
-      [rowsBy(p.target, p.nodeCount), p.source],
+      [p.outEdges, p.target],
+      [p.inEdges, p.source],
     ] as [Rows, Uint32Array][];
   const oldEnds = ends(old);
   const nextEnds = ends(next);

@@ -62,13 +62,14 @@ export function cyclic(
   target: ArrayLike<number>,
   count: number,
   droppable: (e: number) => boolean,
+  out?: Rows,
 ): Uint8Array {
   const weak = new Uint8Array(source.length);
   let ascends = true;
   for (let e = 0; ascends && e < source.length; e++) ascends = source[e] < target[e];
   if (ascends) return weak;
   for (let round = 0; round < 2; round++) {
-    const order = topological(source, target, count, weak);
+    const order = topological(source, target, count, weak, out);
     if (order.length === count) return weak;
     const left = new Uint8Array(count).fill(1);
     for (const v of order) left[v] = 0;

@@ -1,19 +1,18 @@
 /** Walks on the picture: neighbourhoods for "changed only", and the arrow keys' steps along edges. */
-import { row, rowsBy } from "./csr.ts";
+import { row } from "./csr.ts";
 import { type Picture } from "./picture.ts";
 import { type Visible } from "./visible.ts";
 
 /** Every node within `hops` edges of a seed, in either direction; 1 where it is. */
 export function neighbourhood(picture: Picture, seeds: Iterable<number>, hops: number): Uint8Array {
-  const { source, target, nodeCount } = picture;
+  const { source, target, nodeCount, inEdges, outEdges } = picture;
   const near = new Uint8Array(nodeCount);
-  const [into, out] = [rowsBy(target, nodeCount), rowsBy(source, nodeCount)];
   const list: number[] = [];
   for (const u of seeds) if (u >= 0 && u < nodeCount) visit(u, near, list);
   for (let hop = 0, head = 0; hop < hops; hop++)
     for (const end = list.length; head < end; head++) {
-      for (const e of row(into, list[head])) visit(source[e], near, list);
-      for (const e of row(out, list[head])) visit(target[e], near, list);
+      for (const e of row(inEdges, list[head])) visit(source[e], near, list);
+      for (const e of row(outEdges, list[head])) visit(target[e], near, list);
     }
   return near;
 }
@@ -26,8 +25,7 @@ function visit(u: number, near: Uint8Array, next: number[]): void {
 
 /** Everything that some nodes are computed from ("up"), or everything computed from them ("down"), themselves included. */
 export function stream(picture: Picture, seeds: readonly number[], way: "up" | "down", sides = 3): number[] {
-  const [near, far] = way === "down" ? [picture.source, picture.target] : [picture.target, picture.source];
-  const edges = rowsBy(near, picture.nodeCount);
+  const [edges, far] = way === "down" ? [picture.outEdges, picture.target] : [picture.inEdges, picture.source];
   const found = new Uint8Array(picture.nodeCount);
   const list: number[] = [];
   for (const u of seeds) visit(u, found, list);

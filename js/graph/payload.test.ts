@@ -18,6 +18,24 @@ test("negative groups survive the way through bytes", () => {
   assert.deepEqual([...column(Int32Array, new DataView(bytes.buffer))], [-1, 3]);
 });
 
+test("a column comes in as many bytes for each value as all of them need", () => {
+  const all = [
+    [Uint32Array, [Uint8Array, Uint16Array, Uint32Array], [0, 200]],
+    [Int32Array, [Int8Array, Int16Array, Int32Array], [-1, 100]],
+  ] as const;
+  for (const [type, sent, values] of all)
+    for (const each of sent) {
+      const bytes = new Uint8Array(each.from(values).buffer);
+      const read = column<Uint32Array | Int32Array>(type, new DataView(bytes.buffer), 2);
+      assert.deepEqual([read.constructor, [...read]], [type, [...values]]);
+      assert.deepEqual(
+        [...column<Uint32Array | Int32Array>(type, btoa(String.fromCharCode(...bytes)), 2)],
+        [...values],
+      );
+    }
+  assert.equal(column(Uint32Array, new DataView(new ArrayBuffer(0)), 0).length, 0);
+});
+
 test("a payload gives its nodes, edges and strings back", () => {
   const g = decode(payload("x:param | nn.relu 0", [], [1]));
   assert.equal(g.nodeCount, 2);

@@ -36,8 +36,7 @@ export interface Graph {
 
 type Column = Uint8Array | Int8Array | Uint16Array | Uint32Array | Int32Array | Float64Array;
 type ColumnType<T extends Column> = {
-  new (length: number): T;
-  new (buffer: ArrayBuffer): T;
+  new (values: ArrayBuffer | ArrayLike<number>): T;
   BYTES_PER_ELEMENT: number;
 };
 
@@ -53,18 +52,25 @@ export const fromBase64: Decoder =
     return bytes;
   });
 
-/** One column. The bytes are copied: a comm message's views start anywhere, and typed arrays need alignment. */
-export function column<T extends Column>(type: ColumnType<T>, bytes: Bytes | undefined): T {
-  if (bytes === undefined || bytes === null) return new type(0);
-  if (Array.isArray(bytes)) {
-    const out = new type(bytes.length);
-    out.set(bytes as readonly number[]);
-    return out;
-  }
-  if (typeof bytes === "string") return column(type, fromBase64(bytes));
+/** What Python sends of a column where one byte, or two, are enough for each of its values. */
+const NARROWER = new Map<unknown, (typeof Uint8Array | typeof Int8Array | typeof Uint16Array | typeof Int16Array)[]>([
+  [Uint32Array, [Uint8Array, Uint16Array]],
+  [Int32Array, [Int8Array, Int16Array]],
+]);
+
+/**
+ * One column, of `count` values where their number is known. The bytes are copied: a comm message's views start anywhere,
+ * and typed arrays need alignment.
+ */
+export function column<T extends Column>(type: ColumnType<T>, bytes: Bytes | undefined, count = 0): T {
+  if (bytes === undefined || bytes === null) return new type([]);
+  if (Array.isArray(bytes)) return new type(bytes as readonly number[]);
+  if (typeof bytes === "string") return column(type, fromBase64(bytes), count);
   const view = ArrayBuffer.isView(bytes)
     ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     : new Uint8Array(bytes as ArrayBuffer);
+  const sent = NARROWER.get(type)?.[view.byteLength / count - 1];
+  if (sent) return new type(new sent(view.slice().buffer));
   const whole = view.byteLength - (view.byteLength % type.BYTES_PER_ELEMENT);
   return new type(view.slice(0, whole).buffer as ArrayBuffer);
 }
@@ -91,33 +97,36 @@ export function decode(payload: GraphPayload | undefined): Graph {
   if (payload.version !== 1)
     throw new Error(`This page reads graphs of version 1, not ${String(payload.version)}: update tvm-workbench.`);
   const { node, edge, group } = payload;
+  const [kind, index, groupKind] = [
+    column(Uint8Array, node.kind),
+    column(Uint16Array, edge?.index),
+    column(Uint8Array, group?.kind),
+  ];
+  const [n, m, g] = [kind.length, index.length, groupKind.length];
   const graph: Graph = {
     strings: payload.strings ?? [""],
-    nodeCount: 0,
-    edgeCount: 0,
-    groupCount: 0,
-    kind: column(Uint8Array, node.kind),
-    label: column(Uint32Array, node.label_s),
-    type: column(Uint32Array, node.type_s),
-    attrs: column(Uint32Array, node.attrs_s),
-    name: column(Uint32Array, node.name_s),
-    span: column(Uint32Array, node.span_s),
-    group: column(Int32Array, node.group),
+    nodeCount: n,
+    edgeCount: m,
+    groupCount: g,
+    kind,
+    label: column(Uint32Array, node.label_s, n),
+    type: column(Uint32Array, node.type_s, n),
+    attrs: column(Uint32Array, node.attrs_s, n),
+    name: column(Uint32Array, node.name_s, n),
+    span: column(Uint32Array, node.span_s, n),
+    group: column(Int32Array, node.group, n),
     pattern: column(Int8Array, node.pattern),
-    source: column(Uint32Array, edge?.source),
-    target: column(Uint32Array, edge?.target),
-    index: column(Uint16Array, edge?.index),
-    edgeType: column(Uint32Array, edge?.type_s),
-    groupKind: column(Uint8Array, group?.kind),
-    groupId: column(Int32Array, group?.id),
-    groupName: column(Uint32Array, group?.name_s),
-    groupAttrs: column(Uint32Array, group?.attrs_s),
-    groupParent: column(Int32Array, group?.parent),
+    source: column(Uint32Array, edge?.source, m),
+    target: column(Uint32Array, edge?.target, m),
+    index,
+    edgeType: column(Uint32Array, edge?.type_s, m),
+    groupKind,
+    groupId: column(Int32Array, group?.id, g),
+    groupName: column(Uint32Array, group?.name_s, g),
+    groupAttrs: column(Uint32Array, group?.attrs_s, g),
+    groupParent: column(Int32Array, group?.parent, g),
     output: column(Uint32Array, payload.output),
   };
-  graph.nodeCount = graph.kind.length;
-  graph.edgeCount = graph.source.length;
-  graph.groupCount = graph.groupKind.length;
   check(graph);
   decoded.set(payload, graph);
   return graph;
@@ -129,7 +138,7 @@ function check(graph: Graph): void {
     [graph.label, graph.type, graph.attrs, graph.name, graph.span, graph.group, graph.pattern].some(
       (c) => c.length !== n,
     ) ||
-    [graph.target, graph.index, graph.edgeType].some((c) => c.length !== m) ||
+    [graph.source, graph.target, graph.edgeType].some((c) => c.length !== m) ||
     [graph.groupId, graph.groupName, graph.groupAttrs, graph.groupParent].some((c) => c.length !== g);
   if (short) throw new Error("The graph's columns differ in length: the Python side and this page disagree.");
   const below = (ids: Uint32Array | Int32Array, limit: number) => ids.every((id) => id < limit);

@@ -46,6 +46,9 @@ export interface Picture {
   edgeType: string[];
   /** Edges that would close a cycle between the two sides: drawn, but no concern of the layout. */
   weak: Uint8Array;
+  /** Edges by target, and by source. */
+  inEdges: Rows;
+  outEdges: Rows;
   groups: PictureGroups;
   group: Int32Array;
   /** Bits of the sides on which the node is what the function returns. */
@@ -176,38 +179,29 @@ function mergeEdges(sides: readonly [Graph, Graph], node: readonly [Int32Array, 
     index: index.slice(0, m),
     edgeSide: edgeSide.slice(0, m),
   };
-  const weak = cyclic(cut.source, cut.target, count, (e) => cut.edgeSide[e] === BEFORE);
-  return { edgeCount: m, ...cut, edgeType, weak };
+  const [inEdges, outEdges] = [rowsBy(cut.target, count), rowsBy(cut.source, count)];
+  const weak = cyclic(cut.source, cut.target, count, (e) => cut.edgeSide[e] === BEFORE, outEdges);
+  return { edgeCount: m, ...cut, edgeType, weak, inEdges, outEdges };
 }
 
-/** For each edge after, the edge before between the same nodes at the same argument, or -1. */
+/** For each edge after, the edge before between the same nodes at the same argument, or -1. A node before has its own number here. */
 function sharedEdges([a, b]: readonly [Graph, Graph], node: readonly [Int32Array, Int32Array], count: number) {
   const out = new Int32Array(b.edgeCount).fill(-1);
-  const into = rowsBy(
-    b.target.map((v) => node[1][v]),
-    count,
-  );
-  const before = rowsBy(
-    a.target.map((v) => node[0][v]),
-    count,
-  );
-  /** The last edge before into the node at hand from each node, and the one before it from there. */
-  const last = new Int32Array(count).fill(-1);
-  const earlier = new Int32Array(a.edgeCount);
-  for (let v = 0; v < count; v++) {
-    const [edges, others] = [row(before, v), row(into, v)];
-    if (edges.length === 0 || others.length === 0) continue;
-    for (const e of edges) {
-      const u = node[0][a.source[e]];
-      earlier[e] = last[u];
-      last[u] = e;
-    }
-    for (const f of others) {
-      let e = last[node[1][b.source[f]]];
-      while (e >= 0 && a.index[e] !== b.index[f]) e = earlier[e];
-      out[f] = e;
-    }
-    for (const e of edges) last[node[0][a.source[e]]] = -1;
+  const before = rowsBy(a.target, count);
+  /** The edge before into the node at hand, by argument; `into` is that node. */
+  const [edges, into] = [new Uint32Array(0x10000), new Int32Array(0x10000).fill(-1)];
+  let at = -1;
+  for (let f = 0; f < b.edgeCount; f++) {
+    const v = node[1][b.target[f]];
+    // Edges into a node follow each other as a rule.
+    if (v !== at)
+      for (const e of row(before, v)) {
+        edges[a.index[e]] = e;
+        into[a.index[e]] = v;
+      }
+    at = v;
+    const e = edges[b.index[f]];
+    if (into[b.index[f]] === v && a.source[e] === node[1][b.source[f]]) out[f] = e;
   }
   return out;
 }
@@ -255,7 +249,7 @@ export function fromSides(picture: Picture, ids: readonly number[] | Sides = {})
 /** A node between very many kernels fits in none of them; looking at a few is enough to know. */
 const MOST = 6;
 
-type Adoptable = Pick<Picture, "nodeCount" | "side" | "source" | "target" | "weak" | "partners" | "groups" | "group">;
+type Adoptable = Omit<Picture, "sides" | "compares" | "lowers" | "id" | "node" | "mark" | "output">;
 
 /**
  * Puts a node that only one side has among the other side's boxes, by changing `group`. A batch norm that was folded away
@@ -263,15 +257,13 @@ type Adoptable = Pick<Picture, "nodeCount" | "side" | "source" | "target" | "wea
  * after both. So it is laid out inside; its own pane does not draw that box, and nothing false is shown.
  */
 function adopt(picture: Adoptable): void {
-  const { nodeCount, side, source, target, weak, partners, group, groups } = picture;
+  const { nodeCount, side, source, target, weak, partners, group, groups, inEdges, outEdges } = picture;
   if (groups.count === 0) return;
   const foreign = (g: number, u: number) => g >= 0 && (groups.side[g] & side[u]) === 0;
-  const into = rowsBy(target, nodeCount);
-  const out = rowsBy(source, nodeCount);
   // Producers first; what weak edges close into a cycle is not reached.
-  const order = topological(source, target, nodeCount, weak, out).filter((u) => side[u] !== BOTH);
-  const before = groupsReached(picture, order, into, source);
-  const after = groupsReached(picture, order.slice().reverse(), out, target);
+  const order = topological(source, target, nodeCount, weak, outEdges).filter((u) => side[u] !== BOTH);
+  const before = groupsReached(picture, order, inEdges, source);
+  const after = groupsReached(picture, order.slice().reverse(), outEdges, target);
   for (const u of order) {
     const shared = before[u]?.find((g) => after[u]?.includes(g) && foreign(g, u));
     const partner = partners

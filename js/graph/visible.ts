@@ -5,7 +5,7 @@
  */
 import { GroupKind } from "../model/messages.ts";
 import { basisOf } from "./basis.ts";
-import { append, cyclic, type Rows, row, rowsBy, topological } from "./csr.ts";
+import { append, cyclic, type Rows, row, topological } from "./csr.ts";
 import { type Badge, FOLDED, gather, HIDDEN, stub } from "./links.ts";
 import { type Picture } from "./picture.ts";
 import { isWithin } from "./picture_groups.ts";
@@ -59,7 +59,8 @@ export interface Visible {
 }
 
 export function visible(picture: Picture, options: ViewOptions): Visible {
-  const { inEdges, outEdges, elided, groupOrder, runtime, ...basis } = basisOf(picture);
+  const { inEdges, outEdges } = picture;
+  const { elided, groupOrder, runtime, ...basis } = basisOf(picture);
   const hiding = outermostCollapsed(picture, groupOrder, options.collapsed);
   const node: number[] = [];
   const collapsedGroup: number[] = [];
@@ -222,9 +223,9 @@ function gaps(picture: Picture, only: Uint8Array, leftOut: (u: number) => boolea
 /** The most shown nodes on any path to a node. */
 function shownAbove(picture: Picture, only: Uint8Array): Uint32Array {
   const depth = new Uint32Array(picture.nodeCount);
-  const out = rowsBy(picture.source, picture.nodeCount);
-  for (const u of topological(picture.source, picture.target, picture.nodeCount, picture.weak, out))
-    for (const e of row(out, u)) {
+  const { source, target, nodeCount, weak, outEdges } = picture;
+  for (const u of topological(source, target, nodeCount, weak, outEdges))
+    for (const e of row(outEdges, u)) {
       const v = picture.target[e];
       if (!picture.weak[e]) depth[v] = Math.max(depth[v], depth[u] + only[u]);
     }

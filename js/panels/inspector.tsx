@@ -4,7 +4,6 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { focusRow, roving } from "../components/roving.ts";
 import { stageSignals } from "../components/stage_signals.ts";
-import { basisOf } from "../graph/basis.ts";
 import { attributes, bytes, compactType, groupName, opName } from "../graph/labels.ts";
 import { GROUP_KINDS, KINDS, textOf } from "../graph/payload.ts";
 import { groupsOf, MARKS, type Picture, placeOf } from "../graph/picture.ts";
@@ -170,7 +169,7 @@ interface End {
 }
 
 function neighboursOf(picture: Picture, node: number): { inputs: End[]; users: End[] } {
-  const { inEdges, outEdges } = basisOf(picture);
+  const { inEdges, outEdges } = picture;
   const edges = ({ offset, items }: typeof inEdges) => [...items.subarray(offset[node], offset[node + 1])];
   const inputs = edges(inEdges).sort((a, b) => (picture.index[a] ?? 0) - (picture.index[b] ?? 0));
   return {

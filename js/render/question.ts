@@ -163,7 +163,7 @@ function firstInputs(visible: Visible): Int32Array {
 function untangle(visible: Visible, mate: Int32Array): Slots {
   for (let round = 0; round < 6; round++) {
     const slots = number(visible, mate);
-    const keep = [...visible.source.keys()].filter((e) => !visible.weak[e]);
+    const keep = numbersTo(visible.edgeCount).filter((e) => !visible.weak[e]);
     const bad = cyclic(
       keep.map((e) => slots.of[visible.source[e]]),
       keep.map((e) => slots.of[visible.target[e]]),

@@ -7,17 +7,22 @@ import sys
 from array import array
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from random_graphs import graphs, pairs
 
 from workbench.graph.diff import diff
 from workbench.graph.model import GraphBuilder
 from workbench.graph.nodes import GROUP_KINDS, KINDS
-from workbench.widgets.payload import encode_diff, encode_graph
+from workbench.widgets.payload import encode_diff, encode_graph, narrow
 
 
-def decoded(column: bytes, code: str) -> list[int]:
-    values = array(code)
+NARROWER = {"I": {1: "B", 2: "H"}, "i": {1: "b", 2: "h"}}
+
+
+def decoded(column: bytes, code: str, count: int = 0) -> list[int]:
+    """Return the values of a column; of one whose number of values is known, as the page does (js/graph/payload.ts)."""
+    values = array(NARROWER.get(code, {}).get(len(column) // count, code) if count else code)
     values.frombytes(column)
     return values.tolist()
 
@@ -27,13 +32,23 @@ def test_columns_are_little_endian_of_the_sizes_in_the_contract():
     assert [array(code).itemsize for code in "BbHIi"] == [1, 1, 2, 4, 4]
 
 
+@pytest.mark.parametrize("most, bytes_each", [(0xFF, 1), (0x100, 2), (0xFFFF, 2), (0x10000, 4)])
+def test_a_narrow_column_has_as_few_bytes_as_its_largest_value_needs(most, bytes_each):
+    values = [0, most, 7]
+    assert len(narrow("I", values)) == 3 * bytes_each
+    assert decoded(narrow("I", iter(values)), "I", 3) == values
+    signed = [-1, most // 2, -(most // 2) - 1]
+    assert decoded(narrow("i", signed), "i", 3) == signed
+    assert len(narrow("i", signed)) == 3 * bytes_each
+
+
 @given(graphs())
 def test_every_field_of_every_node_decodes(graph):
     payload = encode_graph(graph)
     node, strings = payload["node"], payload["strings"]
 
     def text(column):
-        return [strings[n] for n in decoded(node[column], "I")]
+        return [strings[n] for n in decoded(node[column], "I", len(graph.nodes))]
 
     assert strings[0] == ""
     assert len(set(strings)) == len(strings)
@@ -49,10 +64,10 @@ def test_every_field_of_every_node_decodes(graph):
 @given(graphs())
 def test_edges_and_outputs_decode(graph):
     payload = encode_graph(graph)
-    edge = payload["edge"]
-    columns = (decoded(edge["source"], "I"), decoded(edge["target"], "I"), decoded(edge["index"], "H"))
+    edge, m = payload["edge"], len(graph.edges)
+    columns = (decoded(edge["source"], "I", m), decoded(edge["target"], "I", m), decoded(edge["index"], "H"))
     assert list(zip(*columns, strict=True)) == [(e.source, e.target, e.index) for e in graph.edges]
-    assert [payload["strings"][n] for n in decoded(edge["type_s"], "I")] == [e.type for e in graph.edges]
+    assert [payload["strings"][n] for n in decoded(edge["type_s"], "I", m)] == [e.type for e in graph.edges]
     assert decoded(payload["output"], "I") == list(graph.outputs)
 
 
@@ -60,9 +75,10 @@ def test_edges_and_outputs_decode(graph):
 def test_groups_nest_as_in_the_graph_apart_from_a_lone_function_around_everything(graph):
     payload = encode_graph(graph)
     group, strings = payload["group"], payload["strings"]
-    names = [strings[n] for n in decoded(group["name_s"], "I")]
-    parents = decoded(group["parent"], "i")
-    homes = decoded(payload["node"]["group"], "i")
+    count = len(group["kind"])
+    names = [strings[n] for n in decoded(group["name_s"], "I", count)]
+    parents = decoded(group["parent"], "i", count)
+    homes = decoded(payload["node"]["group"], "i", len(graph.nodes))
     roots = [g for g in graph.groups if g.parent is None]
     hidden = roots[0] if len(roots) == 1 and roots[0].kind == "function" else None
 
@@ -89,7 +105,9 @@ def test_attributes_that_are_no_json_are_shown_as_text():
     b = GraphBuilder("g", "relay")
     b.node("op", "x", attrs={"device": object, "bad": float("nan")})
     payload = encode_graph(b.build())
-    assert json.loads(payload["strings"][decoded(payload["node"]["attrs_s"], "I")[0]], parse_constant=refuse)["device"]
+    assert json.loads(payload["strings"][decoded(payload["node"]["attrs_s"], "I", 1)[0]], parse_constant=refuse)[
+        "device"
+    ]
 
 
 def refuse(word):

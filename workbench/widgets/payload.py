@@ -6,6 +6,7 @@ import json
 import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from operator import attrgetter
 from typing import TypedDict
@@ -100,10 +101,10 @@ def _encoded(graph: Graph) -> GraphPayload:
 
     # `map` and `attrgetter`, because a loop over each of fifteen columns is what takes the time of a large graph
     def texts(name: str, items: Sequence[Node | Edge | Group]) -> bytes:
-        return column("I", map(strings.__getitem__, map(attrgetter(name), items)))
+        return narrow("I", map(strings.__getitem__, map(attrgetter(name), items)))
 
     def attrs(items: Sequence[Node | Group]) -> bytes:
-        return column("I", (strings[_json(item.attrs)] if item.attrs else 0 for item in items))
+        return narrow("I", (strings[_json(item.attrs)] if item.attrs else 0 for item in items))
 
     payload: GraphPayload = {
         "version": VERSION,
@@ -116,12 +117,12 @@ def _encoded(graph: Graph) -> GraphPayload:
             "attrs_s": attrs(nodes),
             "name_s": texts("name", nodes),
             "span_s": texts("span", nodes),
-            "group": column("i", (renumbered.get(n.group, -1) for n in nodes)),
+            "group": narrow("i", (renumbered.get(n.group, -1) for n in nodes)),
             "pattern": column("b", (_NO_PATTERN if n.pattern is None else n.pattern for n in nodes)),
         },
         "edge": {
-            "source": column("I", map(attrgetter("source"), edges)),
-            "target": column("I", map(attrgetter("target"), edges)),
+            "source": narrow("I", map(attrgetter("source"), edges)),
+            "target": narrow("I", map(attrgetter("target"), edges)),
             # two bytes are enough: the page shows a position and sorts by it
             "index": column("H", (min(e.index, 0xFFFF) for e in edges)),
             "type_s": texts("type", edges),
@@ -129,10 +130,10 @@ def _encoded(graph: Graph) -> GraphPayload:
         "group": {
             "kind": column("B", (GROUP_KINDS.index(g.kind) for g in groups)),
             # the ids of `collapsed`: the places in these columns differ from them if a group is left out
-            "id": column("i", (g.id for g in groups)),
+            "id": narrow("i", (g.id for g in groups)),
             "name_s": texts("name", groups),
             "attrs_s": attrs(groups),
-            "parent": column("i", (renumbered.get(g.parent, -1) for g in groups)),
+            "parent": narrow("i", (renumbered.get(g.parent, -1) for g in groups)),
         },
         "output": column("I", graph.outputs),
     }
@@ -236,6 +237,16 @@ def encode_pair(before: Graph, after: Graph, changes: GraphDiff) -> tuple[tuple[
 def column(code: str, values: Iterable[int]) -> bytes:
     """Return little-endian bytes: array() writes the platform's order, and all of Jupyter's platforms are little-endian."""
     return array(code, values).tobytes()
+
+
+def narrow(code: str, values: Iterable[int]) -> bytes:
+    """Return a column in the fewest bytes for each value that all of them fit in; the page knows their number."""
+    whole = array(code, values)
+    with suppress(OverflowError):
+        return column("B" if code == "I" else "b", whole)
+    with suppress(OverflowError):
+        return column("H" if code == "I" else "h", whole)
+    return whole.tobytes()
 
 
 def packed(message: object) -> tuple[object, list[bytes]]:
