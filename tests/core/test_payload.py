@@ -16,7 +16,6 @@ from workbench.graph.model import GraphBuilder
 from workbench.graph.nodes import GROUP_KINDS, KINDS
 from workbench.widgets.payload import encode_diff, encode_graph, narrow
 
-
 NARROWER = {"I": {1: "B", 2: "H"}, "i": {1: "b", 2: "h"}}
 
 
@@ -32,7 +31,7 @@ def test_columns_are_little_endian_of_the_sizes_in_the_contract():
     assert [array(code).itemsize for code in "BbHIi"] == [1, 1, 2, 4, 4]
 
 
-@pytest.mark.parametrize("most, bytes_each", [(0xFF, 1), (0x100, 2), (0xFFFF, 2), (0x10000, 4)])
+@pytest.mark.parametrize(("most", "bytes_each"), [(0xFF, 1), (0x100, 2), (0xFFFF, 2), (0x10000, 4)])
 def test_a_narrow_column_has_as_few_bytes_as_its_largest_value_needs(most, bytes_each):
     values = [0, most, 7]
     assert len(narrow("I", values)) == 3 * bytes_each
