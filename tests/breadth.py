@@ -36,12 +36,12 @@ def rotating(values: Iterable[Any], most: int) -> list[Any]:
 
 
 def seeds(count: int) -> range:
-    """Return seeds of random programs: so many in the sweep, and of 100 or more a slice that rotates with the commit otherwise.
+    """Return seeds of random programs: so many in the sweep, and of 25 or more a slice that rotates with the commit otherwise.
 
     They begin at 1000, so that CI is red only by a change; LONG_SEED=N begins at N, and then has all.
     """
     start = int(os.environ.get("LONG_SEED", "1000"))
-    whole = count < 100 or {"LONG_SEED", "TVM_WORKBENCH_SWEEP"} & os.environ.keys()
+    whole = count < 25 or {"LONG_SEED", "TVM_WORKBENCH_SWEEP"} & os.environ.keys()
     if whole:
         return range(start, start + count)
     size = count // PART
