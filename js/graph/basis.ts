@@ -1,6 +1,6 @@
 /** What of a picture does not depend on what is open: worked out once, since every click asks for it again. */
 import { Kind } from "../model/messages.ts";
-import { type Rows, row } from "./csr.ts";
+import { row } from "./csr.ts";
 import { dtype } from "./labels.ts";
 import { textOf } from "./payload.ts";
 import { kindOf, type Picture, placeOf } from "./picture.ts";
@@ -26,17 +26,18 @@ export function basisOf(picture: Picture): Basis {
 }
 
 function build(picture: Picture): Basis {
-  const { inEdges, outEdges } = picture;
+  const { outEdges } = picture;
+  const kind = new Uint8Array(picture.nodeCount);
   const elided = new Uint8Array(picture.nodeCount);
   for (let u = 0; u < picture.nodeCount; u++) {
-    const kind = kindOf(picture, u);
+    kind[u] = kindOf(picture, u);
     const consumed = outEdges.offset[u + 1] > outEdges.offset[u];
-    if ((kind === Kind.tuple || kind === Kind.get_item) && (consumed || kind === Kind.tuple)) elided[u] = 1;
+    if (kind[u] === Kind.tuple || (kind[u] === Kind.get_item && consumed)) elided[u] = 1;
   }
   return {
-    folds: foldable(picture, inEdges, outEdges),
+    folds: foldable(picture, kind),
     elided,
-    runtime: runtimeOf(picture, outEdges),
+    runtime: runtimeOf(picture, kind),
     groupOrder: outsideIn(picture.groups.parent),
   };
 }
@@ -44,7 +45,8 @@ function build(picture: Picture): Basis {
 /** The names are those of RUNTIME in workbench/graph/changes.py; a tensor that the runtime allocates carries data between kernels. */
 const RUNTIME = /^(relax\.(vm|memory|builtin)|vm\.builtin)\./;
 
-function runtimeOf(picture: Picture, { offset, items }: Rows): Uint8Array {
+function runtimeOf(picture: Picture, kind: Uint8Array): Uint8Array {
+  const { offset, items } = picture.outEdges;
   const out = new Uint8Array(picture.nodeCount);
   if (!picture.sides.some(({ strings }) => strings.some((text) => RUNTIME.test(text)))) return out;
   const labels = Array.from(out, (_, u) => {
@@ -55,10 +57,9 @@ function runtimeOf(picture: Picture, { offset, items }: Rows): Uint8Array {
   for (let u = 0; u < picture.nodeCount; u++) {
     const readers = items.slice(offset[u], offset[u + 1]);
     const read = readers.length > 0 && readers.every((e) => named[picture.target[e]]);
-    const kind = kindOf(picture, u);
     if (
       picture.output[u] === 0 &&
-      (named[u] ? !labels[u].endsWith("alloc_tensor") : read && (kind === Kind.shape || kind === Kind.constant))
+      (named[u] ? !labels[u].endsWith("alloc_tensor") : read && (kind[u] === Kind.shape || kind[u] === Kind.constant))
     )
       out[u] = 1;
   }
@@ -81,9 +82,9 @@ function indices(type: string): boolean {
  * the model stays a node. The answer is bits of sides: before a batch norm is taken apart its variance is a weight,
  * afterwards it is the beginning of a computation.
  */
-function foldable(picture: Picture, inEdges: Rows, outEdges: Rows): Uint8Array {
+function foldable(picture: Picture, kind: Uint8Array): Uint8Array {
+  const { inEdges, outEdges } = picture;
   const fold = new Uint8Array(picture.nodeCount);
-  const kind = fold.map((_, u) => kindOf(picture, u));
   // By custom a function's first parameter is its data, even where its weights are computed; only a looked-up table is not.
   const data = picture.sides.map((graph, s) => picture.node[s as 0 | 1][graph.kind.indexOf(Kind.param)] ?? -1);
   for (let u = 0; u < picture.nodeCount; u++) {

@@ -229,8 +229,8 @@ export function placeOf(picture: Picture, node: number, preferred: 0 | 1): { gra
 }
 
 export function kindOf(picture: Picture, node: number): number {
-  const { graph, id } = placeOf(picture, node, 1);
-  return graph.kind[id];
+  const s = sideOf(picture, node, 1);
+  return picture.sides[s].kind[picture.id[s][node]];
 }
 
 /** The nodes of a picture by the numbers that Python has for them. */

@@ -230,7 +230,8 @@ function readsAlike({ picture, side, node }: Visible, item: number, badges: read
   const alike = (u: number) => {
     const [v, w] = [id[0][u], id[1][u]];
     if (v < 0 || w < 0 || sides[0].kind[v] !== sides[1].kind[w] || mark[0][u] !== mark[1][u]) return false;
-    return TEXTS.every((name) => textOf(sides[0], name, v) === textOf(sides[1], name, w));
+    for (const name of TEXTS) if (textOf(sides[0], name, v) !== textOf(sides[1], name, w)) return false;
+    return true;
   };
   if (side[item] !== BOTH || node[item] < 0 || !alike(node[item])) return false;
   return badges.every((b) => b.side === BOTH && alike(b.node));

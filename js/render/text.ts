@@ -47,9 +47,10 @@ export function canvasRuler(family: string): Ruler {
   });
 }
 
+const CONTROL = /[\u0000-\u001f\u007f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/;
+
 /** One line, no controls, and never more than a screenful, cut between words: what any string is before it is measured or drawn. */
 export function oneLine(text: string, limit = 300): string {
-  // eslint-disable-next-line no-control-regex
   const cut = text.length > limit ? text.slice(0, limit - 1).replace(/\s+\S{0,30}$/, "") + ELLIPSIS : text;
-  return cut.replace(/[\u0000-\u001f\u007f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, " ");
+  return CONTROL.test(cut) ? cut.replace(new RegExp(CONTROL, "g"), " ") : cut;
 }
