@@ -92,7 +92,7 @@ def bindings_of(module: tvm.IRModule) -> Iterator[tuple[Any, tuple[int, ...]]]:
         names = {"if": ("true_branch", "false_branch"), "function": ("body",)}.get(sort_of(value), ())
         bodies = [body for name in names if sort_of(body := getattr(value, name)) == "sequence"]
         blocks = [block for body in bodies for block in body.blocks]
-        for binding in (binding for block in blocks for binding in block.bindings):
+        for binding in (binding for block in blocks for binding in block.bindings[:]):
             yield binding, around
             sort = sort_of(binding.value)
             if sort in ("if", "function"):
@@ -114,7 +114,7 @@ def fusion_failure(module: tvm.IRModule) -> str:
         if not isinstance(function, relax.Function) or _is_kernel(function):
             continue
         name = str(variable.name_hint)
-        bindings = [binding for block in function.body.blocks for binding in block.bindings]
+        bindings = [binding for block in function.body.blocks for binding in block.bindings[:]]
         for bound in (*function.params, *(binding.var for binding in bindings)):
             first = owner.setdefault(identity(bound), name)
             if first != name:

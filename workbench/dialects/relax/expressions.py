@@ -62,8 +62,8 @@ def operands_of(expr: Any) -> list[Any]:
     if sort == "get_item":
         return [expr.tuple_value]
     if sort != "call":
-        return list(expr.fields) if sort == "tuple" else []
-    callee, arguments = expr.op, list(expr.args)
+        return expr.fields[:] if sort == "tuple" else []
+    callee, arguments = expr.op, expr.args[:]
     called = sort_of(callee)
     if called != "op":
         return arguments if called in ("global", "extern") else [callee, *arguments]

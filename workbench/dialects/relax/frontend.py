@@ -154,9 +154,10 @@ def graph(module: tvm.IRModule, name: str) -> Graph:
     """Return the neutral graph of the module."""
     drawn: dict[int, list[Drawn]] = {}
     found = build_graph(module, name, drawn=drawn)
+    too_deep = cache(lambda: nested_depth(found) > SAFE_NESTING)
 
     def ask() -> Answers:
-        if nested_depth(found) > SAFE_NESTING:
+        if too_deep():
             return Answers()
         try:
             compat.walk(module)
@@ -165,7 +166,7 @@ def graph(module: tvm.IRModule, name: str) -> Graph:
         return Answers(merged_nodes(module, found, drawn), fusion_failure(module))
 
     def ask_products() -> Products | None:
-        return None if nested_depth(found) > SAFE_NESTING else joined_products(module, found, drawn)
+        return None if too_deep() else joined_products(module, found, drawn)
 
     return replace(found, ask=cache(ask), ask_products=cache(ask_products))
 

@@ -172,7 +172,7 @@ class _Walk(Walk):
         for block in body.blocks:
             self.blocks += 1
             number = self.blocks if isinstance(block, relax.DataflowBlock) else -self.blocks
-            for binding in block.bindings:
+            for binding in block.bindings[:]:
                 variable, value = binding.var, binding.value
                 self.copies.add(env.repeated)
                 if sort_of(value) == "function" and self.is_in_place(value):
@@ -181,12 +181,12 @@ class _Walk(Walk):
                 env.block = number
                 name, start = compat.name_of(variable), len(self.builder.nodes)
                 node = yield self.value(value, env, name)
-                if isinstance(binding, relax.MatchCast):
+                if type(binding) is relax.MatchCast:
                     node = self.add(env, "match", "match_cast", (node,), type_of(variable), name=name)
                 env.values[identity(variable)] = node
                 self.draw(variable, node, start)
                 self.bindings.setdefault(node, binding)
-                if not isinstance(variable, relax.DataflowVar):
+                if type(variable) is not relax.DataflowVar:
                     self.builder.hold(node, "block")
                 elif sort_of(value) == "variable" and not self.builder.nodes[node].held:
                     self.builder.hold(node, "alias")

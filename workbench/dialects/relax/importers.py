@@ -227,7 +227,7 @@ class Origins:
         """Return the module with the bindings of `main` named by their paths, each name once, in printed text too."""
         function, nodes = module["main"], dict[int, str]()
         for block in function.body.blocks:
-            for binding in block.bindings:
+            for binding in block.bindings[:]:
                 # an unbound result of one node is bound only by the next one
                 node = self.paths.get(identity(binding.value)) or self.paths.get(identity(binding.var))
                 if node:

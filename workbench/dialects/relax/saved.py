@@ -185,6 +185,6 @@ class _Swap:
         return compat.replaced(node, changed) if changed else None
 
     def _list(self, parts: Any) -> Any:
-        given = list(parts)
+        given = parts[:]
         new = [self.node(part) for part in given]
         return parts if all(a is b for a, b in zip(given, new, strict=True)) else new
