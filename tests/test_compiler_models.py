@@ -13,6 +13,7 @@ import workbench as wb
 from workbench.pipeline.outputs import run_once
 
 sys.path.insert(0, str(Path(__file__).parent))
+from breadth import breadth
 from compiler_models import MODELS
 from onnx_models import reference
 
@@ -21,9 +22,7 @@ REFUSED = {"LSTM": "LSTM"}
 "a model that a dialect may have no converter for -> the operator"
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in SHORT else pytest.mark.long) for name in MODELS]
-)
+@pytest.mark.parametrize("name", breadth(MODELS, *SHORT))
 def test_outputs_are_those_of_onnx_or_the_operator_is_named(dialect: str, name: str, tell: Any) -> None:
     model = MODELS[name]()
     try:

@@ -148,9 +148,8 @@ def every() -> list[attribute_cases.Case]:
     return made
 
 
-@pytest.mark.long
 @pytest.mark.usefixtures("untyped")
-@pytest.mark.parametrize("form", ["printed", "metadata", "pasted"])
+@pytest.mark.parametrize("form", breadth(["printed", "metadata", "pasted"]))
 def test_every_attribute_of_every_operator(form: str, every: list[attribute_cases.Case], tell: Tell) -> None:
     counts = found(every, form, tell)
     assert counts["equal"] > 0.98 * len(every)
