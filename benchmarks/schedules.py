@@ -1,11 +1,12 @@
-"""Schedules of kernels: verdicts of wb.check_schedule on whole models, random edits of decisions, and the time from a step to its picture.
+"""Schedules of kernels: verdicts of wb.check_schedule on whole models, records of a tuned model, random edits of decisions, and the time to a picture.
 
-python -m benchmarks.schedules            all three, in ten minutes
-python -m benchmarks.schedules checks     one of them: checks, edits or paint
+python -m benchmarks.schedules            all four, in fifteen minutes
+python -m benchmarks.schedules checks     one of them: checks, records, edits or paint
 """
 
 from __future__ import annotations
 
+import os
 import random
 import runpy
 import statistics
@@ -14,19 +15,30 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import tvm
+import tvm_ffi
 from browser.lab import running_browser, running_lab
+from tvm import relax
 
 import workbench as wb
 from benchmarks.bar import Bar, attempted, show
 from benchmarks.boundary_programs import mobilenet
 from workbench.debugging.schedule_steps import ScheduleSteps, schedule_steps
+from workbench.dialects.compiler.tuning import ms, opened, tuning_target
+from workbench.dialects.relax.compiler.replay import Replay
+from workbench.dialects.relax.compiler.scheduled import ScheduledKernel
 from workbench.samples import _builder_of
 
 GPU = "cuda -arch=sm_80"
 EDITS = 300
+TRIALS = 2
+"of a kernel; the first is the kernel without a schedule"
+TUNING = 200
+"seconds at most"
 MODELS: dict[str, Callable[[], wb.Workload]] = {
     "a BERT layer": lambda: wb.samples.load("bert", layers=1),
     "MobileNet": lambda: wb.load(mobilenet(_builder_of("relax"))),
@@ -47,6 +59,54 @@ def checks() -> Iterator[Bar]:
         note = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()) + f" in {seconds:.0f} s"
         share = 100 * unchecked / len(found)
         yield Bar(f"{name}: kernels not checked", share, "%", bar="<= 10 %, none wrong", met=met, note=note)
+
+
+def records() -> Iterator[Bar]:
+    """Tune ResNet-18's kernels: each record replays to the module of TVM's MetaScheduleApplyDatabase, and each tuned kernel is right."""
+    workload, target, started = wb.samples.load("resnet18", image=64, width=16), "llvm", time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        how: dict[str, Any] = {"trials": TRIALS, "cost_model": "random", "budget": 0.1, "folder": folder}
+        # what was tried until then is kept
+        with suppress(wb.WorkbenchError):
+            wb.tune_schedules(workload, target, **how, cancelled=lambda: time.perf_counter() - started > TUNING)
+        print(f"tuned in {time.perf_counter() - started:.0f} s", flush=True)
+        config = wb.Config(schedules=folder)
+        made = tuning_target(target, os.cpu_count() or 1)
+        found = list(opened(folder).get_all_tuning_records())
+        unequal = [each for each in found if not same_as_applied(each, made)]
+        kernels = [each.name for each in wb.schedules(workload, target, config=config) if each.recorded]
+        checked = wb.check_schedule(workload, target, kernels, config=config)
+        print(checked, flush=True)
+        steps = [schedule_steps(workload, name, target, config=config) for name in kernels]
+        said = {each.kernel: each.error or each.check().different for each in steps}
+        wrong = [f"{name}: {reason}" for name, reason in said.items() if reason]
+        print(*wrong, sep="\n", flush=True)
+    seconds = time.perf_counter() - started
+    verdicts = Counter(check.verdict for check in checked)
+    note = f"{sum(len(each.trace.insts) for each in found)} primitives; {seconds:.0f} s in all"
+    yield Bar(
+        f"{len(found)} records of ResNet-18: not TVM's module", len(unequal), "", bar="0", met=not unequal, note=note
+    )
+    note = (
+        ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
+        + f" by check_schedule, {len(steps)} by steps.check"
+    )
+    met = not wrong and not checked.wrong and 10 * verdicts["not checked"] <= len(checked)
+    yield Bar(f"{len(kernels)} tuned kernels: wrong", len(wrong) + len(checked.wrong), "", bar="0", met=met, note=note)
+
+
+def same_as_applied(record: Any, target: Any) -> bool:
+    """Return whether our replay of a record is the module that TVM makes of a database with this record alone."""
+    database = ms.database.MemoryDatabase()
+    workload = database.commit_workload(record.workload.mod)
+    database.commit_tuning_record(ms.database.TuningRecord(record.trace, workload, [1.0], target, record.args_info))
+    function = record.workload.mod["main"]
+    with target, database:
+        module = tvm.IRModule({"kernel": function.without_attr("global_symbol")})
+        applied = relax.transform.MetaScheduleApplyDatabase()(module)["kernel"]
+    replayed = Replay(ScheduledKernel("kernel", function, record.trace, ""), "llvm", {})
+    ours = replayed.module["main"].without_attr("global_symbol").with_attr("tirx.is_scheduled", True)
+    return not replayed.error and bool(tvm_ffi.structural_equal(ours, applied))
 
 
 def tiled(sch: Any) -> None:
@@ -146,6 +206,6 @@ def paint() -> Iterator[Bar]:
 
 
 if __name__ == "__main__":
-    for each in (checks, edits, paint):
+    for each in (checks, records, edits, paint):
         if each.__name__ in (sys.argv[1:] or each.__name__):
             show(attempted(each.__name__, each))

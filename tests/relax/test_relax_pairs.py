@@ -33,6 +33,17 @@ def test_without_fuse_ops():
     assert "Relax opt 3 -FuseOps ran no FuseOps." in split.why
 
 
+@pytest.mark.long
+def test_two_gpus_have_other_rules_for_a_kernel():
+    sides = [wb.Compiler("relax", target=target) for target in ("cuda -arch=sm_80", "opencl -device=adreno")]
+    (pair,) = wb.compare_compilers(dense(), compilers=sides, budget=0, per_kernel=False).pairs
+    rules = [wb.schedules(wb.load(dense()), side.target)["fused_matmul_relu"].rule for side in pair.sides]
+    assert len({*rules, ""}) == 3, rules
+    (row,) = [row for row in pair.rows if row.left == ("fused_matmul_relu",)]
+    said = [f"{side.title} schedules it by dlight's rule {rule}." for side, rule in zip(pair.sides, rules, strict=True)]
+    assert row.why == " ".join(said)
+
+
 PLAIN = wb.Compiler("relax")
 
 

@@ -360,7 +360,7 @@ def test_lines_are_not_linked_where_marks_change_the_code_or_the_kernel_has_mark
         with pytest.raises(MeasureError, match="with marks around blocks TVM makes other code"):
             linked(forged, "c")
     # TVM's own pragma, which changes the code
-    monkeypatch.setattr(replay_module, "_PRAGMA", "pragma_unroll_explicit")
+    monkeypatch.setattr(replay_module, "_MARK", "pragma_unroll_explicit")
     with pytest.raises(MeasureError, match="with marks around blocks TVM makes other code"):
         linked(two_blocks, "c")
 

@@ -179,61 +179,57 @@ class Replay:
             raise MeasureError(f"TVM does not compile it: {said(error)}") from error
 
 
-_PRAGMA = "pragma_workbench"
-"TVM keeps what starts with pragma_ as an attribute around the statements of a loop or block"
+_MARK = "workbench_row"
+"an attribute of statements, which TVM's passes keep"
 
 
 def _marked(module: Any, rows: Sequence[LoopRow], token: str) -> Any:
-    """Return a module of one kernel with a pragma around each loop and block: its place in the rows of the kernel's state."""
+    """Return a module of one kernel with an attribute around each loop and block: its place in the rows of the kernel's state."""
     (name,), (function,) = prim_funcs(module), prim_funcs(module).values()
-    places = [place for place, row in enumerate(rows) if row.kind != "buffer"]
+    wanted = [(place, row.kind, row.name) for place, row in enumerate(rows) if row.kind != "buffer"]
     seen: list[tuple[str, str]] = []
+    loops: dict[int, int] = {}
 
-    def entered(kind: str, name: Any) -> int:
+    def entered(kind: str, name: object) -> int:
         seen.append((kind, str(name)))
-        return places[len(seen) - 1] if len(seen) <= len(places) else -1
+        return wanted[len(seen) - 1][0]
 
     def loop(each: Any, mutator: Any) -> Any:
-        place, body = entered("loop", each.loop_var.name), mutator.mutate(each.body)
-        # TVM makes no code of threads and of loops of one turn, unless they have a pragma
-        pragma = {} if each.thread_binding is not None or whole(each.extent) == 1 else {_PRAGMA: place}
-        notes = {**each.annotations, **pragma}
-        return tirx.For(each.loop_var, each.min, each.extent, each.kind, body, each.thread_binding, notes, each.step)
-
-    def block(each: Any, body: Any, name: str, pragma: Mapping[str, int]) -> Any:
-        parts = [each.iter_vars, each.reads, each.writes, name, body, each.init, each.alloc_buffers, each.match_buffers]
-        return s_tir.SBlock(*parts, {**each.annotations, **pragma})
+        loops[hash(each.loop_var)] = entered("loop", each.loop_var.name)
+        return mutator.default_mutate(each)
 
     def named(each: Any, mutator: Any) -> Any:
-        if each.same_as(function.body.block) and each.name_hint == "root":
+        if each.name_hint == "root" and each.same_as(function.body.block):
             return mutator.default_mutate(each)
-        place = entered("block", each.name_hint)
-        return block(each, mutator.mutate(each.body), f"{token} {place}", {})
+        name, parts = f"{token} {entered('block', each.name_hint)}", (each.iter_vars, each.reads, each.writes)
+        kept = each.init, each.alloc_buffers, each.match_buffers, each.annotations
+        return s_tir.SBlock(*parts, name, mutator.mutate(each.body), *kept)
 
-    def noted(each: Any, mutator: Any) -> Any:
-        place = re.match(rf"{token} (\d+)", each.name_hint)
-        pragma = {_PRAGMA: int(place[1])} if place else {}
-        return block(each, mutator.mutate(each.body), each.name_hint, pragma)
+    def marked(each: Any, mutator: Any) -> Any:
+        found = re.match(rf"{token} (\d+)", "" if isinstance(each, tirx.For) else each.block.name_hint)
+        place = loops.get(hash(each.loop_var)) if isinstance(each, tirx.For) else found and int(found[1])
+        made = mutator.default_mutate(each)
+        return made if place is None else tirx.AttrStmt(0, _MARK, place, made)
 
-    def with_body(module: Any, entries: Sequence[tuple[type, Any]]) -> Any:
+    def mutated(module: Any, entries: Sequence[tuple[Any, Any]]) -> Any:
         (function,) = prim_funcs(module).values()
         return tvm.IRModule({name: function.with_body(tvm_ffi.structural_mutate(function.body, entries))})
 
-    made = with_body(module, [(tirx.For, loop), (s_tir.SBlock, named)])
-    if seen != [(rows[place].kind, rows[place].name) for place in places]:
+    made = mutated(module, [(tirx.For, loop), (s_tir.SBlock, named)])
+    if seen != [each[1:] for each in wanted] or len(loops) != sum(kind == "loop" for kind, _ in seen):
         raise MeasureError("the loops and blocks are not those of the state")
-    # it makes several blocks of a reduction over threads, with the name of the block before theirs, and without its pragmas
+    # it makes several blocks of a reduction over threads, whose names begin with that of the block, and drops what is around it
     made = s_tir.transform.LowerCrossThreadReduction()(s_tir.transform.CanonicalizeLoop()(made))
-    return with_body(made, [(s_tir.SBlock, noted)])
+    return mutated(made, [((tirx.For, s_tir.SBlockRealize), marked)])
 
 
 @contextmanager
 def _marks_as_lines(token: str) -> Iterator[None]:
-    """Make statements of the marks while the block runs, before TVM's first pass that stops at a pragma."""
+    """Make statements of the marks while the block runs, before TVM's first pass that stops at an attribute."""
     own = tirx.transform.CommonSubexprElim
 
     def marked(each: Any, mutator: Any) -> Any:
-        if each.attr_key != _PRAGMA:
+        if each.attr_key != _MARK:
             return mutator.default_mutate(each)
         begin, end = (tirx.Evaluate(ir.StringImm(f"{token} {word} {whole(each.value)}")) for word in ("begin", "end"))
         return tirx.SeqStmt([begin, *_parts(mutator.mutate(each.body)), end])
