@@ -13,11 +13,11 @@ from tvm import relax
 
 from workbench.dialects.relax import compat
 from workbench.samples._relax import RelaxBuilder
-from workbench.testing.operators import PROBED, Elementwise, half, registered
+from workbench.testing.operators import Elementwise, elementwise_of, registered
 from workbench.testing.values import SIZES, Shape, Type
 
 
-class RelaxWriter(RelaxBuilder):
+class Writer(RelaxBuilder):
     """Writes a `main` of one dataflow block."""
 
     prefix = "relax."
@@ -84,22 +84,18 @@ def _type(kind: Any) -> Type:
 
 @cache
 def elementwise() -> Elementwise:
-    """Return the operators of one or two tensors without attributes, as TVM infers their results."""
-    block, found = relax.BlockBuilder(), dict[str, tuple[int, dict[str, str]]]()
-    for name in sorted(registered()):
-        plain, arity = name.removeprefix("relax."), tvm.ir.Op.get(name).num_inputs
-        function = _function(plain) if name.startswith("relax.") and "." not in plain.removeprefix("nn.") else None
+    """Return the operators of one or two tensors without attributes."""
+    arities = {}
+    for name in sorted(each.removeprefix("relax.") for each in registered() if each.startswith("relax.")):
+        # the first is not elementwise; LLVM has no atan2
+        function = None if name in ("nn.batch_flatten", "atan2") or "." in name[3:] else _function(name)
         given = inspect.signature(function).parameters.values() if function else ()
-        known = plain not in ("nn.batch_flatten", "atan2")  # it is not elementwise; LLVM has no atan2
-        fits = known and len(given) == arity and all(each.default is each.empty for each in given)
-        if function is None or not fits or arity not in (1, 2):
-            continue
-        for dtype in PROBED if half(plain) else [each for each in PROBED if each != "float16"]:
-            x, y = (relax.Var("x", compat.tensor_type((2, each), dtype)) for each in (3, 1))
-            try:
-                shape, result = _type(compat.type_of(block.normalize(function(*[x, y][:arity]))))
-            except Exception:  # noqa: BLE001  TVM refuses by errors of many classes
-                continue
-            if shape == (2, 3):
-                found.setdefault(plain, (arity, {}))[1][dtype] = result
-    return found
+        arity = tvm.ir.Op.get(f"relax.{name}").num_inputs
+        if arity in (1, 2) and len(given) == arity and all(each.default is each.empty for each in given):
+            arities[name] = arity
+
+    def infer(name: str, types: Sequence[Type]) -> Type:
+        operands = [relax.Var("x", compat.tensor_type(*each)) for each in types]
+        return _type(compat.type_of(relax.BlockBuilder().normalize(_function(name)(*operands))))
+
+    return elementwise_of(arities, infer)

@@ -12,11 +12,11 @@ import tvm
 from tvm import relay
 
 from workbench.samples._relay import RelayBuilder
-from workbench.testing.operators import PROBED, Elementwise, half, registered
-from workbench.testing.values import Shape, Type
+from workbench.testing.operators import Elementwise, elementwise_of, registered
+from workbench.testing.values import Type
 
 
-class RelayWriter(RelayBuilder):
+class Writer(RelayBuilder):
     """Writes a `main` of nested calls."""
 
     prefix = ""
@@ -38,7 +38,7 @@ class RelayWriter(RelayBuilder):
     def item(self, expr: relay.Expr, place: int) -> relay.Expr:
         return relay.TupleGetItem(expr, place)
 
-    def helped(self, operand: relay.Expr, shape: Shape, dtype: str, calls: Sequence[str]) -> relay.Var:
+    def helped(self, operand: relay.Expr, shape: Sequence[int], dtype: str, calls: Sequence[str]) -> relay.Var:
         """Return the value of a call of a second function, which calls these operators one after the other."""
         x = value = self.variable("p", shape, dtype)
         for each in calls:
@@ -67,18 +67,20 @@ def _type(kind: Any) -> Type:
 
 @cache
 def elementwise() -> Elementwise:
-    """Return the operators of one or two tensors without attributes, as TVM infers their results."""
-    found: dict[str, tuple[int, dict[str, str]]] = {}
-    for name in sorted(registered()):
+    """Return the operators of one or two tensors without attributes."""
+
+    def fits(name: str) -> bool:
         op = tvm.ir.Op.get(name)
         # 0 is elementwise, 1 broadcasts; type inference of others reads attributes, and ends the process without any
-        if name.startswith(("relax.", "tir.")) or op.num_inputs not in (1, 2) or str(op.attrs_type_key or ""):
-            continue
-        if op.get_attr("TOpPattern") not in (0, 1) or name in ("broadcast_to_like", "full_like", "trilu"):
-            continue
-        for dtype in PROBED if half(name) else [each for each in PROBED if each != "float16"]:
-            x, y = (relay.var("x", shape=(2, each), dtype=dtype) for each in (3, 1))
-            shape, result = _type(relay.transform.InferTypeLocal(relay.Call(op, [x, y][: op.num_inputs])))
-            if shape == (2, 3):
-                found.setdefault(name, (op.num_inputs, {}))[1][dtype] = result
-    return found
+        known = op.get_attr("TOpPattern") in (0, 1) and not str(op.attrs_type_key or "") and op.num_inputs in (1, 2)
+        return (
+            known
+            and not name.startswith(("relax.", "tir."))
+            and name not in ("broadcast_to_like", "full_like", "trilu")
+        )
+
+    def infer(name: str, types: Sequence[Type]) -> Type:
+        operands = [relay.var("x", shape=shape, dtype=dtype) for shape, dtype in types]
+        return _type(relay.transform.InferTypeLocal(relay.Call(tvm.ir.Op.get(name), operands)))
+
+    return elementwise_of({name: tvm.ir.Op.get(name).num_inputs for name in sorted(filter(fits, registered()))}, infer)

@@ -5,9 +5,10 @@ The laws come in the order in which a broken one explains the others: a module t
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -78,11 +79,9 @@ class Subject:
     def of(cls, steps: Pipeline, timeout: float, isolated: bool | None, cancelled: Callable[[], bool]) -> Subject:
         """Return the pass, in the child process if it can be handed over. Raises PipelineError: it should be, and can't."""
         name = ",".join(step.name.strip("<>") for step in steps)
-        runs_there = all(map(_can_be_sent, steps)) if isolated is None else isolated
-        if isolated:
-            for step in steps:
-                _ = step.run is None or packed(step)
-        return cls(name, steps, runs_there, timeout, cancelled)
+        for step in filter(lambda each: isolated and each.run, steps):
+            packed(step)
+        return cls(name, steps, all(map(_can_be_sent, steps)) if isolated is None else isolated, timeout, cancelled)
 
     def run(self, workload: Workload, times: int = 1) -> Trace:
         """Run the pass on a program, and again on its result if `times` is 2.
@@ -97,32 +96,26 @@ class Subject:
 @contextmanager
 def _without_warnings() -> Iterator[None]:
     """Leave out what C++ writes to this process's error stream."""
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    kept = os.dup(2)
+    with open(os.devnull, "w") as nowhere:  # noqa: PTH123  it is a device
+        os.dup2(nowhere.fileno(), 2)
     try:
-        os.dup2(nowhere, 2)
         yield
     finally:
         os.dup2(kept, 2)
         os.close(kept)
-        os.close(nowhere)
 
 
 def _can_be_sent(step: PassStep) -> bool:
     """Return whether the pass can run in the child: named, or a function that holds none of TVM's objects."""
-    if step.run is None:
-        return True
-    held = [getattr(cell, "cell_contents", None) for cell in getattr(step.run, "__closure__", None) or ()]
-    code = getattr(step.run, "__code__", None)
-    used = getattr(step.run, "__globals__", {})
-    held += [used.get(name) for name in (code.co_names if code is not None else ())]
-    # a pattern that was pickled would not be the one whose parts the function looks up
-    if code is None or any(hasattr(each, "__chandle__") or hasattr(each, "handle") for each in held):
-        return False
-    try:
-        packed(step)
-    except WorkbenchError:
-        return False
-    return True
+    if not inspect.isfunction(step.run):
+        return step.run is None
+    used = inspect.getclosurevars(step.run)
+    held = [*used.nonlocals.values(), *used.globals.values()]
+    with suppress(WorkbenchError):
+        # a pattern that was pickled would not be the one whose parts the function looks up
+        return not any(hasattr(each, "__chandle__") or hasattr(each, "handle") for each in held) and bool(packed(step))
+    return False
 
 
 @dataclass(frozen=True)
@@ -174,10 +167,6 @@ class Attempt:
         """The program after the pass."""
         return self.first[-1].state_after.workload or self.program.workload
 
-    def graphs(self) -> tuple[Graph, Graph]:
-        """Return the graphs before and after the pass."""
-        return self.first[0].before, self.first[-1].after
-
 
 def attempted(subject: Subject, program: Program) -> Attempt:
     """Run the pass on a program, and again on the result; check all laws but the outputs'."""
@@ -188,34 +177,22 @@ def attempted(subject: Subject, program: Program) -> Attempt:
     trace = subject.run(workload, 2)
     faults: dict[str, str] = {}
     attempt = Attempt(program, trace, count, faults)
-    failed = next((step for step in attempt.first if step.error), None)
-    if failed is not None:
-        faults[RAISES] = failed.error
+    error = next((step.error for step in attempt.first if step.error), "")
+    faults |= {RAISES: error} if error else {}
     if workload.text() != text:
         faults[INPUT] = "the module that it was given is another one afterwards; a pass returns a new module"
-        return attempt
-    if failed is not None or not attempt.fired:
+    if faults or not attempt.fired:
         return attempt
     flaw = next((step.flaw for step in attempt.first if step.flaw), "")
-    if flaw:
-        faults[FLAW] = flaw
-        return attempt
-    other = _other_types(*attempt.graphs())
-    if other:
-        faults[TYPES] = other
-        return attempt
+    other = "" if flaw else _other_types(attempt.first[0].before, attempt.first[-1].after)
+    if flaw or other:
+        return replace(attempt, faults={FLAW if flaw else TYPES: flaw or other})
     second = next((step for step in trace.steps[count:] if step.changed or step.error), None)
     if second is not None:
-        faults[AGAIN] = _again(attempt, second)
+        grown = len(second.after.nodes) - len(attempt.first[-1].after.nodes)
+        said = f"it changes its own result too{f', to {grown} nodes more' if grown > 0 else ''}"
+        faults[AGAIN] = f"on its own result it raises: {second.error}" if second.error else said
     return _beside(subject, attempt)
-
-
-def _again(attempt: Attempt, again: Step) -> str:
-    if again.error:
-        return f"on its own result it raises: {again.error}"
-    before, after = attempt.graphs()[1], again.after
-    grown = len(after.nodes) - len(before.nodes)
-    return f"it changes its own result too{f', to {grown} nodes more' if grown > 0 else ''}"
 
 
 def _beside(subject: Subject, attempt: Attempt) -> Attempt:
@@ -242,15 +219,12 @@ def _beside(subject: Subject, attempt: Attempt) -> Attempt:
 
 def _other_types(before: Graph, after: Graph) -> str:
     """Return how the types of the program's inputs and outputs differ, in a sentence."""
-    for what, ours, theirs in (
-        ("input", _inputs(before), _inputs(after)),
-        ("output", _outputs(before), _outputs(after)),
-    ):
+    for what, types in (("input", _inputs), ("output", _outputs)):
+        ours, theirs = types(before), types(after)
         if len(ours) != len(theirs):
             return f"the program had {len(ours)} {what}s and has {len(theirs)}"
-        for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
-            if one != other:
-                return f"{what} {place} was {one} and is {other}"
+        for place in (place for place, one in enumerate(ours) if one != theirs[place]):
+            return f"{what} {place} was {ours[place]} and is {theirs[place]}"
     return ""
 
 

@@ -96,17 +96,14 @@ class Kind:
 
 def named_operators(run: object) -> frozenset[str]:
     """Return the texts in the code of a function that may be names of operators, `relax.add`."""
-    found: set[str] = set()
-    waiting: list[object] = [getattr(run, "__code__", None)]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, CodeType):
-            waiting += each.co_consts
-        elif isinstance(each, (tuple, frozenset)):
-            waiting += each
-        elif isinstance(each, str) and _NAME.fullmatch(each):
-            found.add(each)
-    return frozenset(found)
+
+    def texts(part: object) -> list[str]:
+        inside = part.co_consts if isinstance(part, CodeType) else part
+        if isinstance(inside, (tuple, frozenset)):
+            return [text for each in inside for text in texts(each)]
+        return [inside] if isinstance(inside, str) and _NAME.fullmatch(inside) else []
+
+    return frozenset(texts(getattr(run, "__code__", None)))
 
 
 _NAME = re.compile(r"[a-z_]+(\.[a-z_0-9]+)*")
@@ -121,9 +118,7 @@ def generated(kind: Kind) -> Iterator[Program]:
 
 def mixed(first: Iterable[Program], endless: Iterator[Program] | None) -> Iterator[Program]:
     """Yield some of the endless programs after each of the others, then the rest of them."""
+    endless = iter(()) if endless is None else endless
     for each in first:
-        yield each
-        if endless is not None:
-            yield from islice(endless, 8)
-    if endless is not None:
-        yield from endless
+        yield from (each, *islice(endless, 8))
+    yield from endless

@@ -7,7 +7,6 @@ or another operator is called, so that the outputs show a wrong pass.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -18,12 +17,25 @@ from typing import Any
 import numpy as np
 
 from workbench.analysis.patterns import Pattern
-from workbench.testing.instances import Instance, faults
+from workbench.testing.instances import Instance, conditions
 from workbench.testing.operators import RECIPES, Task, call_operator, registered
-from workbench.testing.values import EXACT, LIMITS, SIZES, STEPS, Refused, Shape, Type, Value, bounds, refuse, size_of
+from workbench.testing.values import (
+    EXACT,
+    LIMITS,
+    SIZES,
+    STEPS,
+    Refused,
+    Shape,
+    Span,
+    Type,
+    Value,
+    bounds,
+    refuse,
+    size_of,
+)
 
-MEMORY = 16
-"how many of the last values an operand is chosen from"
+MEMORY, RECENT = 16, 64
+"how many of the last values of a type an operand is chosen from, and how many of the last values of any"
 APART = 16
 "operators from one instance of a pattern to the next"
 LARGEST = 4096
@@ -43,39 +55,31 @@ class Growth:
         self, random: Random, dialect: str, pattern: Pattern | None, matches: bool, likely: Collection[str] = ()
     ) -> None:
         facet = import_module(f"workbench.testing._{dialect}")
-        self.writer: Any = facet.RelaxWriter() if dialect == "relax" else facet.RelayWriter()
-        self.elementwise = facet.elementwise()
+        self.writer, self.elementwise = facet.Writer(), facet.elementwise()
         self.random, self.pattern, self.instances = random, pattern, 0
-        self.faults = faults(pattern) if pattern and not matches else []
+        self.loose = conditions(pattern) if pattern and not matches else []
         self.arrays = np.random.default_rng(random.getrandbits(32))
         self.values: list[Value] = []
-        self.by_type: dict[Type, list[Value]] = defaultdict(list)
         self.used: list[Value] = []
         "the operands of the calls so far"
-        self.unused: list[Value] = []
         self.shown: list[Value] = []
         "values inside of matches that are outputs too"
         self.named: dict[str, Value] = {}
         "variables whose names a pattern wants"
         self.next: Value | None = None
-        "the value that the next operator takes"
         self.last: Value | None = None
-        "the operand chosen last"
+        "the value that the next operator takes, and the operand chosen last"
         self.count = 0
         "operators so far"
         # a chance match would not be a near miss
-        nodes, prefix = pattern.nodes if pattern and not matches else (), self.writer.prefix
-        roots = {node.fields["name"] for node in nodes if node.kind == "op"}
+        prefix = self.writer.prefix
+        roots = {node.fields["name"] for node in (pattern.nodes if self.loose and pattern else ()) if node.kind == "op"}
         known = [*self.elementwise, *(each for each in RECIPES if prefix + each in registered())]
         self.names = [each for each in known if prefix + each not in roots]
-        weights = [RECIPES[n][0] if n in RECIPES else COMMON.get(n, 0.2) for n in self.names]
-        wanted = {name.removeprefix(prefix) for name in likely} & {*self.names}
-        self.weights = list(
-            accumulate(
-                each + sum(weights) / len(wanted) if name in wanted else each
-                for each, name in zip(weights, self.names, strict=True)
-            )
-        )
+        weights = {name: RECIPES[name][0] if name in RECIPES else COMMON.get(name, 0.2) for name in self.names}
+        wanted = {name.removeprefix(prefix) for name in likely} & {*weights}
+        more = sum(weights.values()) / max(1, len(wanted))
+        self.weights = list(accumulate(weights[name] + more * (name in wanted) for name in self.names))
         self.dimensions = [random.choice([1, 2, 3, 4, 6, 8]) for _ in range(3)]
         symbols = random.choice([1, 1, 1, 2]) if prefix and random.random() > 0.75 else 0
         self.sizes = dict(list(SIZES.items())[:symbols])
@@ -100,20 +104,19 @@ class Growth:
 
     def grow(self, operators: int) -> None:
         """Add operators at random, and instances of the pattern, until there are so many."""
-        due = self.random.randint(0, min(operators, APART) // 2) if self.pattern else 5 * operators
+        due = self.random.randint(0, min(operators, APART) // 2)
         for _ in range(4 * operators):
-            if self.count >= due:
+            if self.pattern and self.count >= due:
                 due = self.count + 1
                 with suppress(Refused):
-                    self._instance()
+                    self._instance(self.pattern)
                     due = self.count + APART
             if self.count >= operators:
                 return
             self._step()
 
-    def _instance(self) -> None:
-        assert self.pattern
-        instance = Instance(self, self.pattern, self.random.choice(self.faults) if self.faults else None)
+    def _instance(self, pattern: Pattern) -> None:
+        instance = Instance(self, pattern, self.random.choice(self.loose) if self.loose else None)
         root = instance.grow()
         self.instances += 1
         inner = [each for each in instance.values.values() if not each.kind and each is not root]
@@ -122,8 +125,8 @@ class Growth:
 
     def _step(self) -> None:
         """Call an operator on a value; nothing where eight operators in turn do not take it."""
-        self.unused = [each for each in self.unused if each.users == 0]
-        recent = self.unused[:1] if self.unused and self.random.random() < 0.75 else self.values[-MEMORY:]
+        unused = [each for each in self.values[-RECENT:] if each.users == 0]
+        recent = unused[:1] if unused and self.random.random() < 0.75 else self.values[-MEMORY:]
         if self.random.random() < 0.8:  # operators on a single number show little
             recent = [each for each in recent if size_of(each.shape) > 1] or self.values[-MEMORY:]
         start = self.random.choice(recent)
@@ -145,18 +148,14 @@ class Growth:
         for each in self.used[mark[1] :]:
             each.users -= 1
         gone = self.values[mark[0] :]
-        for each in gone:
-            self.by_type[each.type].remove(each)
         del self.values[mark[0] :], self.used[mark[1] :]
-        self.unused = [each for each in self.values[-4 * MEMORY :] if each.users == 0]
         self.named = {name: each for name, each in self.named.items() if each not in gone}
 
     def module(self) -> tuple[Any, dict[str, Any]]:
         """Return the module and its parameters. Its outputs are the values that nothing uses, and sometimes another one."""
         random = self.random
-        made = [each for each in self.values if not each.kind] or [
-            self.moved("reshape", self.values[:1], self.values[0].shape)
-        ]
+        made = [each for each in self.values if not each.kind]
+        made = made or [self.make("reshape", self.values[:1], self.values[0].shape)]
         left = [each for each in made if each.users == 0]
         untidy = len(left) > 1 and bool(self.writer.prefix) and random.random() < 0.15
         if untidy:
@@ -174,21 +173,6 @@ class Growth:
         """Return a size."""
         return self.random.choice(self.dimensions)
 
-    def reshaped(self, shape: Shape) -> Shape:
-        """Return a shape of as many elements, with symbolic dimensions in their order."""
-        found: list[int | str] = []
-        for each in shape:
-            last = found[-1] if found else ""
-            if isinstance(each, int) and isinstance(last, int) and self.random.random() < 0.5:
-                found[-1] = last * each
-            else:
-                found += (
-                    [2, each // 2] if isinstance(each, int) and each % 2 == 0 and self.random.random() < 0.3 else [each]
-                )
-        if self.random.random() < 0.3:
-            found.insert(self.random.randint(0, len(found)), 1)
-        return tuple(found) if len(found) <= 5 else shape
-
     def leaf(
         self, shape: Shape, dtype: str, kind: str = "", *, positive: bool = False, below: int = 0, **given: Any
     ) -> Value:
@@ -197,15 +181,16 @@ class Growth:
         if few or any(isinstance(each, str) for each in shape):
             kind = kind or "input"
         kind = kind or self.random.choice(["param", "constant"])
+        floating = dtype.startswith("float")
         if kind == "input":
             expr = self.writer.input(given.get("name") or f"x{len(self.writer.inputs)}", shape, dtype)
-            low, high = (-3, 3) if dtype.startswith("float") else (0, 1) if dtype == "bool" else (-4, 4)
+            low, high = (-3, 3) if floating else (0, 1) if dtype == "bool" else (-4, 4)
             return self.known(Value(expr, shape, dtype, low, high, kind=kind))
-        size = tuple(each for each in shape if isinstance(each, int))
-        refuse(len(size) < len(shape))
+        refuse(any(isinstance(each, str) for each in shape))
+        size: Any = shape
         if "value" in given:
             array = np.asarray(given["value"])
-        elif dtype.startswith("float"):
+        elif floating:
             scale = 2 / max(1, size_of(shape)) ** 0.25
             array = self.arrays.uniform(*((0.5, 1.5) if positive else (-scale, scale)), size)
         else:
@@ -215,20 +200,19 @@ class Growth:
         if kind == "param":
             self.writer.arrays[name] = array
         expr = self.writer.parameter(name, array) if kind == "param" else self.writer.constant(array)
-        return self.known(Value(expr, size, dtype, float(array.min()), float(array.max()), kind=kind))
+        return self.known(Value(expr, shape, dtype, float(array.min()), float(array.max()), kind=kind))
 
     def known(self, value: Value) -> Value:
         """Remember a value for later operands."""
         self.values.append(value)
-        self.by_type[value.type].append(value)
-        self.unused.append(value)
         return value
 
     def pick(
         self, _place: int, shape: Shape, dtype: str, *, weight: bool = False, positive: bool = False, below: int = 0
     ) -> Value:
         """Return an operand of this type: an earlier value, one made of an earlier value, or a new one."""
-        found, random = self.by_type[shape, dtype][-MEMORY:], self.random
+        found = [each for each in self.values[-RECENT:] if each.type == (shape, dtype)][-MEMORY:]
+        random = self.random
         if below:
             found = [each for each in found if each.low >= 0 and each.high < below]
         elif self.next in found:
@@ -250,12 +234,12 @@ class Growth:
                     return call_operator(self, task, "astype" if self.writer.prefix else "cast")
             fits = each.dtype == dtype and each.shape != shape and size_of(each.shape) == size_of(shape)
             if fits and all(isinstance(size, int) for size in (*shape, *each.shape)):
-                return self.moved("reshape", [each], shape)
+                return self.make("reshape", [each], shape)
         return None
 
     # -- calls
 
-    def made(self, name: str, operands: Sequence[Value], *rest: Any, together: bool = False, **attrs: Any) -> Called:
+    def called(self, name: str, operands: Sequence[Value], *rest: Any, together: bool = False, **attrs: Any) -> Called:
         """Call an operator; `together` if it takes a tuple of the operands. Raises Refused: TVM refuses it, or it is too large."""
         exprs: list[Any] = [each.expr for each in operands]
         try:
@@ -274,46 +258,32 @@ class Growth:
         self,
         name: str,
         operands: Sequence[Value],
-        low: float,
-        high: float,
         *rest: Any,
+        span: Span | None = None,
         exact: bool = False,
         **attrs: Any,
     ) -> Value:
-        """Call an operator whose result has these bounds. Raises Refused: they are too far, or the result is constant."""
-        refuse(max(-low, high) > LIMITS[attrs.get("out_dtype", operands[0].dtype)] or low >= high)
-        expr, (kind,) = self.made(name, operands, *rest, **attrs)
-        return self.known(Value(expr, *kind, float(low), float(high), exact))
+        """Call an operator whose result has these bounds; without any, one that moves elements of operands of the result's data type.
 
-    def moved(
-        self,
-        name: str,
-        operands: Sequence[Value],
-        *rest: Any,
-        of: Sequence[int] = (0,),
-        together: bool = False,
-        **attrs: Any,
-    ) -> Value:
-        """Call an operator that moves the elements of operands, by default those of the first, or of all in a tuple."""
-        sources = operands if together else [operands[place] for place in of]
-        expr, (kind,) = self.made(name, operands, *rest, together=together, **attrs)
-        low, high = min(each.low for each in sources), max(each.high for each in sources)
-        return self.known(Value(expr, *kind, low, high, all(each.exact for each in operands)))
+        Raises Refused: they are too far, or the result is constant.
+        """
+        low, high = span or (0, 1)
+        refuse(low >= high or max(-low, high) > LIMITS[attrs.get("out_dtype", operands[0].dtype)])
+        expr, (kind,) = self.called(name, operands, *rest, **attrs)
+        if span is None:
+            sources = [each for each in operands if each.dtype == kind[1]]
+            low, high = min(each.low for each in sources), max(each.high for each in sources)
+            exact = all(each.exact for each in operands)
+        return self.known(Value(expr, *kind, float(low), float(high), exact))
 
     def fields(self, result: Called, low: float, high: float, exact: bool, place: int | None = None) -> Value:
         """Return a field of a result, and remember the others, if it may be any."""
         expr, types = result
         chosen = self.random.randrange(len(types)) if place is None else place
-        others = (
-            [each for each in range(len(types)) if each != chosen]
-            if place is None and self.random.random() < 0.7
-            else []
-        )
+        others = place is None and self.random.random() < 0.7
+        places = [*(each for each in range(len(types)) if others and each != chosen), chosen]
         whole = (result, low, high, exact)
-        made = [
-            Value(self.writer.item(expr, each), *types[each], low, high, exact, whole=whole)
-            for each in (*others, chosen)
-        ]
+        made = [Value(self.writer.item(expr, at), *types[at], low, high, exact, whole=whole) for at in places]
         return [self.known(each) for each in made][-1]
 
     def apply(self, name: str, operands: Sequence[Value], result: str) -> Value:
@@ -328,14 +298,14 @@ class Growth:
         else:
             raise Refused
         scaled = {x: x if keep else self._scaled(x, *span) for x, keep, span in zip(operands, kept, spans, strict=True)}
-        expr, (kind,) = self.made(name, [scaled[each] for each in operands])
+        expr, (kind,) = self.called(name, [scaled[each] for each in operands])
         exact = all(each.exact for each in scaled.values()) and (name in EXACT or not operands[0].floating)
         return self.known(Value(expr, *kind, low, high, exact))
 
     def _scaled(self, x: Value, low: float, high: float) -> Value:
         """Return a value made of another one, with these bounds."""
         if x.exact and x.low < high and x.high > low:
-            return self.make("clip", [x], max(low, x.low), min(high, x.high), low, high, exact=True)
+            return self.make("clip", [x], low, high, span=(max(low, x.low), min(high, x.high)), exact=True)
         refuse(not x.floating or x.high == x.low)
         scale = (high - low) / (x.high - x.low)
         refuse(max(scale, abs(low - x.low * scale)) > LIMITS[x.dtype])
@@ -343,4 +313,5 @@ class Growth:
             Value(self.writer.constant(np.array(each, x.dtype)), (), x.dtype, each, each)
             for each in (scale, low - x.low * scale)
         )
-        return self.make("add", [self.make("multiply", [x, factor], x.low * scale, x.high * scale), offset], low, high)
+        product = self.make("multiply", [x, factor], span=(x.low * scale, x.high * scale))
+        return self.make("add", [product, offset], span=(low, high))

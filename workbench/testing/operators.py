@@ -8,7 +8,8 @@ backwards, to a result of a wanted type, as a pattern needs it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from random import Random
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import tvm
 
-from workbench.testing.values import Refused, Shape, Value, refuse, size_of
+from workbench.testing.values import Refused, Shape, Type, Value, refuse, size_of
 
 if TYPE_CHECKING:
     from workbench.testing.growth import Growth
@@ -39,23 +40,16 @@ class Task:
     backwards: bool = False
     attrs: Mapping[str, Any] = field(default_factory=dict)
     "attributes that a pattern wants"
-    differ: bool = False
-    "whether they must differ from these"
     parts: int = 2
     "fields of an operand that is a tuple"
     field: int | None = None
     "the wanted field of a result that is a tuple"
 
-    def attr(self, name: str, choices: Sequence[Any]) -> Any:
+    def attr(self, name: str, choices: Iterable[Any]) -> Any:
         """Return an attribute: the wanted value, or one of the choices."""
-        wanted = _plain(self.attrs[name]) if name in self.attrs else None
-        if wanted is not None and not self.differ:
-            return wanted
-        left = [each for each in choices if wanted is None or _plain(each) != wanted]
-        refuse(not left)
-        return self.random.choice(left)
+        return _plain(self.attrs[name]) if name in self.attrs else self.random.choice([*choices])
 
-    def axis(self, fits: Callable[[int | str], bool] = lambda _: True, name: str = "axis") -> int:
+    def axis(self, fits: Callable[[Any], bool] = lambda _: True, name: str = "axis") -> int:
         """Return an axis whose size fits."""
         return self.attr(name, [axis for axis, size in enumerate(self.shape) if fits(size)])
 
@@ -67,6 +61,10 @@ class Task:
         """Return the first operand, or another one, by default of the task's shape."""
         refuse(floating and not self.dtype.startswith("float"))
         return self.take(place, self.shape if shape is None else shape, self.dtype)
+
+    def made_of(self, shape: Shape) -> tuple[Value, Shape]:
+        """Return the operand and the shape of the result, of which this one is not the task's."""
+        return (self.first(shape), self.shape) if self.backwards else (self.first(), shape)
 
 
 def _plain(value: Any) -> Any:
@@ -80,13 +78,24 @@ def registered() -> frozenset[str]:
     return frozenset(str(each) for each in tvm.ir.Op.list_op_names())
 
 
-@cache
 def half(name: str) -> bool:
     """Return whether TVM lowers an operator of float16 for a CPU: by LLVM's function, not by one of C's library."""
     for intrinsic in registered() & {f"tirx.{name}", f"tir.{name}"}:
         op = tvm.ir.Op.get(intrinsic)
         return op.get_attr("default.FLowerIntrinsic") is None or op.get_attr("llvm.FLowerIntrinsic") is not None
     return name != "nn.gelu"  # by erf
+
+
+def elementwise_of(arities: Mapping[str, int], infer: Callable[[str, Sequence[Type]], Type]) -> Elementwise:
+    """Return the operators of one or two tensors whose result is what they broadcast to, as TVM infers it."""
+    found: dict[str, tuple[int, dict[str, str]]] = {}
+    for name, arity in arities.items():
+        for dtype in PROBED if half(name) else [each for each in PROBED if each != "float16"]:
+            with suppress(Exception):  # TVM refuses by errors of many classes
+                shape, result = infer(name, [((2, 3), dtype), ((2, 1), dtype)][:arity])
+                if shape == (2, 3):
+                    found.setdefault(name, (arity, {}))[1][dtype] = result
+    return found
 
 
 Recipe = Callable[["Growth", Task, str], Value]
@@ -100,13 +109,13 @@ def _elementwise(g: Growth, t: Task, name: str) -> Value:
     refuse(dtype not in results or not kinds)
     shapes = [t.shape, t.shape]
     if t.random.random() < 0.3:
-        shapes[1] = narrowed(t.random, t.shape)
+        shapes[1] = _narrowed(t.random, t.shape)
         if not t.backwards and t.random.random() < 0.3:
             shapes.reverse()
     return g.apply(name, [t.take(place, shapes[place], dtype) for place in range(arity)], results[dtype])
 
 
-def narrowed(random: Random, shape: Shape) -> Shape:
+def _narrowed(random: Random, shape: Shape) -> Shape:
     """Return a shape that broadcasts to this one."""
     return tuple(1 if random.random() < 0.3 else each for each in shape[random.randint(0, len(shape)) :])
 
@@ -123,14 +132,14 @@ def _reduce(g: Growth, t: Task, name: str) -> Value:
     low, high = (x.low * count, x.high * count) if name == "sum" else (0, count - 1) if index else (x.low, x.high)
     if squared:
         low, high = 0.0, ((high - low) / 2) ** (2 if name == "variance" else 1)
-    return g.make(name, [x], low, high, axis, keep, exact=(ordered or not x.floating) and x.exact)
+    return g.make(name, [x], axis, keep, span=(low, high), exact=(ordered or not x.floating) and x.exact)
 
 
 def _softmax(g: Growth, t: Task, name: str) -> Value:
     axis = t.attr("axis", [-1, -1, *range(len(t.shape))])
     x = t.first(floating=True)
     refuse(size_of((t.shape[axis],)) == 1 or x.high - x.low > 50)
-    return g.make(name, [x], x.low - x.high - 5 if "log" in name else 0, 0 if "log" in name else 1, axis)
+    return g.make(name, [x], axis, span=(x.low - x.high - 5, 0) if "log" in name else (0, 1))
 
 
 def _transpose(g: Growth, t: Task, name: str) -> Value:
@@ -139,29 +148,37 @@ def _transpose(g: Growth, t: Task, name: str) -> Value:
     for place, axis in enumerate(axes if t.backwards else ()):
         shape[axis] = t.shape[place]
     refuse(axes == sorted(axes) and t.random.random() < 0.97)
-    return g.moved(name, [t.first(tuple(shape))], list(axes))
+    return g.make(name, [t.first(tuple(shape))], list(axes))
 
 
 def _reshape(g: Growth, t: Task, name: str) -> Value:
-    other = g.reshaped(t.shape)
+    found: list[Any] = []  # sizes joined or split, the symbolic ones in their order
+    for each in t.shape:
+        if found and isinstance(each, int) and isinstance(found[-1], int) and t.random.random() < 0.5:
+            found[-1] *= each
+        else:
+            found += [2, each // 2] if isinstance(each, int) and each % 2 == 0 and t.random.random() < 0.3 else [each]
+    if t.random.random() < 0.3:
+        found.insert(t.random.randint(0, len(found)), 1)
+    other = tuple(found) if len(found) <= 5 else t.shape
     refuse(other == t.shape and t.random.random() < 0.97)
-    return g.moved(name, [t.first(other if t.backwards else t.shape)], t.shape if t.backwards else other)
+    x, shape = t.made_of(other)
+    return g.make(name, [x], shape)
 
 
 def _one(g: Growth, t: Task, name: str) -> Value:
     """Insert or remove a dimension of 1."""
     removes = (name == "squeeze") != t.backwards
     axis = t.axis(lambda size: size == 1) if removes else t.attr("axis", range(len(t.shape) + 1))
-    other = t.resized(axis) if removes else (*t.shape[:axis], 1, *t.shape[axis:])
-    return g.moved(name, [t.first(other if t.backwards else t.shape)], [axis] if name == "squeeze" else axis)
+    x, _ = t.made_of(t.resized(axis) if removes else (*t.shape[:axis], 1, *t.shape[axis:]))
+    return g.make(name, [x], [axis] if name == "squeeze" else axis)
 
 
 def _broadcast(g: Growth, t: Task, name: str) -> Value:
     refuse(size_of(t.shape) == 1)
     wide = (g.dimension(), *(g.dimension() if each == 1 else each for each in t.shape))
-    return g.moved(
-        name, [t.first(narrowed(t.random, t.shape) if t.backwards else None)], t.shape if t.backwards else wide
-    )
+    x, shape = t.made_of(_narrowed(t.random, t.shape) if t.backwards else wide)
+    return g.make(name, [x], shape)
 
 
 def _cast(g: Growth, t: Task, name: str) -> Value:
@@ -171,7 +188,7 @@ def _cast(g: Growth, t: Task, name: str) -> Value:
     whole = not dtype.startswith("float")
     refuse(whole and not x.exact)
     low, high = (math.trunc(x.low), math.trunc(x.high)) if whole else (x.low, x.high)
-    return g.make(name, [x], low, high, dtype, exact=x.exact)
+    return g.make(name, [x], dtype, span=(low, high), exact=x.exact)
 
 
 def _concat(g: Growth, t: Task, name: str) -> Value:
@@ -179,13 +196,13 @@ def _concat(g: Growth, t: Task, name: str) -> Value:
     whole = size_of((t.shape[axis],))
     sizes = [whole // t.parts] * t.parts if t.backwards else [whole, g.dimension()]
     parts = [t.take(place, t.resized(axis, each), t.dtype) for place, each in enumerate(sizes)]
-    return g.moved(name, parts, axis, together=True)
+    return g.make(name, parts, axis, together=True)
 
 
 def _split(g: Growth, t: Task, name: str) -> Value:
     axis = t.axis(lambda size: isinstance(size, int) and (t.backwards or size % 2 == 0))
     x = t.first(t.resized(axis, size_of((t.shape[axis],)) * 2) if t.backwards else None)
-    result = g.made(name, [x], t.attr("indices_or_sections", [2]), axis)
+    result = g.called(name, [x], t.attr("indices_or_sections", [2]), axis)
     return g.fields(result, x.low, x.high, x.exact, t.field)
 
 
@@ -194,24 +211,20 @@ def _slice(g: Growth, t: Task, name: str) -> Value:
     size, step = size_of((t.shape[axis],)), t.random.choice([1, 1, 2])
     begin, end = (1, size + 1) if t.backwards else (t.random.randint(0, size // 2), size)
     x = t.first(t.resized(axis, size + 2) if t.backwards else None)
-    return g.moved(name, [x], begin=[begin], end=[end], axes=[axis], strides=[1 if t.backwards else step])
+    return g.make(name, [x], begin=[begin], end=[end], axes=[axis], strides=[1 if t.backwards else step])
 
 
 def _take(g: Growth, t: Task, name: str) -> Value:
     axis = t.axis(lambda size: not (t.backwards and isinstance(size, str)))
     x = t.first(t.resized(axis, g.dimension()) if t.backwards else None)
     count = t.shape[axis] if t.backwards else g.dimension()
-    return g.moved(name, [x, t.take(1, (count,), "int32", below=size_of((x.shape[axis],)))], axis)
-
-
-def _where(g: Growth, t: Task, name: str) -> Value:
-    return g.moved(name, [t.take(0, t.shape, "bool"), t.first(place=1), t.first(place=2)], of=(1, 2))
+    return g.make(name, [x, t.take(1, (count,), "int32", below=size_of((x.shape[axis],)))], axis)
 
 
 def _clip(g: Growth, t: Task, name: str) -> Value:
     x, low, high = t.first(), -t.random.choice([1.0, 2.0, 4.0]), t.random.choice([1.0, 2.0, 6.0])
     refuse(t.dtype == "bool")
-    return g.make(name, [x], max(low, x.low), min(high, x.high), low, high, exact=x.exact)
+    return g.make(name, [x], low, high, span=(max(low, x.low), min(high, x.high)), exact=x.exact)
 
 
 def _matmul(g: Growth, t: Task, name: str) -> Value:
@@ -222,14 +235,13 @@ def _matmul(g: Growth, t: Task, name: str) -> Value:
     many = name == "nn.batch_matmul" or (name == "matmul" and t.random.random() < 0.4)
     right = (columns, inner) if name in ("nn.dense", "nn.batch_matmul") else (inner, columns)
     x = t.take(0, (*lead, rows, inner), t.dtype)
-    return _product(
-        g, name, x, t.take(1, (*(lead if many else ()), *right), t.dtype, weight=t.random.random() < 0.6), inner
-    )
+    y = t.take(1, (*(lead if many else ()), *right), t.dtype, weight=t.random.random() < 0.6)
+    return _product(g, name, x, y, inner)
 
 
 def _product(g: Growth, name: str, x: Value, y: Value, inner: int | str, **attrs: Any) -> Value:
     high, out = x.largest * y.largest * size_of((inner,)), {"out_dtype": "int32"} if x.dtype == "int8" else {}
-    return g.make(name, [x, y], -high, high, exact=not x.floating and x.exact and y.exact, **out, **attrs)
+    return g.make(name, [x, y], span=(-high, high), exact=not x.floating and x.exact and y.exact, **out, **attrs)
 
 
 def _conv(g: Growth, t: Task, name: str) -> Value:
@@ -246,7 +258,7 @@ def _conv(g: Growth, t: Task, name: str) -> Value:
 def _pool(g: Growth, t: Task, name: str) -> Value:
     refuse(len(t.shape) != 4)
     x, attrs = t.first(floating=True), {"pool_size": (3, 3), "strides": (1, 1), "padding": (1, 1)}
-    return g.make(name, [x], min(0, x.low), max(0, x.high), exact="max" in name and x.exact, **attrs)
+    return g.make(name, [x], span=(min(0, x.low), max(0, x.high)), exact="max" in name and x.exact, **attrs)
 
 
 def _layer_norm(g: Growth, t: Task, name: str) -> Value:
@@ -255,21 +267,21 @@ def _layer_norm(g: Growth, t: Task, name: str) -> Value:
     x = t.first(floating=True)
     rest = [t.take(place, (width,), t.dtype, weight=True) for place in ((1,) if name == "nn.rms_norm" else (1, 2))]
     high = math.sqrt(width) * max(each.largest for each in rest) + 1.5
-    return g.make(name, [x, *rest], -high, high, -1)
+    return g.make(name, [x, *rest], -1, span=(-high, high))
 
 
 def _batch_norm(g: Growth, t: Task, name: str) -> Value:
     refuse(len(t.shape) < 2 or isinstance(t.shape[1], str) or t.dtype != "float32")
     x = t.first(floating=True)
     rest = [t.take(place, t.shape[1:2], t.dtype, weight=True, positive=True) for place in range(1, 5)]
-    result = g.made(name, [x, *rest], 1, **({"training": False} if g.writer.prefix else {}))
+    result = g.called(name, [x, *rest], 1, **({"training": False} if g.writer.prefix else {}))
     return g.fields(result, -3 * (x.largest + 2), 3 * (x.largest + 2), False, t.field or 0)
 
 
 def _bias_add(g: Growth, t: Task, name: str) -> Value:
     refuse(not t.shape or isinstance(t.shape[-1], str) or t.dtype == "bool")
     x, bias = t.first(), t.take(1, t.shape[-1:], t.dtype, weight=True)
-    return g.make(name, [x, bias], x.low + bias.low, x.high + bias.high, -1)
+    return g.make(name, [x, bias], -1, span=(x.low + bias.low, x.high + bias.high))
 
 
 RECIPES: dict[str, tuple[float, Recipe]] = {
@@ -287,8 +299,12 @@ RECIPES: dict[str, tuple[float, Recipe]] = {
         (2.0, _split, "split"),
         (1.0, _slice, "strided_slice"),
         (1.0, _take, "take"),
-        (0.4, lambda g, t, name: g.moved(name, [t.first()], t.axis()), "flip reverse"),
-        (1.5, _where, "where"),
+        (0.4, lambda g, t, name: g.make(name, [t.first()], t.axis()), "flip reverse"),
+        (
+            1.5,
+            lambda g, t, name: g.make(name, [t.take(0, t.shape, "bool"), t.first(place=1), t.first(place=2)]),
+            "where",
+        ),
         (1.0, _clip, "clip"),
         (3.0, _matmul, "matmul nn.dense nn.batch_matmul nn.matmul"),
         (6.0, _conv, "nn.conv2d"),
@@ -306,9 +322,5 @@ def call_operator(g: Growth, t: Task, name: str) -> Value:
     """Make a call of an operator. Raises Refused: it does not take the task's type, or the dialect lacks it."""
     try:
         return _elementwise(g, t, name) if name in g.elementwise else RECIPES[name][1](g, t, name)
-    except (
-        IndexError,
-        KeyError,
-        OverflowError,
-    ):  # an axis that the shape lacks, an operator of neither table, huge bounds
+    except (IndexError, KeyError, OverflowError):  # an axis that the shape lacks, no such operator, huge bounds
         raise Refused from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -48,11 +48,10 @@ class Failure:
         return "" if self.workload is None else self.workload.text()
 
     def __str__(self) -> str:
-        where = f" on {counted(self.programs, 'program')}" if self.workload is not None else ""
-        shown = (
-            "" if self.workload is None else f", the smallest has {counted(len(self.workload.graph.ops), 'operator')}"
-        )
-        return visible(f"{self.law}{where}{shown}: {self.said}")
+        if self.workload is None:
+            return visible(f"{self.law}: {self.said}")
+        small = counted(len(self.workload.graph.ops), "operator")
+        return visible(f"{self.law} on {counted(self.programs, 'program')}, the smallest has {small}: {self.said}")
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,12 +80,10 @@ class Tried:
 
     @property
     def again(self) -> dict[str, tuple[int, int]]:
-        """Pass of the default pipeline -> the programs that it made and that the tried pass changed so that it finds work again, of how many."""
+        """Pass of the default pipeline -> the programs of its own making on which it finds work after the tried pass, of how many."""
         asked = [pair for each in self.attempts for pair in each.again.items()]
-        return {
-            name: (sum(found for each, found in asked if each == name), sum(each == name for each, _ in asked))
-            for name in dict.fromkeys(each for each, _ in asked)
-        }
+        tried, found = Counter(name for name, _ in asked), Counter(name for name, again in asked if again)
+        return {name: (found[name], count) for name, count in tried.items()}
 
     @property
     def summary(self) -> str:
@@ -124,27 +121,14 @@ class Tried:
         return visible("\n".join(lines))
 
     def _repr_html_(self) -> str:
-        return html_table(self.summary, self._failure_rows()) + html_table("", self._shown())
-
-    def _failure_rows(self) -> Iterator[dict[str, object]]:
-        for each in self.failures:
-            operators = None if each.workload is None else len(each.workload.graph.ops)
-            yield {"law": each.law, "programs": each.programs, "smallest_operators": operators, "found": each.said}
-
-    def _shown(self) -> Iterator[dict[str, object]]:
-        """Yield the rows of the programs that the pass changed, those with a fault first."""
-        yield from map(_row, sorted(self.fired, key=lambda each: not each.faults))
-
-
-def _counts(attempt: Attempt) -> Iterator[tuple[str, object]]:
-    """Yield the columns of kernels and bytes, before the pass and after it."""
-    for when, counts in zip(("before", "after"), attempt.counts, strict=True):
-        yield f"kernels_{when}", None if counts is None else counts.calls - counts.noops
-        yield f"peak_bytes_{when}", None if counts is None else counts.peak_bytes
+        broken = [{"law": each.law, "programs": each.programs, "found": str(each)} for each in self.failures]
+        fired = map(_row, sorted(self.fired, key=lambda each: not each.faults))
+        return html_table(self.summary, broken) + html_table("", fired)
 
 
 def _row(attempt: Attempt) -> dict[str, object]:
-    program = attempt.program
+    program, counts = attempt.program, zip(("before", "after"), attempt.counts, strict=True)
+    known = [(when, (each.calls - each.noops, each.peak_bytes) if each else (None, None)) for when, each in counts]
     return {
         "program": program.name,
         "origin": program.origin,
@@ -153,7 +137,8 @@ def _row(attempt: Attempt) -> dict[str, object]:
         "changes": attempt.changes,
         "outputs": attempt.compared,
         "work_again": ", ".join(name for name, found in attempt.again.items() if found),
-        **dict(_counts(attempt)),
+        **{f"kernels_{when}": kernels for when, (kernels, _) in known},
+        **{f"peak_bytes_{when}": size for when, (_, size) in known},
         "broken": "; ".join(f"{law}: {said}" for law, said in attempt.faults.items()),
         "pass_us": attempt.seconds * 1e6,
     }

@@ -33,10 +33,8 @@ class Scaling:
     @property
     def exponent(self) -> float | None:
         """The e of time as operators to the power of e, over the last three sizes; None if it is too short to say."""
-        last = [(math.log(size), math.log(seconds)) for size, seconds in self.points[-3:] if seconds > SHORT]
-        if len(last) < 3:
-            return None
-        return (last[-1][1] - last[0][1]) / (last[-1][0] - last[0][0])
+        (few, short), (many, long) = self.points[-3:][0], self.points[-1]
+        return math.log(long / short) / math.log(many / few) if len(self.points) > 2 and short > SHORT else None
 
     @property
     def is_steep(self) -> bool:
@@ -60,7 +58,7 @@ def timed(subject: Subject, kind: Kind, goes_on: Callable[[], bool]) -> Scaling 
     programs: dict[int, Workload] = {}
     times: dict[int, float] = {}
     size = FIRST
-    while size <= LARGEST and goes_on():
+    while size <= LARGEST and max(times.values(), default=0) <= LONG and goes_on():
         # programs of even seeds have matches of the pattern
         workload = kind.program(kind.seed // 2 * 2, size)
         best = _best(subject, workload, goes_on)
@@ -68,14 +66,11 @@ def timed(subject: Subject, kind: Kind, goes_on: Callable[[], bool]) -> Scaling 
             break
         place = len(workload.graph.ops)
         programs[place], times[place] = workload, best
-        if best > LONG:
-            break
         size *= 2
     if len(times) < 2:
         return None
     for place in [*times][-3:] if Scaling(tuple(times.items())).is_steep else ():
-        again = _best(subject, programs[place], lambda: True)
-        times[place] = min(times[place], again or times[place])
+        times[place] = min(times[place], _best(subject, programs[place], lambda: True) or times[place])
     return Scaling(tuple(times.items()))
 
 

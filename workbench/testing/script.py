@@ -15,7 +15,7 @@ from workbench.experiments.reduce.run import comparison, context_text, pass_list
 from workbench.pipeline.config import AS_IS, Config
 from workbench.pipeline.run import ANY_LEVEL
 from workbench.quoting import comment
-from workbench.testing.attempt import AGAIN, FLAW, INPUT, OUTPUTS, RAISES, TYPES, Run, Subject
+from workbench.testing.attempt import AGAIN, FLAW, INPUT, NEIGHBOUR, OUTPUTS, TYPES, Run, Subject
 
 
 def script(subject: Subject, law: str, said: str, workload: Workload, run: Run | None) -> str:
@@ -59,21 +59,15 @@ def _source(run: object) -> str:
 
 def _shown(law: str, workload: Workload) -> Iterator[str]:
     """Yield the lines that show the broken law."""
-    words = dialect_of(workload).code(False)
     if law == OUTPUTS:
         how = context_text(Config(opt_level=0, disabled=AS_IS))
-        yield f"expected = outputs(mod, {how})"
-        yield f"found = outputs(changed, {how})"
+        yield f"expected, found = outputs(mod, {how}), outputs(changed, {how})"
         yield from comparison(workload)
-    elif law == AGAIN:
-        yield "tvm.ir.assert_structural_equal(changed, again)"
-    elif law == FLAW:
-        yield words.script.check
-    elif law == TYPES:
-        yield "print(changed)  # its types of inputs and outputs are others than those of mod"
-    elif law == INPUT:
-        yield "print(mod)  # not the program above any more"
-    elif law == RAISES:
-        yield "print(changed)"
-    else:
-        yield "print(changed)  # a neighbouring pass of the pipeline goes wrong on it"
+        return
+    yield {
+        INPUT: "print(mod)  # not the program above any more",
+        FLAW: dialect_of(workload).code(False).script.check,
+        TYPES: "print(changed)  # its types of inputs and outputs are others than those of mod",
+        NEIGHBOUR: "print(changed)  # a neighbouring pass of the pipeline goes wrong on it",
+        AGAIN: "tvm.ir.assert_structural_equal(changed, again)",
+    }.get(law, "print(changed)")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect as dialect_named
@@ -121,19 +120,16 @@ def try_pass(
         started = time.monotonic()
         likely = frozenset().union(*(named_operators(step.run) for step in subject.steps))
         trial = _Trial(subject, Kind(where, wanted, likely, seed), started, budget, report, cancelled)
-        attempts = trial.attempts(on)
-        growth = trial.growth(attempts)
-        trial.compare(attempts)
-        failures = trial.failures(attempts, growth, reduced)
+        try:
+            trial.attempt(on)
+            trial.time()
+            trial.compare()
+        except (Cancelled, KeyboardInterrupt):
+            trial.ended = True
+        failures = tuple(trial.failures(reduced))
+    seconds, attempts = time.monotonic() - started, tuple(trial.attempts)
     return Tried(
-        name=subject.name,
-        dialect=where,
-        isolated=subject.isolated,
-        attempts=tuple(attempts),
-        growth=growth,
-        failures=failures,
-        seconds=time.monotonic() - started,
-        complete=not trial.ended,
+        subject.name, where, subject.isolated, attempts, trial.growth, failures, seconds, complete=not trial.ended
     )
 
 
@@ -158,82 +154,67 @@ class _Trial:
     cancelled: Callable[[], bool]
     ended: bool = False
     "whether it was cancelled"
+    attempts: list[Attempt] = field(default_factory=list)
+    growth: Scaling | None = None
 
     def _left(self, part: float) -> bool:
         self.ended = self.ended or self.cancelled()
         return not self.ended and time.monotonic() < self.started + part * self.budget
 
-    @contextmanager
-    def _until_cancelled(self) -> Iterator[None]:
-        """Keep what was found if the work in this block is cancelled."""
-        try:
-            yield
-        except (Cancelled, KeyboardInterrupt):
-            self.ended = True
-
-    def attempts(self, on: object) -> list[Attempt]:
+    def attempt(self, on: object) -> None:
         """Run the pass on the programs."""
         makes, first = given(on, self.kind.dialect)
-        attempts: list[Attempt] = []
         broken: Counter[str] = Counter()
-        with self._until_cancelled():
-            for each in mixed(first, generated(self.kind) if makes else None):
-                enough = len(attempts) >= LEAST and max(broken.values(), default=0) >= ENOUGH
-                if enough or len(attempts) >= MOST or (attempts and not self._left(RUNNING)):
-                    break
-                self.report(f"{each.name} ({len(attempts) + 1})", None)
-                attempts.append(attempted(self.subject, each))
-                broken.update(list(attempts[-1].faults))
-        return attempts
+        for each in mixed(first, generated(self.kind) if makes else None):
+            tried = len(self.attempts)
+            enough = tried >= LEAST and max(broken.values(), default=0) >= ENOUGH
+            if enough or tried >= MOST or (tried and not self._left(RUNNING)):
+                return
+            self.report(f"{each.name} ({tried + 1})", None)
+            self.attempts.append(attempted(self.subject, each))
+            broken.update([*self.attempts[-1].faults])
 
-    def growth(self, attempts: Sequence[Attempt]) -> Scaling | None:
-        """Return how the time of the pass grows with the program, if it fired on a generated one."""
-        if not any(each.fired and each.program.origin == GENERATED and RAISES not in each.faults for each in attempts):
-            return None
-        self.report("timing it on larger programs", None)
-        with self._until_cancelled():
-            return timed(self.subject, self.kind, lambda: self._left(GROWING))
-        return None
+    def time(self) -> None:
+        """Time the pass on larger and larger programs, if it fired on a generated one."""
+        made = [each for each in self.attempts if each.program.origin == GENERATED]
+        if any(each.fired and RAISES not in each.faults for each in made):
+            self.report("timing it on larger programs", None)
+            self.growth = timed(self.subject, self.kind, lambda: self._left(GROWING))
 
-    def compare(self, attempts: list[Attempt]) -> None:
+    def compare(self) -> None:
         """Compare the outputs of the programs that the pass changed, the small ones first."""
-        order = sorted(range(len(attempts)), key=lambda place: len(attempts[place].program.workload.graph.nodes))
+        order = sorted(range(len(self.attempts)), key=lambda place: _nodes(self.attempts[place]))
         differ = beside = 0
-        with self._until_cancelled():
-            for place in order:
-                attempt = attempts[place]
-                if not attempt.fired or attempt.faults.keys() - {AGAIN}:
-                    continue
-                if differ >= APART or not self._left(COMPARING):
-                    break
-                self.report(f"comparing the outputs of {attempt.program.name}", None)
-                near = bool(attempt.neighbours) and beside < BESIDE
-                beside += near
-                attempts[place] = compared(attempt, self.subject.timeout, self.cancelled, neighbours=near)
-                differ += OUTPUTS in attempts[place].faults
-                if attempt.program.origin != GENERATED and self._left(COMPARING):
-                    attempts[place] = counted(attempts[place], self.subject.timeout, self.cancelled)
+        for place in order:
+            attempt = self.attempts[place]
+            if not attempt.fired or attempt.faults.keys() - {AGAIN}:
+                continue
+            if differ >= APART or not self._left(COMPARING):
+                return
+            self.report(f"comparing the outputs of {attempt.program.name}", None)
+            near = bool(attempt.neighbours) and beside < BESIDE
+            beside += near
+            self.attempts[place] = compared(attempt, self.subject.timeout, self.cancelled, neighbours=near)
+            differ += OUTPUTS in self.attempts[place].faults
+            if attempt.program.origin != GENERATED and self._left(COMPARING):
+                self.attempts[place] = counted(self.attempts[place], self.subject.timeout, self.cancelled)
 
-    def failures(self, attempts: Sequence[Attempt], growth: Scaling | None, reduced: bool) -> tuple[Failure, ...]:
-        """Return a failure for each broken law, on the smallest program that breaks it."""
-        broken = {law: [each for each in attempts if law in each.faults] for law in LAWS}
-        kinds = [law for law in LAWS if broken[law]]
-        found: list[Failure] = []
-        for done, law in enumerate(kinds):
-            worst = min(broken[law], key=lambda each: len(each.program.workload.graph.nodes))
+    def failures(self, reduced: bool) -> Iterator[Failure]:
+        """Yield a failure for each broken law, on the smallest program that breaks it."""
+        broken = {law: found for law in LAWS if (found := [each for each in self.attempts if law in each.faults])}
+        for done, (law, found) in enumerate(broken.items()):
+            worst, small = min(found, key=_nodes), None
             left = self.started + self.budget - time.monotonic()
-            small = None
             if reduced and left > 1 and not self.ended:
                 self.report(f"reducing {worst.program.name}: {law}", None)
-                small = self._reduced(worst, law, left / (len(kinds) - done))
+                small = self._reduced(worst, law, left / (len(broken) - done))
             program = worst.program.workload if small is None else small.workload
             said = worst.faults[law] if small is None else small.finding.evidence
             text = script(self.subject, law, said, program, worst.run)
             trace = worst.trace if small is None else attempted(self.subject, Program(program.name, "", program)).trace
-            found.append(Failure(law, said, len(broken[law]), worst, small, trace, text))
-        if growth is not None and growth.is_steep:
-            found.append(Failure(GROWS, str(growth), 1, None, None, None, ""))
-        return tuple(found)
+            yield Failure(law, said, len(found), worst, small, trace, text)
+        if self.growth is not None and self.growth.is_steep:
+            yield Failure(GROWS, str(self.growth), 1, None, None, None, "")
 
     def _reduced(self, attempt: Attempt, law: str, seconds: float) -> Reduced | None:
         symptom = Broken(self.subject, law, attempt.program, attempt.run)
@@ -250,6 +231,10 @@ class _Trial:
         except (Cancelled, WorkbenchError):
             # a fault that does not show again can't be reduced
             return None
+
+
+def _nodes(attempt: Attempt) -> int:
+    return len(attempt.program.workload.graph.nodes)
 
 
 @dataclass(frozen=True)

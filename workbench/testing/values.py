@@ -13,6 +13,8 @@ Shape = tuple["int | str", ...]
 "dimensions; a symbolic one is its name"
 Type = tuple[Shape, str]
 "shape and data type"
+Span = tuple[float, float]
+"bounds"
 SIZES = {"n": 3, "m": 4}
 "sizes of symbolic dimensions in runs"
 LIMITS = {"float32": 1000, "float16": 60, "int8": 127, "uint8": 255, "int32": 1e6, "int64": 1e6, "bool": 1}
@@ -105,9 +107,7 @@ EXACT = STEPS | {"abs", "negative", "maximum", "minimum", "nn.relu", "copy", "ca
 "operators of floats whose results are exact if their operands are"
 
 
-def bounds(
-    name: str, operands: Sequence[Value], result: str, ranges: Sequence[tuple[float, float]]
-) -> tuple[float, float]:
+def bounds(name: str, operands: Sequence[Value], result: str, ranges: Sequence[Span]) -> Span:
     """Return the bounds of an elementwise operator of operands in these ranges. Raises Refused: it has none, or one value only."""
     function = _FUNCTIONS.get(name) or getattr(np, name, None)
     same = len(operands) == 1 or operands[0] is operands[1]

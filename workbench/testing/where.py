@@ -34,16 +34,16 @@ class Places:
     @property
     def layers(self) -> dict[str, tuple[int, int]]:
         """Layer -> the matches and the near misses in it."""
-        graph = self.report.graph
-        found = layers(graph)
+        graph, known = self.report.graph, layers(self.report.graph)
 
         def name(node: int) -> str:
-            around = [found.scopes[at].name for at in found.around(found.home[node])]
+            around = [known.scopes[at].name for at in known.around(known.home[node])]
             return "/".join(path_of(graph.nodes[node]) or around[::-1])
 
-        ours = Counter(name(each.root) for each in self.report.matches)
-        misses = Counter(name(each.root) for each in self.report.near_misses)
-        return {layer: (ours[layer], misses[layer]) for layer in dict.fromkeys([*ours, *misses])}
+        found, missed = (
+            Counter(name(each.root) for each in places) for places in (self.report.matches, self.report.near_misses)
+        )
+        return {layer: (found[layer], missed[layer]) for layer in dict.fromkeys([*found, *missed])}
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,22 +66,19 @@ class Occurrences:
     @property
     def reasons(self) -> Counter[str]:
         """Why it nearly matches, or why passes leave a match, in words, with the number of places."""
-        misses = Counter(_plain(miss.sentence) for each in self.models for miss in each.report.near_misses)
-        left = Counter(
-            _plain(found.refused) for each in self.models for found in each.report.matches if not found.taken
+        left = [found.refused for each in self.models for found in each.report.matches if not found.taken]
+        return Counter(
+            map(_plain, [*(miss.sentence for each in self.models for miss in each.report.near_misses), *left])
         )
-        return misses + left
 
     @property
     def summary(self) -> str:
-        """The matches and near misses, and the most frequent reasons, in a sentence."""
-        matches = sum(len(each.report.matches) for each in self.models)
-        taken = sum(len(each.report.taken) for each in self.models)
-        misses = sum(len(each.report.near_misses) for each in self.models)
-        where = sum(bool(each.report) for each in self.models)
-        said = f"{counted(matches, 'match')} in {where} of {counted(len(self.models), 'model')}"
+        """The matches and near misses in a sentence."""
+        rows, where = [*self.rows()], sum(bool(each.report) for each in self.models)
+        matches, taken, misses = (sum(row[each] for row in rows) for each in ("matches", "taken", "near_misses"))
         left = f", {matches - taken:,} not taken" if taken < matches else ""
-        return f"{said}{left}; {misses:,} near miss{'' if misses == 1 else 'es'}"
+        models, plural = counted(len(rows), "model"), "" if misses == 1 else "es"
+        return f"{counted(matches, 'match')} in {where} of {models}{left}; {misses:,} near miss{plural}"
 
     @property
     def table(self) -> pd.DataFrame:
@@ -151,11 +148,7 @@ def where(pattern: object, over: object = None, *, dialect: str | None = None) -
     11 matches in 4 of 8 models; 21 near misses
     """
     read = read_pattern(pattern)
-    asked = list(over) if isinstance(over, (list, tuple)) else [SAMPLES if over is None else over]
     models: list[Workload] = []
-    for each in asked:
-        if isinstance(each, str) and each == SAMPLES:
-            models += small_samples(dialect)
-        else:
-            models.append(load(each))
+    for each in over if isinstance(over, (list, tuple)) else [SAMPLES if over is None else over]:
+        models += small_samples(dialect) if isinstance(each, str) and each == SAMPLES else [load(each)]
     return Occurrences(read, tuple(Places(each, match(each, pattern)) for each in models))
