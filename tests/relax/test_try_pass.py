@@ -213,7 +213,7 @@ def test_outputs_after_a_neighbouring_pass_are_compared(neighbour: Any, is_broke
     (before,) = Pipeline([neighbour])
     found = attempted(subject, Program("difference", "own", wb.load(DIFFERENCE), previous=before))
     assert found.again == {before.name: is_broken}
-    found = compared(found, 10, never, neighbours=True)
+    found = compared(subject, found, neighbours=True)
     assert ("breaks a neighbouring pass" in found.faults) == is_broken
     assert found.compared == "equal"
 

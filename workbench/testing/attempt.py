@@ -29,7 +29,7 @@ from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.step import Step
 from workbench.pipeline.trace import Trace
 from workbench.temporary import temporary_folder
-from workbench.worker.parent import never, worker
+from workbench.worker.parent import JobOptions, never, worker
 
 RAISES, INPUT, FLAW, TYPES, OUTPUTS, NEIGHBOUR, AGAIN, GROWS = LAWS = (
     "raises",
@@ -92,6 +92,10 @@ class Subject:
         with nullcontext() if self.isolated else _without_warnings():
             return runner.run(Pipeline([*self.steps] * times), ANY_LEVEL, cancelled=self.cancelled)
 
+    def beside(self, step: PassStep, workload: Workload) -> Step:
+        """Run a neighbouring pass on a program, in the child process."""
+        return replace(self, steps=Pipeline([step]), isolated=True).run(workload).steps[0]
+
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
@@ -151,6 +155,11 @@ class Attempt:
         return INPUT in self.faults or any(step.changed for step in self.first)
 
     @property
+    def is_comparable(self) -> bool:
+        """True if it fired and may have the same outputs."""
+        return self.fired and not self.faults.keys() - {AGAIN}
+
+    @property
     def seconds(self) -> float:
         return sum(step.seconds for step in self.first)
 
@@ -201,19 +210,17 @@ def _beside(subject: Subject, attempt: Attempt) -> Attempt:
     found: list[tuple[PassStep, Workload]] = []
     again: dict[str, bool] = {}
     for step in filter(None, (program.previous, program.following)):
-        there = replace(subject, steps=Pipeline([step]), isolated=True)
-        (after,) = there.run(attempt.result).steps
+        after = subject.beside(step, attempt.result)
         wrong = after.flaw and f"makes a module that is not well-formed: {after.flaw}"
         wrong = f"fails: {after.error}" if after.error else wrong
-        is_asked = wrong or (after.changed and step is program.previous)
-        (alone,) = there.run(program.workload).steps if is_asked else (after,)
+        made = step is program.previous
+        alone = subject.beside(step, program.workload) if wrong or (after.changed and made) else after
         if wrong and not (alone.error or alone.flaw):
             said = f"on its result {step.name} {wrong}; on the program it does not"
             return replace(attempt, faults={**attempt.faults, NEIGHBOUR: said})
-        if after.changed and not wrong and after.state_after.workload:
-            found.append((step, after.state_after.workload))
-        if step is program.previous and not wrong:
-            again[step.name] = after.changed and not alone.changed
+        if not wrong:
+            found += [(step, after.state_after.workload)] if after.changed and after.state_after.workload else []
+            again |= {step.name: after.changed and not alone.changed} if made else {}
     return replace(attempt, neighbours=tuple(found), again=again)
 
 
@@ -238,14 +245,12 @@ def _outputs(graph: Graph) -> list[str]:
     return [graph.nodes[node].type for node in graph.outputs]
 
 
-def counted(attempt: Attempt, timeout: float, cancelled: Callable[[], bool]) -> Attempt:
+def counted(subject: Subject, attempt: Attempt) -> Attempt:
     """Count the kernels of the program and of the result, as TVM's own pipeline for a CPU makes them."""
 
     def counts(workload: Workload) -> Counts | None:
-        try:
-            return count_config(workload, Config(), timeout=timeout, cancelled=cancelled)
-        except MeasureError:
-            return None
+        with suppress(MeasureError):
+            return count_config(workload, Config(), timeout=subject.timeout, cancelled=subject.cancelled)
 
     return replace(attempt, counts=(counts(attempt.program.workload), counts(attempt.result)))
 
@@ -259,52 +264,37 @@ def runs_of(workload: Workload) -> list[Run]:
     return [(seed, sizes) for sizes in (usual, *others) for seed in (0, EDGES)]
 
 
-def compared(
-    attempt: Attempt,
-    timeout: float,
-    cancelled: Callable[[], bool],
-    only: Run | None = None,
-    *,
-    neighbours: bool = False,
-) -> Attempt:
+def compared(subject: Subject, attempt: Attempt, only: Run | None = None, *, neighbours: bool = False) -> Attempt:
     """Run the program and the pass's result, and compare the outputs; `only`: in this run.
 
     `neighbours`: compare what the neighbouring passes make of the result too.
     """
     program = attempt.program.workload
-    asked = runs_of(program) if only is None else [only]
+    runs = runs_of(program) if only is None else [only]
+    values = _values(subject, program, runs)
+    before = {place: each for place, each in enumerate(values) if not isinstance(each, str)}
+    if not before:
+        return replace(attempt, compared=f"the program does not run: {values[0]}")
 
     def differs(workload: Workload) -> tuple[Run, str] | None:
         """Return the first run with other outputs, and how they differ."""
-        try:
-            values, refused = _values(workload, runs, timeout, cancelled)
-        except MeasureError as error:
-            return runs[0], f"its result does not run: {error}"
-        for place, (run, ours) in enumerate(zip(runs, before.values(), strict=True)):
+        after = _values(subject, workload, [runs[place] for place in before])
+        for (place, ours), theirs in zip(before.items(), after, strict=True):
             try:
-                found = difference(ours, values[place])
-            except KeyError:
-                return run, f"its result does not run: {refused[place]}"
+                found = f"its result does not run: {theirs}" if isinstance(theirs, str) else difference(ours, theirs)
             except MeasureError as error:
-                return run, str(error)
-            if not found.same:
-                return run, str(found)
+                found = str(error)
+            if isinstance(found, str) or not found.same:
+                return runs[place], str(found)
         return None
 
-    try:
-        before, refused = _values(program, asked, timeout, cancelled)
-    except MeasureError as error:
-        return replace(attempt, compared=f"the program does not run: {error}")
-    runs = [run for place, run in enumerate(asked) if place in before]
-    if not runs:
-        return replace(attempt, compared=f"the program does not run: {next(iter(refused.values()), '')}")
     found = differs(attempt.result)
     if found:
         return replace(attempt, compared="different", run=found[0], faults={**attempt.faults, OUTPUTS: _with(*found)})
     for step, result in attempt.neighbours if neighbours else ():
         found = differs(result)
-        (alone,) = Runner(program, timeout).run(Pipeline([step]), ANY_LEVEL).steps if found else (None,)
-        if found and alone and differs(alone.state_after.workload or program) is None:
+        alone = found and subject.beside(step, program).state_after.workload
+        if found and differs(alone or program) is None:
             said = f"the outputs are other ones after {step.name} on its result: {_with(*found)}"
             return replace(attempt, compared="equal", run=found[0], faults={**attempt.faults, NEIGHBOUR: said})
     return replace(attempt, compared="equal")
@@ -317,16 +307,18 @@ def _with(run: Run, said: str) -> str:
     return f"{said} (with {', '.join(given)})" if given else said
 
 
-def _values(
-    workload: Workload, runs: list[Run], timeout: float, cancelled: Callable[[], bool]
-) -> tuple[dict[int, list[np.ndarray]], dict[int, str]]:
-    """Return the outputs of each run, and the errors of those that have none."""
+def _values(subject: Subject, workload: Workload, runs: list[Run]) -> list[list[np.ndarray] | str]:
+    """Return the outputs of each run, or the reason for none."""
     with temporary_folder() as folder:
         path = str(Path(folder) / "outputs.npz")
         asked = {"config": AS_IT_STANDS.to_data(), "runs": [[seed, dict(sizes)] for seed, sizes in runs], "path": path}
-        found = worker("trials").run("outputs", workload, asked, timeout=timeout, cancelled=cancelled)
+        limits: JobOptions = {"timeout": subject.timeout, "cancelled": subject.cancelled}
+        try:
+            refused = worker("trials").run("outputs", workload, asked, **limits)["refused"]
+        except MeasureError as error:
+            return [str(error)] * len(runs)
         values = arrays.load(path)
-    outputs: dict[int, list[np.ndarray]] = {}
-    for name, array in values.items():
-        outputs.setdefault(int(name.partition(".")[0]), []).append(array)
-    return outputs, {int(place): said for place, said in found["refused"].items()}
+    return [
+        refused.get(str(place)) or [array for name, array in values.items() if name.startswith(f"{place}.")]
+        for place in range(len(runs))
+    ]

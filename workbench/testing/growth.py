@@ -19,20 +19,7 @@ import numpy as np
 from workbench.analysis.patterns import Pattern
 from workbench.testing.instances import Instance, conditions
 from workbench.testing.operators import RECIPES, Task, call_operator, registered
-from workbench.testing.values import (
-    EXACT,
-    LIMITS,
-    SIZES,
-    STEPS,
-    Refused,
-    Shape,
-    Span,
-    Type,
-    Value,
-    bounds,
-    refuse,
-    size_of,
-)
+from workbench.testing.values import LIMITS, SIZES, Refused, Shape, Span, Type, Value, bounds, is_exact, refuse, size_of
 
 MEMORY, RECENT = 16, 64
 "how many of the last values of a type an operand is chosen from, and how many of the last values of any"
@@ -162,8 +149,9 @@ class Growth:
             left.remove(random.choice(left))
         if random.random() < 0.15:
             left.append(random.choice(made))
+        # what an untidy program has of refused operators may read any of them
         for given, kind in ((self.writer.inputs, "input"), (getattr(self.writer, "weights", []), "param")):
-            given[:] = [each.expr for each in self.values if each.kind == kind and each.users]
+            given[:] = given if untidy else [each.expr for each in self.values if each.kind == kind and each.users]
         outputs = dict.fromkeys([*left, *(each for each in self.shown if each in made)])
         return self.writer.module([each.expr for each in outputs], not untidy)
 
@@ -208,9 +196,17 @@ class Growth:
         return value
 
     def pick(
-        self, _place: int, shape: Shape, dtype: str, *, weight: bool = False, positive: bool = False, below: int = 0
+        self,
+        _: int,
+        shape: Shape,
+        dtype: str,
+        *,
+        weight: bool = False,
+        positive: bool = False,
+        below: int = 0,
+        **_how: Any,
     ) -> Value:
-        """Return an operand of this type: an earlier value, one made of an earlier value, or a new one."""
+        """Return an operand of this type: an earlier value, or a new one."""
         found = [each for each in self.values[-RECENT:] if each.type == (shape, dtype)][-MEMORY:]
         random = self.random
         if below:
@@ -222,20 +218,7 @@ class Growth:
         if not weight and found and random.random() < 0.9:
             self.last = random.choice([each for each in found if each.users == 0] or found)
             return self.last
-        adapted = None if weight or below or random.random() < 0.3 else self._adapted(shape, dtype)
-        return adapted or self.leaf(shape, dtype, positive=positive, below=below)
-
-    def _adapted(self, shape: Shape, dtype: str) -> Value | None:
-        """Return a value of this type made of one of the last values: cast, or reshaped."""
-        for each in reversed(self.values[-MEMORY:]):
-            if each.shape == shape and each.dtype != dtype != "bool" and each.dtype != "bool":
-                task = Task(self.random, shape, each.dtype, lambda *_a, v=each, **_k: v, attrs={"dtype": dtype})
-                with suppress(Refused):
-                    return call_operator(self, task, "astype" if self.writer.prefix else "cast")
-            fits = each.dtype == dtype and each.shape != shape and size_of(each.shape) == size_of(shape)
-            if fits and all(isinstance(size, int) for size in (*shape, *each.shape)):
-                return self.make("reshape", [each], shape)
-        return None
+        return self.leaf(shape, dtype, positive=positive, below=below)
 
     # -- calls
 
@@ -288,7 +271,6 @@ class Growth:
 
     def apply(self, name: str, operands: Sequence[Value], result: str) -> Value:
         """Call an elementwise operator, on scaled operands where it needs them. Raises Refused: that does not help."""
-        refuse(name in STEPS and not all(each.exact for each in operands))
         for safe in (None, *(SAFE if any(each.floating for each in operands) else SAFE_NUMBERS)):
             kept = [safe is None or each.fixed or each.dtype == "bool" for each in operands]
             spans = [(x.low, x.high) if keep or safe is None else safe for x, keep in zip(operands, kept, strict=True)]
@@ -299,19 +281,9 @@ class Growth:
             raise Refused
         scaled = {x: x if keep else self._scaled(x, *span) for x, keep, span in zip(operands, kept, spans, strict=True)}
         expr, (kind,) = self.called(name, [scaled[each] for each in operands])
-        exact = all(each.exact for each in scaled.values()) and (name in EXACT or not operands[0].floating)
-        return self.known(Value(expr, *kind, low, high, exact))
+        return self.known(Value(expr, *kind, low, high, is_exact(name, scaled.values())))
 
     def _scaled(self, x: Value, low: float, high: float) -> Value:
         """Return a value made of another one, with these bounds."""
-        if x.exact and x.low < high and x.high > low:
-            return self.make("clip", [x], low, high, span=(max(low, x.low), min(high, x.high)), exact=True)
-        refuse(not x.floating or x.high == x.low)
-        scale = (high - low) / (x.high - x.low)
-        refuse(max(scale, abs(low - x.low * scale)) > LIMITS[x.dtype])
-        factor, offset = (
-            Value(self.writer.constant(np.array(each, x.dtype)), (), x.dtype, each, each)
-            for each in (scale, low - x.low * scale)
-        )
-        product = self.make("multiply", [x, factor], span=(x.low * scale, x.high * scale))
-        return self.make("add", [product, offset], span=(low, high))
+        span = max(low, x.low), min(high, x.high)
+        return self.make("clip", [x], low, high, span=span, exact=x.exact)

@@ -12,8 +12,6 @@ from workbench.testing.values import Refused, Shape, Type, Value, refuse
 if TYPE_CHECKING:
     from workbench.testing.growth import Growth
 
-OPERANDS = ("weight", "positive", "below")
-"what a recipe asks of an operand"
 TYPED = ("dtype", "shape", "type")
 
 
@@ -79,7 +77,7 @@ class Instance:
     def _value(self, node: PatternNode, shape: Shape, dtype: str, how: dict[str, Any]) -> Value:
         random, inner, loose = self.random, node.children, self.loose == node.id
         if node.kind in ("wildcard", "not"):
-            return self.growth.pick(0, shape, dtype, **{key: how[key] for key in how if key in OPERANDS})
+            return self.growth.pick(0, shape, dtype, **how)
         if node.kind == "call":
             return self._call(node, shape, dtype, how)
         if node.kind in ("alt", "and"):

@@ -47,7 +47,9 @@ class Task:
 
     def attr(self, name: str, choices: Iterable[Any]) -> Any:
         """Return an attribute: the wanted value, or one of the choices."""
-        return _plain(self.attrs[name]) if name in self.attrs else self.random.choice([*choices])
+        left = [_plain(self.attrs[name])] if name in self.attrs else [*choices]
+        refuse(not left)
+        return self.random.choice(left)
 
     def axis(self, fits: Callable[[Any], bool] = lambda _: True, name: str = "axis") -> int:
         """Return an axis whose size fits."""
@@ -261,27 +263,22 @@ def _pool(g: Growth, t: Task, name: str) -> Value:
     return g.make(name, [x], span=(min(0, x.low), max(0, x.high)), exact="max" in name and x.exact, **attrs)
 
 
-def _layer_norm(g: Growth, t: Task, name: str) -> Value:
-    width = size_of(t.shape[-1:])
-    refuse(len(t.shape) < 2 or isinstance(t.shape[-1], str) or width == 1)
-    x = t.first(floating=True)
-    rest = [t.take(place, (width,), t.dtype, weight=True) for place in ((1,) if name == "nn.rms_norm" else (1, 2))]
-    high = math.sqrt(width) * max(each.largest for each in rest) + 1.5
-    return g.make(name, [x, *rest], -1, span=(-high, high))
-
-
-def _batch_norm(g: Growth, t: Task, name: str) -> Value:
-    refuse(len(t.shape) < 2 or isinstance(t.shape[1], str) or t.dtype != "float32")
-    x = t.first(floating=True)
-    rest = [t.take(place, t.shape[1:2], t.dtype, weight=True, positive=True) for place in range(1, 5)]
-    result = g.called(name, [x, *rest], 1, **({"training": False} if g.writer.prefix else {}))
-    return g.fields(result, -3 * (x.largest + 2), 3 * (x.largest + 2), False, t.field or 0)
-
-
-def _bias_add(g: Growth, t: Task, name: str) -> Value:
-    refuse(not t.shape or isinstance(t.shape[-1], str) or t.dtype == "bool")
-    x, bias = t.first(), t.take(1, t.shape[-1:], t.dtype, weight=True)
-    return g.make(name, [x, bias], -1, span=(x.low + bias.low, x.high + bias.high))
+def _weighted(g: Growth, t: Task, name: str) -> Value:
+    """Normalise along an axis, or add a bias to it, with weights of its size."""
+    batch, bias = name == "nn.batch_norm", name == "nn.bias_add"
+    axis = 1 if batch else -1
+    width: Any = t.shape[axis]
+    refuse(len(t.shape) < 2 or isinstance(width, str) or (width == 1 and not bias))
+    x = t.first(floating=not bias)
+    refuse(t.dtype == "bool" or (batch and t.dtype != "float32"))
+    count = {"nn.layer_norm": 2, "nn.batch_norm": 4}.get(name, 1)
+    rest = [t.take(place + 1, (width,), t.dtype, weight=True, positive=batch) for place in range(count)]
+    if batch:
+        result = g.called(name, [x, *rest], axis, **({"training": False} if g.writer.prefix else {}))
+        return g.fields(result, -3 * (x.largest + 2), 3 * (x.largest + 2), False, t.field or 0)
+    high = math.sqrt(size_of((width,))) * max(each.largest for each in rest) + 1.5
+    span = (x.low + rest[0].low, x.high + rest[0].high) if bias else (-high, high)
+    return g.make(name, [x, *rest], axis, span=span)
 
 
 RECIPES: dict[str, tuple[float, Recipe]] = {
@@ -309,9 +306,9 @@ RECIPES: dict[str, tuple[float, Recipe]] = {
         (3.0, _matmul, "matmul nn.dense nn.batch_matmul nn.matmul"),
         (6.0, _conv, "nn.conv2d"),
         (1.0, _pool, "nn.max_pool2d nn.avg_pool2d"),
-        (0.7, _layer_norm, "nn.layer_norm nn.rms_norm"),
-        (1.5, _batch_norm, "nn.batch_norm"),
-        (1.0, _bias_add, "nn.bias_add"),
+        (0.7, _weighted, "nn.layer_norm nn.rms_norm"),
+        (1.5, _weighted, "nn.batch_norm"),
+        (1.0, _weighted, "nn.bias_add"),
     )
     for name in names.split()
 }

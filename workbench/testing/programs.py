@@ -6,14 +6,12 @@ from collections.abc import Collection
 from random import Random
 from typing import TYPE_CHECKING
 
-from workbench.analysis.patterns import Pattern
 from workbench.analysis.patterns.pattern import PatternError
-from workbench.analysis.patterns.text import parse
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect as dialect_named
 from workbench.dialects.registry import installed
 from workbench.errors import LoadError, WorkbenchError
-from workbench.pipeline.matching import match
+from workbench.pipeline.matching import match, read_pattern
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -60,7 +58,7 @@ def relax_programs(*, operators: int = 8, pattern: object = None, dialect: str =
         raise WorkbenchError("strategies of programs need Hypothesis; `pip install hypothesis`") from None
 
     def made(random: Random, count: int) -> Workload:
-        return _program(random, "generated", dialect, count, pattern, random.random() < 0.5)
+        return _program(random, "generated", dialect, count, pattern, random.random() < 0.5, ())
 
     return st.builds(made, st.randoms(use_true_random=False), st.integers(1, operators))
 
@@ -77,32 +75,26 @@ def _program(
     operators: int,
     pattern: object,
     matches: bool,
-    likely: Collection[str] = (),
+    likely: Collection[str],
 ) -> Workload:
     found = dialect or installed()
     if found is None:
         raise LoadError("programs are generated with TVM, and none is here; `pip install tvm-workbench[relax]`")
-    facets = dialect_named(found)
     from workbench.testing.growth import Growth  # it imports TVM
 
-    wanted = pattern
-    if isinstance(pattern, str):
-        wanted = parse(pattern)
-    elif pattern is not None and not isinstance(pattern, Pattern):
-        wanted = facets.patterns.read(pattern)
-    assert wanted is None or isinstance(wanted, Pattern)
+    wanted = None if pattern is None else read_pattern(pattern)
     workload, found_any = None, False
     for _ in range(TRIES):
         growth = Growth(random, found, wanted, matches, likely)
         growth.grow(operators)
         found_any = found_any or growth.instances > 0
-        workload = facets.frontend.load(*growth.module(), name)
+        workload = dialect_named(found).frontend.load(*growth.module(), name)
         assert workload is not None, "a growth makes an IRModule"
         workload.shapes = growth.sizes
         if wanted is None or (operators > CHECKED and found_any):
             return workload
-        report = match(workload, wanted)
-        if growth.instances and (bool(report) if matches else not report and report.near_misses):
+        report = match(workload, wanted) if growth.instances else None
+        if report is not None and (bool(report) if matches else not report and report.near_misses):
             return workload
     if workload is None or not found_any:
         raise PatternError("no operators that are generated give a value that the pattern matches")

@@ -89,16 +89,15 @@ class Tried:
     def summary(self) -> str:
         """A sentence about the programs and the broken laws."""
         compared = [each for each in self.attempts if each.compared in ("equal", "different")]
+        again = [
+            f"{name} finds work again on {found:,} of {tried:,}" for name, (found, tried) in self.again.items() if found
+        ]
         said = [
             f"fired on {len(self.fired):,} of {counted(len(self.attempts), 'program')}",
             f"outputs compared on {len(compared):,}",
             *(f"{each.law} on {each.programs:,}" for each in self.failures if each.attempt is not None),
-            *(
-                f"{name} finds work again on {found:,} of {tried:,}"
-                for name, (found, tried) in self.again.items()
-                if found
-            ),
-            *(str(self.growth) for _ in range(self.growth is not None)),
+            *again,
+            *([] if self.growth is None else [str(self.growth)]),
         ]
         if not self.failures:
             said.append("no broken law was seen")

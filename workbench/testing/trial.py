@@ -1,41 +1,34 @@
-"""`wb.try_pass`: whether a pass fires, whether it keeps the laws of a pass, and the smallest program on which it breaks one."""
+"""`wb.try_pass` and `assert_pass`: whether a pass fires and keeps the laws of a pass, and the smallest program on which it breaks one."""
 
 from __future__ import annotations
 
+import ast
+import inspect
+import textwrap
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect as dialect_named
-from workbench.dialects.registry import installed
+from workbench.dialects.registry import dialect_of, installed
 from workbench.errors import Cancelled, LoadError, PipelineError, WorkbenchError, check_seconds, reason_of
-from workbench.experiments.reduce.run import Reduced, reduce
+from workbench.experiments.reduce.run import Reduced, comparison, context_text, pass_list, reduce, standalone
 from workbench.experiments.symptoms import NO, YES, Finding, Limits, Symptom, without_numbers
-from workbench.pipeline.config import Config
+from workbench.pipeline.config import AS_IS, Config
 from workbench.pipeline.matching import read_pattern
+from workbench.pipeline.run import ANY_LEVEL
 from workbench.pipeline.spec import PassStep, Pipeline
-from workbench.testing.attempt import (
-    AGAIN,
-    GROWS,
-    LAWS,
-    NEIGHBOUR,
-    OUTPUTS,
-    RAISES,
-    Attempt,
-    Program,
-    Run,
-    Subject,
-    attempted,
-    compared,
-    counted,
-)
+from workbench.quoting import comment
+from workbench.testing import attempt as laws
+from workbench.testing.attempt import LAWS, Attempt, Program, Run, Subject, attempted, compared, counted
 from workbench.testing.corpus import GENERATED, Kind, generated, given, mixed, named_operators
+from workbench.testing.plugin import TRIED
 from workbench.testing.result import Failure, Tried
 from workbench.testing.scaling import Scaling, timed
-from workbench.testing.script import script
-from workbench.worker.parent import Progress, never, worker
+from workbench.worker.parent import JobOptions, Progress, never, worker
 from workbench.worker.progress import showing_progress
 
 MOST = 400
@@ -67,8 +60,8 @@ def try_pass(
     The laws: it raises nothing, leaves its input alone, returns a module that TVM's own check takes, keeps the types of
     inputs and outputs and the values of outputs (on random values and on values at the edges of their type, for three
     sizes of symbolic dimensions), changes its own result no more, lets the passes before and after it in the default pipeline
-    run on its result with the same outputs, and takes time in proportion to the program. Each broken law is shown on a program that is as small as can be found, with a script that needs
-    TVM alone.
+    run on its result with the same outputs, and takes time in proportion to the program. Each broken law is shown on a program that
+    is as small as can be found, with a script that needs TVM alone.
 
     Parameters
     ----------
@@ -106,11 +99,9 @@ def try_pass(
     check_seconds(budget=budget, timeout=timeout)
     where = dialect or installed()
     if where is None:
-        raise LoadError(
-            "a pass is tried with TVM, and there is none in this environment; `pip install tvm-workbench[relax]`"
-        )
+        raise LoadError("a pass is tried with TVM, and none is here; `pip install tvm-workbench[relax]`")
     if isinstance(p, tuple) and len(p) == 2:
-        pattern = pattern if pattern is not None else p[0]
+        pattern = p[0] if pattern is None else pattern
         p = _rewrite(where, *p)
     subject = Subject.of(Pipeline(p if isinstance(p, (list, Pipeline)) else [p]), timeout, isolated, cancelled)
     wanted = None if pattern is None else read_pattern(pattern)
@@ -119,7 +110,7 @@ def try_pass(
         worker("trials").run("resolve_target", None, {"target": "llvm"}, progress=report, cancelled=cancelled)
         started = time.monotonic()
         likely = frozenset().union(*(named_operators(step.run) for step in subject.steps))
-        trial = _Trial(subject, Kind(where, wanted, likely, seed), started, budget, report, cancelled)
+        trial = _Trial(subject, Kind(where, wanted, likely, seed), started, budget, report)
         try:
             trial.attempt(on)
             trial.time()
@@ -131,6 +122,54 @@ def try_pass(
     return Tried(
         subject.name, where, subject.isolated, attempts, trial.growth, failures, seconds, complete=not trial.ended
     )
+
+
+def assert_pass(
+    p: object,
+    programs: object = None,
+    *,
+    equal: bool = True,
+    well_formed: bool = True,
+    types: bool = True,
+    idempotent: bool = True,
+    fires: bool = True,
+    budget: float = 30.0,
+    pattern: object = None,
+    seed: int = 0,
+) -> Tried:
+    """Try a pass as `wb.try_pass` does; fail with the smallest program that was found if it breaks a law.
+
+    Parameters
+    ----------
+    p, programs, budget, pattern, seed
+        As `wb.try_pass` takes them; `programs` is its `on`.
+    equal, well_formed, types, idempotent
+        Whether this law counts. The others always do.
+    fires
+        Whether to fail if the pass changed no program: then nothing is known about it.
+
+    Raises
+    ------
+    AssertionError
+        A law is broken, or the pass fired nowhere.
+
+    Examples
+    --------
+    >>> from workbench.testing import assert_pass
+    >>> found = assert_pass("FoldConstant", ["samples"], fires=False, budget=10)
+    """
+    found = try_pass(p, programs, budget=budget, pattern=pattern, seed=seed)
+    TRIED.append(found)
+    counts = {laws.OUTPUTS: equal, laws.FLAW: well_formed, laws.TYPES: types, laws.AGAIN: idempotent}
+    failures = [each for each in found.failures if counts.get(each.law, True)]
+    if failures:
+        first = failures[0]
+        lines = [found.summary, *(f"- {each}" for each in failures), ""]
+        lines += [f"The smallest program for `{first.law}`:", first.text] if first.text else []
+        raise AssertionError("\n".join([*lines, *(["It shows with TVM alone:", first.script] if first.script else [])]))
+    if fires and not found.fired:
+        raise AssertionError(found.summary)
+    return found
 
 
 def _rewrite(dialect: str, pattern: object, callback: object) -> PassStep:
@@ -151,14 +190,13 @@ class _Trial:
     started: float
     budget: float
     report: Progress
-    cancelled: Callable[[], bool]
     ended: bool = False
     "whether it was cancelled"
     attempts: list[Attempt] = field(default_factory=list)
     growth: Scaling | None = None
 
     def _left(self, part: float) -> bool:
-        self.ended = self.ended or self.cancelled()
+        self.ended = self.ended or self.subject.cancelled()
         return not self.ended and time.monotonic() < self.started + part * self.budget
 
     def attempt(self, on: object) -> None:
@@ -177,7 +215,7 @@ class _Trial:
     def time(self) -> None:
         """Time the pass on larger and larger programs, if it fired on a generated one."""
         made = [each for each in self.attempts if each.program.origin == GENERATED]
-        if any(each.fired and RAISES not in each.faults for each in made):
+        if any(each.fired and laws.RAISES not in each.faults for each in made):
             self.report("timing it on larger programs", None)
             self.growth = timed(self.subject, self.kind, lambda: self._left(GROWING))
 
@@ -187,17 +225,17 @@ class _Trial:
         differ = beside = 0
         for place in order:
             attempt = self.attempts[place]
-            if not attempt.fired or attempt.faults.keys() - {AGAIN}:
+            if not attempt.is_comparable:
                 continue
             if differ >= APART or not self._left(COMPARING):
                 return
             self.report(f"comparing the outputs of {attempt.program.name}", None)
             near = bool(attempt.neighbours) and beside < BESIDE
             beside += near
-            self.attempts[place] = compared(attempt, self.subject.timeout, self.cancelled, neighbours=near)
-            differ += OUTPUTS in self.attempts[place].faults
+            self.attempts[place] = compared(self.subject, attempt, neighbours=near)
+            differ += laws.OUTPUTS in self.attempts[place].faults
             if attempt.program.origin != GENERATED and self._left(COMPARING):
-                self.attempts[place] = counted(self.attempts[place], self.subject.timeout, self.cancelled)
+                self.attempts[place] = counted(self.subject, self.attempts[place])
 
     def failures(self, reduced: bool) -> Iterator[Failure]:
         """Yield a failure for each broken law, on the smallest program that breaks it."""
@@ -214,23 +252,18 @@ class _Trial:
             trace = worst.trace if small is None else attempted(self.subject, Program(program.name, "", program)).trace
             yield Failure(law, said, len(found), worst, small, trace, text)
         if self.growth is not None and self.growth.is_steep:
-            yield Failure(GROWS, str(self.growth), 1, None, None, None, "")
+            yield Failure(laws.GROWS, str(self.growth), 1, None, None, None, "")
 
     def _reduced(self, attempt: Attempt, law: str, seconds: float) -> Reduced | None:
-        symptom = Broken(self.subject, law, attempt.program, attempt.run)
-        try:
-            return reduce(
-                attempt.program.workload,
-                symptom,
-                Config(opt_level=0),
-                budget=seconds,
-                timeout=self.subject.timeout,
-                progress=self.report,
-                cancelled=self.cancelled,
-            )
-        except (Cancelled, WorkbenchError):
-            # a fault that does not show again can't be reduced
-            return None
+        symptom, how = Broken(self.subject, law, attempt.program, attempt.run), Config(opt_level=0)
+        limits: JobOptions = {
+            "timeout": self.subject.timeout,
+            "cancelled": self.subject.cancelled,
+            "progress": self.report,
+        }
+        # a fault that does not show again can't be reduced
+        with suppress(Cancelled, WorkbenchError):
+            return reduce(attempt.program.workload, symptom, how, budget=seconds, **limits)
 
 
 def _nodes(attempt: Attempt) -> int:
@@ -254,11 +287,64 @@ class Broken(Symptom):
 
     def _ask(self, workload: Workload, config: Config, limits: Limits) -> Finding:  # noqa: ARG002
         found = attempted(self.subject, replace(self.program, workload=workload))
-        if self.run and self.law in (OUTPUTS, NEIGHBOUR) and found.fired and not found.faults.keys() - {AGAIN}:
-            found = compared(found, limits.timeout, limits.cancelled, self.run, neighbours=self.law == NEIGHBOUR)
+        if self.run and self.law in (laws.OUTPUTS, laws.NEIGHBOUR) and found.is_comparable:
+            found = compared(self.subject, found, self.run, neighbours=self.law == laws.NEIGHBOUR)
         said = found.faults.get(self.law)
-        return (
-            Finding(NO, "")
-            if said is None
-            else Finding(YES, said, without_numbers(said) if self.law == RAISES else self.law)
-        )
+        if said is None:
+            return Finding(NO, "")
+        return Finding(YES, said, without_numbers(said) if self.law == laws.RAISES else self.law)
+
+
+def script(subject: Subject, law: str, said: str, workload: Workload, run: Run | None) -> str:
+    """Return the script; empty if the program is too deep for TVM's parser."""
+    seed, sizes = (0, {}) if run is None else run
+    workload = replace(workload, shapes={**workload.shapes, **sizes})
+    lines = "\n".join([*_pass(subject, workload), "", *_shown(law, workload)])
+    try:
+        return standalone(workload, f"{subject.name}: {law}: {said}", "", lines, "llvm", seed)
+    except (WorkbenchError, ValueError, TypeError):
+        return ""
+
+
+def _pass(subject: Subject, workload: Workload) -> Iterator[str]:
+    """Yield the lines that make `changed` of `mod`: the source of a function, or the constructors of named passes."""
+    words = dialect_of(workload).code(False)
+    if all(step.run is None for step in subject.steps):
+        yield from pass_list(list(subject.steps), ANY_LEVEL, words)
+        yield "again = tvm.transform.Sequential(passes)(changed)"
+        return
+    for step in subject.steps:
+        source = _source(step.run)
+        yield source or f"# put your pass here, as a function or a Pass object: {comment(step.name)}"
+    names = [getattr(step.run, "__name__", step.name.strip("<>")) for step in subject.steps]
+    for source, result in (("mod", "changed"), ("changed", "again")):
+        call = source
+        for name in names:
+            call = f"{name}({call})"
+        yield f"{result} = {call}"
+
+
+def _source(run: object) -> str:
+    """Return the source of a function, without its decorators and what it uses; empty if Python does not have it."""
+    try:
+        text = textwrap.dedent(inspect.getsource(run)) if inspect.isfunction(run) else ""
+        (found,) = ast.parse(text).body
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return ""
+    return "\n".join(text.splitlines()[found.lineno - 1 :]) if isinstance(found, ast.FunctionDef) else ""
+
+
+def _shown(law: str, workload: Workload) -> Iterator[str]:
+    """Yield the lines that show the broken law."""
+    if law == laws.OUTPUTS:
+        how = context_text(Config(opt_level=0, disabled=AS_IS))
+        yield f"expected, found = outputs(mod, {how}), outputs(changed, {how})"
+        yield from comparison(workload)
+        return
+    yield {
+        laws.INPUT: "print(mod)  # not the program above any more",
+        laws.FLAW: dialect_of(workload).code(False).script.check,
+        laws.TYPES: "print(changed)  # its types of inputs and outputs are others than those of mod",
+        laws.NEIGHBOUR: "print(changed)  # a neighbouring pass of the pipeline goes wrong on it",
+        laws.AGAIN: "tvm.ir.assert_structural_equal(changed, again)",
+    }.get(law, "print(changed)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,14 +69,8 @@ def size_of(shape: Shape) -> int:
 
 
 _HUGE = 1 << 40
-_DIVISIONS = {
-    "floor_divide": np.floor_divide,
-    "floor_mod": np.mod,
-    "mod": np.fmod,
-    "trunc_mod": np.fmod,
-    "trunc_divide": np.floor_divide,
-}
-_SHIFTS = {"left_shift": np.left_shift, "right_shift": np.right_shift}
+_DIVISIONS = {"floor_mod": np.mod, "mod": np.fmod, "trunc_mod": np.fmod}
+_DIVISIONS |= dict.fromkeys(("floor_divide", "trunc_divide"), np.floor_divide)
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{f"a{each}": getattr(np, f"arc{each}") for each in ("cos", "cosh", "sin", "sinh", "tan", "tanh")},
     **dict.fromkeys(("erf", "fast_erf", "fast_tanh"), np.tanh),
@@ -92,24 +86,23 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "tan": lambda x: np.where(np.abs(x) < 1.4, np.tan(x), np.nan),
     # numpy divides integers by zero
     **{name: lambda x, y, f=f: np.where(y == 0, _HUGE, f(x, y)) for name, f in _DIVISIONS.items()},
-    **{
-        name: lambda x, y, f=f: np.where((y < 0) | (y > 5), _HUGE, f(x, np.clip(y, 0, 5)))
-        for name, f in _SHIFTS.items()
-    },
+    "left_shift": lambda x, y: np.where((y < 0) | (y > 5), _HUGE, x << np.clip(y, 0, 5)),
+    "right_shift": lambda x, y: np.where((y < 0) | (y > 5), _HUGE, x >> np.clip(y, 0, 5)),
 }
 "operator -> the function of its bounds, where numpy has none of its name"
-STEPS = {
+_STEPS = {
     *("floor", "ceil", "round", "trunc", "sign", "mod", "floor_mod", "floor_divide", "trunc_mod", "trunc_divide"),
     *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
 }
 "operators whose results jump, which take exact values only"
-EXACT = STEPS | {"abs", "negative", "maximum", "minimum", "nn.relu", "copy", "cast_like"}
+_EXACT = _STEPS | {"abs", "negative", "maximum", "minimum", "nn.relu", "copy", "cast_like"}
 "operators of floats whose results are exact if their operands are"
 
 
 def bounds(name: str, operands: Sequence[Value], result: str, ranges: Sequence[Span]) -> Span:
     """Return the bounds of an elementwise operator of operands in these ranges. Raises Refused: it has none, or one value only."""
     function = _FUNCTIONS.get(name) or getattr(np, name, None)
+    refuse(name in _STEPS and not all(each.exact for each in operands))
     same = len(operands) == 1 or operands[0] is operands[1]
     grids = [_grid(*span, each.dtype, 17 if same else 9) for span, each in zip(ranges, operands, strict=True)]
     if function is None:
@@ -125,6 +118,11 @@ def bounds(name: str, operands: Sequence[Value], result: str, ranges: Sequence[S
     low, high = float(found.min()), float(found.max())
     refuse(found.dtype.kind != result[0] or not low < high or not max(-low, high) <= LIMITS[result])
     return low, high
+
+
+def is_exact(name: str, operands: Collection[Value]) -> bool:
+    """Return whether rounding cannot change what an elementwise operator returns."""
+    return all(each.exact and (name in _EXACT or not each.floating) for each in operands)
 
 
 def _grid(low: float, high: float, dtype: str, points: int) -> np.ndarray:
