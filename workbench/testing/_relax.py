@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -85,17 +84,12 @@ def _type(kind: Any) -> Type:
 @cache
 def elementwise() -> Elementwise:
     """Return the operators of one or two tensors without attributes."""
-    arities = {}
-    for name in sorted(each.removeprefix("relax.") for each in registered() if each.startswith("relax.")):
-        # the first is not elementwise; LLVM has no atan2
-        function = None if name in ("nn.batch_flatten", "atan2") or "." in name[3:] else _function(name)
-        given = inspect.signature(function).parameters.values() if function else ()
-        arity = tvm.ir.Op.get(f"relax.{name}").num_inputs
-        if arity in (1, 2) and len(given) == arity and all(each.default is each.empty for each in given):
-            arities[name] = arity
+    # not elementwise, and one that LLVM lacks
+    left_out = ("nn.batch_flatten", "tril", "triu", "atan2")
 
     def infer(name: str, types: Sequence[Type]) -> Type:
         operands = [relax.Var("x", compat.tensor_type(*each)) for each in types]
         return _type(compat.type_of(relax.BlockBuilder().normalize(_function(name)(*operands))))
 
-    return elementwise_of(arities, infer)
+    names = [each[6:] for each in registered() if each.startswith("relax.") and "." not in each[9:]]
+    return elementwise_of("relax.", [each for each in names if each not in left_out], infer)

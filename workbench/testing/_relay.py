@@ -68,19 +68,12 @@ def _type(kind: Any) -> Type:
 @cache
 def elementwise() -> Elementwise:
     """Return the operators of one or two tensors without attributes."""
-
-    def fits(name: str) -> bool:
-        op = tvm.ir.Op.get(name)
-        # 0 is elementwise, 1 broadcasts; type inference of others reads attributes, and ends the process without any
-        known = op.get_attr("TOpPattern") in (0, 1) and not str(op.attrs_type_key or "") and op.num_inputs in (1, 2)
-        return (
-            known
-            and not name.startswith(("relax.", "tir."))
-            and name not in ("broadcast_to_like", "full_like", "trilu")
-        )
+    left_out = ("broadcast_to_like", "full_like", "trilu")
 
     def infer(name: str, types: Sequence[Type]) -> Type:
         operands = [relay.var("x", shape=shape, dtype=dtype) for shape, dtype in types]
         return _type(relay.transform.InferTypeLocal(relay.Call(tvm.ir.Op.get(name), operands)))
 
-    return elementwise_of({name: tvm.ir.Op.get(name).num_inputs for name in sorted(filter(fits, registered()))}, infer)
+    # 0 is elementwise, 1 broadcasts; type inference of others reads attributes, and ends the process without any
+    names = [each for each in registered() if tvm.ir.Op.get(each).get_attr("TOpPattern") in (0, 1)]
+    return elementwise_of("", [each for each in names if each[:4] != "tir." and each not in left_out], infer)

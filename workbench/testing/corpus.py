@@ -50,10 +50,8 @@ def given(on: object, dialect: str) -> tuple[bool, Iterator[Program]]:
     for each in own:
         if each.dialect != dialect:
             raise WorkbenchError(f"{each.name} is {each.dialect}, and the pass is tried on {dialect}")
-    listed = small_samples(dialect) if SAMPLES in words else ()
-    starts = chain(
-        (Program(each.name, OWN, each) for each in own), (Program(each.name, SAMPLES, each) for each in listed)
-    )
+    listed = ((SAMPLES, each) for each in (small_samples(dialect) if SAMPLES in words else ()))
+    starts = (Program(each.name, origin, each) for origin, each in chain(((OWN, each) for each in own), listed))
     return GENERATED in words, chain.from_iterable(map(prefixes, starts))
 
 

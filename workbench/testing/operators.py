@@ -88,15 +88,16 @@ def half(name: str) -> bool:
     return name != "nn.gelu"  # by erf
 
 
-def elementwise_of(arities: Mapping[str, int], infer: Callable[[str, Sequence[Type]], Type]) -> Elementwise:
+def elementwise_of(prefix: str, names: Sequence[str], infer: Callable[[str, Sequence[Type]], Type]) -> Elementwise:
     """Return the operators of one or two tensors whose result is what they broadcast to, as TVM infers it."""
     found: dict[str, tuple[int, dict[str, str]]] = {}
-    for name, arity in arities.items():
-        for dtype in PROBED if half(name) else [each for each in PROBED if each != "float16"]:
+    for name in sorted(names):
+        op = tvm.ir.Op.get(prefix + name)
+        for dtype in () if op.num_inputs not in (1, 2) or str(op.attrs_type_key or "") else PROBED:
             with suppress(Exception):  # TVM refuses by errors of many classes
-                shape, result = infer(name, [((2, 3), dtype), ((2, 1), dtype)][:arity])
-                if shape == (2, 3):
-                    found.setdefault(name, (arity, {}))[1][dtype] = result
+                shape, result = infer(name, [((2, 3), dtype), ((2, 1), dtype)][: op.num_inputs])
+                if shape == (2, 3) and (dtype != "float16" or half(name)):
+                    found.setdefault(name, (op.num_inputs, {}))[1][dtype] = result
     return found
 
 

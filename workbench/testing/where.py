@@ -40,9 +40,8 @@ class Places:
             around = [known.scopes[at].name for at in known.around(known.home[node])]
             return "/".join(path_of(graph.nodes[node]) or around[::-1])
 
-        found, missed = (
-            Counter(name(each.root) for each in places) for places in (self.report.matches, self.report.near_misses)
-        )
+        found = Counter(name(each.root) for each in self.report.matches)
+        missed = Counter(name(each.root) for each in self.report.near_misses)
         return {layer: (found[layer], missed[layer]) for layer in dict.fromkeys([*found, *missed])}
 
 
@@ -66,32 +65,27 @@ class Occurrences:
     @property
     def reasons(self) -> Counter[str]:
         """Why it nearly matches, or why passes leave a match, in words, with the number of places."""
-        left = [found.refused for each in self.models for found in each.report.matches if not found.taken]
-        return Counter(
-            map(_plain, [*(miss.sentence for each in self.models for miss in each.report.near_misses), *left])
-        )
+        reports = [each.report for each in self.models]
+        left = [found.refused for each in reports for found in each.matches if not found.taken]
+        return Counter(map(_plain, [*(miss.sentence for each in reports for miss in each.near_misses), *left]))
 
     @property
     def summary(self) -> str:
         """The matches and near misses in a sentence."""
-        rows, where = [*self.rows()], sum(bool(each.report) for each in self.models)
-        matches, taken, misses = (sum(row[each] for row in rows) for each in ("matches", "taken", "near_misses"))
+        reports = [each.report for each in self.models]
+        kinds = "matches", "taken", "near_misses"
+        matches, taken, misses = (sum(len(getattr(each, kind)) for each in reports) for kind in kinds)
         left = f", {matches - taken:,} not taken" if taken < matches else ""
-        models, plural = counted(len(rows), "model"), "" if misses == 1 else "es"
-        return f"{counted(matches, 'match')} in {where} of {models}{left}; {misses:,} near miss{plural}"
+        places = f"{counted(matches, 'match')} in {sum(map(bool, reports))} of {counted(len(reports), 'model')}"
+        return f"{places}{left}; {misses:,} near miss{'' if misses == 1 else 'es'}"
 
     @property
     def table(self) -> pd.DataFrame:
         """One row for each layer of each model with a match or a near miss."""
         import pandas as pd
 
-        return pd.DataFrame(
-            [
-                {"model": each.workload.name, "layer": layer, "matches": found, "near_misses": missed}
-                for each in self.models
-                for layer, (found, missed) in each.layers.items()
-            ]
-        )
+        rows = [(each.workload.name, layer, *counts) for each in self.models for layer, counts in each.layers.items()]
+        return pd.DataFrame(rows, columns=["model", "layer", "matches", "near_misses"])
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield one row for each model: its matches, those that passes take, its near misses, the most frequent reason."""
