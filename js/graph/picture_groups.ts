@@ -4,7 +4,7 @@
  */
 
 import { GroupKind } from "../model/messages.ts";
-import { append, numbersTo } from "./csr.ts";
+import { append, rowsBy } from "./csr.ts";
 import { type Graph, text } from "./payload.ts";
 
 export interface PictureGroups {
@@ -151,7 +151,7 @@ function misplaced(
 /** All groups, each after the one around it. */
 export function outsideIn(parent: Int32Array): Int32Array {
   const depth = parent.map((_, g) => depthOf(g, parent));
-  return numbersTo(parent.length).sort((x, y) => depth[x] - depth[y] || x - y);
+  return new Int32Array(rowsBy(depth, 1 + depth.reduce((most, each) => Math.max(most, each), 0)).items);
 }
 
 function depthOf(group: number, parent: ArrayLike<number>): number {

@@ -25,6 +25,7 @@ export class Minimap {
   private readonly canvas = element("canvas", { class: "wb-minimap-canvas", "aria-hidden": "true" });
   private readonly still = document.createElement("canvas");
   private drawn: Scene | null = null;
+  private awaited: Scene | null = null;
   /** Open or closed by hand; null where it is open as long as a corner has the room. */
   private wish: boolean | null = null;
   private corner: (typeof CORNERS)[number] = CORNERS[0];
@@ -101,7 +102,17 @@ export class Minimap {
     if (!open) return;
     this.element.classList.toggle("wb-turned", scene.turned === true);
     const ratio = window.devicePixelRatio || 1;
-    if (this.drawn !== scene || this.still.width !== Math.round(wide * ratio)) this.draw(frame, ratio);
+    if (this.drawn !== scene || this.still.width !== Math.round(wide * ratio)) {
+      // A map of thousands of boxes comes after the picture.
+      if (this.awaited !== scene) {
+        this.awaited = scene;
+        setTimeout(() => {
+          if (this.awaited === scene && this.drawn !== scene) this.paint(frame);
+        });
+        return;
+      }
+      this.draw(frame, ratio);
+    }
     // Only when it changes: a canvas that is given a size is made anew.
     if (this.canvas.width !== this.still.width || this.canvas.height !== this.still.height) {
       this.canvas.width = this.still.width;
