@@ -161,6 +161,22 @@ def test_a_step_names_the_loops_and_blocks_of_its_variables() -> None:
     assert dict(steps["vectorize"].names) == {"l5": "i1_1"}
 
 
+@pytest.mark.parametrize("place", [-1, -2, 0])
+def test_a_sampled_place_may_be_no_loop(place: int) -> None:
+    def placed(sch: Any) -> None:
+        block = sch.get_sblock("first")
+        # before all loops, or in the expression that reads it
+        sch.compute_at(block, sch.sample_compute_location(block, decision=place))
+
+    kept = in_between.with_attr("global_symbol", "main")
+    found, theirs = schedule_steps(kept, target="llvm", schedule=placed), tvm.s_tir.Schedule(kept)
+    placed(theirs)
+    assert found.error == ""
+    assert found.states[-1].script == schedule_steps(theirs.mod["main"], target="llvm").states[0].script
+    assert found.steps[-1].names["l1"] == ("i" if place == 0 else "no loop")
+    assert found.check().different == ""
+
+
 # -- steps that fail
 
 
@@ -261,6 +277,22 @@ def test_wrong_values_are_found() -> None:
     found = mine(spoiled)
     assert found.error == ""
     assert "values differ, by up to" in found.check().different
+
+
+@T.prim_func(s_tir=True)
+def in_between(
+    a: T.Buffer((16, 8), "float32"),  # pyright: ignore[reportInvalidTypeForm]
+    c: T.Buffer((16, 8), "float32"),  # pyright: ignore[reportInvalidTypeForm]
+) -> None:
+    b = T.sblock_alloc_buffer((16, 8))
+    for i, j in T.grid(16, 8):
+        with T.sblock("first"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            b[vi, vj] = a[vi, vj] * T.float32(2)
+    for i, j in T.grid(16, 8):
+        with T.sblock("second"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            c[vi, vj] = b[vi, vj] + T.float32(3)
 
 
 # -- the lines of generated code

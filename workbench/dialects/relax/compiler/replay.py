@@ -268,7 +268,11 @@ def _printed(trace: Any, texts: Sequence[str]) -> dict[int, str]:
 
 def _node_name(schedule: Any, variable: Any) -> str:
     """Return the present name of the loop or block of a variable; the number of an expression."""
-    node = schedule.get(variable)
+    try:
+        node = schedule.get(variable)
+    except TypeError:
+        # a place of sample_compute_location that is no loop
+        return "no loop"
     return str(getattr(node, "name_hint", "") or getattr(getattr(node, "loop_var", None), "name", "") or whole(node))
 
 
