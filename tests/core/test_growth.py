@@ -119,7 +119,7 @@ def test_the_page_gets_boxes_of_bounded_depth() -> None:
     assert "group" in sent
     assert "node" in sent
     assert len(sent["group"]["id"]) == 4 * DEEPEST
-    assert sent["node"]["group"][4:] == (DEEPEST - 1).to_bytes(4, "little")
+    assert sent["node"]["group"][1:] == bytes([DEEPEST - 1])
 
 
 def test_a_dot_of_layers_holds_kernels_with_lower_ids() -> None:

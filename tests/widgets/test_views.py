@@ -120,7 +120,7 @@ def test_groups_that_there_are_can_be_collapsed():
     view = wb.GraphView(b.build(), collapsed=[1])
     assert view.collapsed == [1]
     # the function around everything is left out: what the page counts from 0 is still called 1
-    assert view.graph["group"]["id"] == (1).to_bytes(4, "little")
+    assert view.graph["group"]["id"] == bytes([1])
     with pytest.raises(WorkbenchError, match="group 2 is not in this graph"):
         view.collapsed = [2]
     view.collapsed = None

@@ -334,12 +334,8 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-_set = object.__setattr__
-"on a group that no one else has yet: a copy with another value takes ten times as long"
-
-
 class GraphBuilder:
-    """A builder that collects nodes and edges in topological order; `build` returns the Graph."""
+    """A builder that collects nodes and edges in topological order; `build` returns the Graph, whose groups it may change until then."""
 
     def __init__(self, name: str, dialect: str) -> None:
         self.name = name
@@ -370,11 +366,11 @@ class GraphBuilder:
 
     def returns(self, group: int, node: int) -> None:
         """Record the node whose value the function `group` returns."""
-        _set(self.groups[group], "output", node)
+        object.__setattr__(self.groups[group], "output", node)
 
     def takes(self, group: int, nodes: Iterable[int]) -> None:
         """Record the arguments of the function `group`, drawn where it is called."""
-        _set(self.groups[group], "inputs", tuple(nodes))
+        object.__setattr__(self.groups[group], "inputs", tuple(nodes))
 
     def hold(self, node: int, how: str, name: str = "") -> None:
         """Record the expression that takes a node's value, and the value's name there."""
@@ -383,7 +379,7 @@ class GraphBuilder:
 
     def rename(self, group: int, name: str) -> None:
         """Rename a group once its contents are known."""
-        _set(self.groups[group], "name", name)
+        object.__setattr__(self.groups[group], "name", name)
 
     def build(self) -> Graph:
         return Graph(

@@ -87,9 +87,8 @@ class Sides:
 
     def same(self, b: int, a: int) -> bool:
         """Return whether a pair is kept."""
-        if self.before.numbers[b] == self.after.numbers[a]:
-            return True
-        return self.before.labels[b] == self.after.labels[a] and self.same_inputs(b, a)
+        before, after = self.before, self.after
+        return before.numbers[b] == after.numbers[a] or (before.labels[b] == after.labels[a] and self.same_inputs(b, a))
 
 
 def namesakes(ours: Node, theirs: Node) -> bool:

@@ -186,27 +186,14 @@ def _shown_groups(graph: Graph) -> tuple[list[Group], dict[int | None, int]]:
 
 def encode_diff(diff: GraphDiff, before: Graph, after: Graph) -> DiffPayload:
     """Return the marks of every node of both graphs, and the pairs for selection and hover."""
-    before_mark = bytearray(len(before.nodes))
-    after_mark = bytearray(len(after.nodes))
-    for b, a in diff.changed:
-        before_mark[b] = after_mark[a] = MARKS.index("changed")
-    for b in diff.removed:
-        before_mark[b] = MARKS.index("removed")
-    for a in diff.added:
-        after_mark[a] = MARKS.index("added")
-    for many, a in diff.merged:
-        after_mark[a] = MARKS.index("merged")
-        for b in many:
-            before_mark[b] = MARKS.index("merged")
-    for b, many in diff.split:
-        before_mark[b] = MARKS.index("split")
-        for a in many:
-            after_mark[a] = MARKS.index("split")
-    for marks, nodes in zip((before_mark, after_mark), lowered(diff, before, after), strict=True):
-        for node in nodes:
-            marks[node] = _LOWERED
+    columns = bytearray(len(before.nodes)), bytearray(len(after.nodes))
+    for each, marks, quiet in zip(columns, diff.marks, lowered(diff, before, after), strict=True):
+        for node, mark in marks.items():
+            each[node] = MARKS.index(mark)
+        for node in quiet:
+            each[node] = _LOWERED
     pairs = chain.from_iterable((b, a) for b, many in diff.mapping.items() for a in many)
-    return {"before_mark": bytes(before_mark), "after_mark": bytes(after_mark), "pairs": column("I", pairs)}
+    return {"before_mark": bytes(columns[0]), "after_mark": bytes(columns[1]), "pairs": column("I", pairs)}
 
 
 class PairTraits(TypedDict):

@@ -125,10 +125,8 @@ class Cursor:
             raise self.fail(f"`{text}`")
 
     def accept(self, text: str) -> bool:
+        self.skip_comments()
         token = self.tokens[self.at]
-        while token.kind == "comment":
-            self.at += 1
-            token = self.tokens[self.at]
         if token.text != text or token.kind == "string":
             return False
         self.at += 1
