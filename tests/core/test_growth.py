@@ -118,7 +118,7 @@ def test_the_page_gets_boxes_of_bounded_depth() -> None:
     sent = encode_graph(nested(2000))
     assert "group" in sent
     assert "node" in sent
-    assert len(sent["group"]["id"]) == 4 * DEEPEST
+    assert len(sent["group"]["kind"]) == DEEPEST
     assert sent["node"]["group"][1:] == bytes([DEEPEST - 1])
 
 
