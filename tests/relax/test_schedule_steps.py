@@ -177,6 +177,19 @@ def test_a_sampled_place_may_be_no_loop(place: int) -> None:
     assert found.check().different == ""
 
 
+def test_a_kernel_with_a_number_has_steps() -> None:
+    @T.prim_func(s_tir=True)
+    def filled(a: T.Buffer((16,), "float32"), n: T.int64) -> None:  # pyright: ignore[reportInvalidTypeForm]
+        for i in range(16):
+            with T.sblock("fill"):
+                vi = T.axis.remap("S", [i])
+                a[vi] = T.Cast("float32", n)
+
+    found = schedule_steps(filled, target="llvm", schedule=lambda sch: sch.vectorize(sch.get_loops("fill")[0]))
+    assert found.states[-1].bytes == 64
+    assert found.check().different == ""
+
+
 # -- steps that fail
 
 

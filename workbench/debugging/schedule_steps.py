@@ -94,7 +94,7 @@ class ScheduleSteps(Sequence[ScheduleStep]):
 
     def linked_code(self, form: str = "", **limits: Any) -> KernelCode:
         """Return the generated code, with the loop or block that each line comes from. Raises MeasureError: TVM does not compile it."""
-        asked = {**self._asked, "changed": list(self.edits.items()), "form": form or self.forms[0]}
+        asked = {**self._asked, "form": form or self.forms[0]}
         answer = worker(ROLE).run("schedule_code", self._program, asked, **_options(limits))
         return KernelCode(**{**answer, "rows": tuple(answer["rows"])})
 
@@ -138,8 +138,8 @@ class ScheduleSteps(Sequence[ScheduleStep]):
         """
         if not self.checkable:
             raise WorkbenchError(f"a kernel for {self.target} is not run here: only one for `llvm` is")
-        changed = {"changed": list(self.edits.items()), "sizes": dict(sizes or {}), "budget": SECONDS}
-        answer = worker(ROLE).run("run_schedule", self._program, {**self._asked, **changed}, **_options(limits))
+        asked = {**self._asked, "sizes": dict(sizes or {}), "budget": SECONDS}
+        answer = worker(ROLE).run("run_schedule", self._program, asked, **_options(limits))
         return CheckedSchedule(**{**answer, "plain": tuple(answer["plain"]), "scheduled": tuple(answer["scheduled"])})
 
     def python(self) -> str:
@@ -195,8 +195,8 @@ def _options(limits: Mapping[str, Any]) -> JobOptions:
 def _steps(
     program: Workload, asked: Mapping[str, Any], edits: Mapping[int, Sequence[int | None]], limits: Mapping[str, Any]
 ) -> ScheduleSteps:
-    changed = {"changed": [[place, list(value)] for place, value in edits.items()]}
-    answer = worker(ROLE).run("schedule_steps", program, {**asked, **changed}, **_options(limits))
+    asked = {**asked, "changed": [[place, list(value)] for place, value in edits.items()]}
+    answer = worker(ROLE).run("schedule_steps", program, asked, **_options(limits))
     return ScheduleSteps(
         answer["kernel"],
         tuple(answer["kernels"]),

@@ -13,9 +13,11 @@ import tvm
 from tvm import s_tir, tirx
 
 from workbench.analysis.occupancy import occupancy
+from workbench.analysis.tensors import Tensor
 from workbench.dialects.compiler.results import LoopRow, ScheduleState
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.compiler.decisions import whole
+from workbench.dialects.relax.compiler.kernel_inputs import buffers_of
 from workbench.dialects.relax.kinds import arguments_of, prim_funcs
 
 _KINDS = {1: "parallel", 2: "vectorized", 3: "unrolled"}
@@ -31,7 +33,7 @@ def state_of(module: Any, known: Known, limits: Mapping[str, Any]) -> ScheduleSt
     walk.visit(function.body, 0, ())
     # without the imports that TVM prints as comments
     bare = re.sub(r"^# from tvm\b.*\n+", "", module.script(), flags=re.MULTILINE)
-    sizes = [_size(each) for each in arguments_of(function)]
+    sizes = [_size(each) for each in buffers_of(function) if each is not None]
     known_sizes = sum(each for each in sizes if each is not None) if None not in sizes else None
     return ScheduleState(bare, tuple(walk.rows), walk.facts(limits), _flops(module), known_sizes)
 
@@ -76,8 +78,8 @@ def _compact(module: Any) -> dict[str, int | None]:
 
 
 def _size(buffer: Any) -> int | None:
-    shape = [whole(each) for each in buffer.shape]
-    return math.prod(shape) * _bytes(buffer.dtype) if all(isinstance(each, int) for each in shape) else None
+    known = Tensor(tuple(whole(each) for each in buffer.shape), str(buffer.dtype))
+    return known.nbytes if known.known else None
 
 
 class _Walk:
@@ -207,7 +209,7 @@ def _touched(realize: Any, loops: Sequence[Any]) -> Iterator[list[tuple[int, int
         found = []
         for region in [*block.reads, *block.writes]:
             buffer = _buffer(region)
-            count: int | None = _bytes(buffer.dtype)
+            count: int | None = Tensor((), str(buffer.dtype)).nbytes
             for (_, extent), most in zip(sizes(region.region, domain), buffer.shape, strict=True):
                 # at most the whole buffer: the last tile may reach over its end
                 parts = [each for each in (whole(extent), whole(most)) if isinstance(each, int)]
@@ -223,8 +225,3 @@ def _buffer(region: Any) -> Any:
 
 def _name(region: Any) -> str:
     return str(_buffer(region).name)
-
-
-def _bytes(dtype: Any) -> int:
-    bits = re.search(r"\d+", str(dtype))
-    return max(1, int(bits[0]) // 8) if bits else 1
