@@ -31,6 +31,7 @@ COMMON = {"add": 4, "multiply": 4, "subtract": 2, "nn.relu": 2, "divide": 1, "ma
 "how often elementwise operators are chosen, where it is not 0.2"
 SAFE, SAFE_NUMBERS = ((0.5, 1.5), (-0.9, 0.9), (1.1, 2.0)), ((1, 3), (0, 3))
 "ranges that operands are scaled to where an operator does not take theirs: of floats, and of integers"
+Values = Sequence[Value]
 Called = tuple[Any, list[Type]]
 "the result of a call, and its type or those of its fields"
 
@@ -53,11 +54,8 @@ class Growth:
         "values inside of matches that are outputs too"
         self.named: dict[str, Value] = {}
         "variables whose names a pattern wants"
-        self.next: Value | None = None
-        self.last: Value | None = None
-        "the value that the next operator takes, and the operand chosen last"
-        self.count = 0
-        "operators so far"
+        self.next, self.last, self.count = None, None, 0
+        "the value that the next operator takes, the operand chosen last, and the operators so far"
         # a chance match would not be a near miss
         prefix = self.writer.prefix
         roots = {node.fields["name"] for node in (pattern.nodes if self.loose and pattern else ()) if node.kind == "op"}
@@ -204,7 +202,7 @@ class Growth:
         weight: bool = False,
         positive: bool = False,
         below: int = 0,
-        **_how: Any,
+        **__: Any,
     ) -> Value:
         """Return an operand of this type: an earlier value, or a new one."""
         found = [each for each in self.values[-RECENT:] if each.type == (shape, dtype)][-MEMORY:]
@@ -222,7 +220,7 @@ class Growth:
 
     # -- calls
 
-    def called(self, name: str, operands: Sequence[Value], *rest: Any, together: bool = False, **attrs: Any) -> Called:
+    def called(self, name: str, operands: Values, *rest: Any, together: bool = False, **attrs: Any) -> Called:
         """Call an operator; `together` if it takes a tuple of the operands. Raises Refused: TVM refuses it, or it is too large."""
         exprs: list[Any] = [each.expr for each in operands]
         try:
@@ -238,13 +236,7 @@ class Growth:
         return expr, types
 
     def make(
-        self,
-        name: str,
-        operands: Sequence[Value],
-        *rest: Any,
-        span: Span | None = None,
-        exact: bool = False,
-        **attrs: Any,
+        self, name: str, operands: Values, *rest: Any, span: Span | None = None, exact: bool = False, **attrs: Any
     ) -> Value:
         """Call an operator whose result has these bounds; without any, one that moves elements of operands of the result's data type.
 
@@ -269,7 +261,7 @@ class Growth:
         made = [Value(self.writer.item(expr, at), *types[at], low, high, exact, whole=whole) for at in places]
         return [self.known(each) for each in made][-1]
 
-    def apply(self, name: str, operands: Sequence[Value], result: str) -> Value:
+    def apply(self, name: str, operands: Values, result: str) -> Value:
         """Call an elementwise operator, on scaled operands where it needs them. Raises Refused: that does not help."""
         for safe in (None, *(SAFE if any(each.floating for each in operands) else SAFE_NUMBERS)):
             kept = [safe is None or each.fixed or each.dtype == "bool" for each in operands]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
+import re
 import textwrap
 import time
 from collections import Counter
@@ -177,9 +177,8 @@ def _rewrite(dialect: str, pattern: object, callback: object) -> PassStep:
     try:
         run = dialect_named(dialect).passes.rewriter(pattern, callback)
     except TypeError as error:
-        raise PipelineError(
-            f"a rewrite is the tuple of a DFPattern of {dialect.capitalize()} and a function of a match: {reason_of(error)}"
-        ) from None
+        said = f"a rewrite is the tuple of a DFPattern of {dialect.capitalize()} and a function of a match"
+        raise PipelineError(f"{said}: {reason_of(error)}") from None
     return PassStep(f"<{getattr(callback, '__name__', 'rewrite')}>", run=run)
 
 
@@ -326,12 +325,11 @@ def _pass(subject: Subject, workload: Workload) -> Iterator[str]:
 
 def _source(run: object) -> str:
     """Return the source of a function, without its decorators and what it uses; empty if Python does not have it."""
-    try:
+    text = ""
+    with suppress(OSError, TypeError):
         text = textwrap.dedent(inspect.getsource(run)) if inspect.isfunction(run) else ""
-        (found,) = ast.parse(text).body
-    except (OSError, TypeError, SyntaxError, ValueError):
-        return ""
-    return "\n".join(text.splitlines()[found.lineno - 1 :]) if isinstance(found, ast.FunctionDef) else ""
+    found = re.match(r"(?:@.*\n)*(def .*)", text, re.DOTALL)
+    return found[1].rstrip() if found else ""
 
 
 def _shown(law: str, workload: Workload) -> Iterator[str]:
