@@ -232,29 +232,17 @@ def _marks_as_lines(token: str) -> Iterator[None]:
         if each.attr_key != _MARK:
             return mutator.default_mutate(each)
         begin, end = (tirx.Evaluate(ir.StringImm(f"{token} {word} {whole(each.value)}")) for word in ("begin", "end"))
-        return tirx.SeqStmt([begin, *_parts(mutator.mutate(each.body)), end])
+        return tirx.SeqStmt([begin, mutator.mutate(each.body), end])
 
-    def flat(each: Any, mutator: Any) -> Any:
-        return tirx.SeqStmt([part for one in each.seq for part in _parts(mutator.mutate(one))])
-
-    @tvm.transform.module_pass(opt_level=0)
-    def lines(module: Any, _context: Any) -> Any:
-        entries = [(tirx.AttrStmt, marked), (tirx.SeqStmt, flat)]
-        functions = {
-            name: function.with_body(tvm_ffi.structural_mutate(function.body, entries))
-            for name, function in module.functions.items()
-        }
-        return tvm.IRModule(functions, attrs=module.attrs)
+    @tirx.transform.prim_func_pass(opt_level=0)
+    def lines(function: Any, _module: Any, _context: Any) -> Any:
+        return function.with_body(tvm_ffi.structural_mutate(function.body, [(tirx.AttrStmt, marked)]))
 
     tirx.transform.CommonSubexprElim = lambda: tvm.transform.Sequential([lines, own()])
     try:
         yield
     finally:
         tirx.transform.CommonSubexprElim = own
-
-
-def _parts(statement: Any) -> list[Any]:
-    return list(statement.seq) if isinstance(statement, tirx.SeqStmt) else [statement]
 
 
 def _printed(trace: Any, texts: Sequence[str]) -> dict[int, str]:
