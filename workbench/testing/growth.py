@@ -204,7 +204,7 @@ class Growth:
         below: int = 0,
         **__: Any,
     ) -> Value:
-        """Return an operand of this type: an earlier value, or a new one."""
+        """Return an operand of this type: an earlier value, one made of an earlier value, or a new one."""
         found = [each for each in self.values[-RECENT:] if each.type == (shape, dtype)][-MEMORY:]
         random = self.random
         if below:
@@ -216,7 +216,20 @@ class Growth:
         if not weight and found and random.random() < 0.9:
             self.last = random.choice([each for each in found if each.users == 0] or found)
             return self.last
-        return self.leaf(shape, dtype, positive=positive, below=below)
+        adapted = None if weight or below or random.random() < 0.3 else self._adapted(shape, dtype)
+        return adapted or self.leaf(shape, dtype, positive=positive, below=below)
+
+    def _adapted(self, shape: Shape, dtype: str) -> Value | None:
+        """Return a value of this type made of one of the last values: cast, or reshaped."""
+        for each in reversed(self.values[-MEMORY:]):
+            if each.shape == shape and each.dtype != dtype and "bool" not in (dtype, each.dtype):
+                task = Task(self.random, shape, each.dtype, lambda *_a, v=each, **_k: v, attrs={"dtype": dtype})
+                with suppress(Refused):
+                    return call_operator(self, task, "astype" if self.writer.prefix else "cast")
+            fits = each.dtype == dtype and each.shape != shape and size_of(each.shape) == size_of(shape)
+            if fits and all(isinstance(size, int) for size in (*shape, *each.shape)):
+                return self.make("reshape", [each], shape)
+        return None
 
     # -- calls
 

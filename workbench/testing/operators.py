@@ -269,7 +269,7 @@ def _weighted(g: Growth, t: Task, name: str) -> Value:
     batch, bias = name == "nn.batch_norm", name == "nn.bias_add"
     axis = 1 if batch else -1
     width: Any = t.shape[axis]
-    refuse(len(t.shape) < 2 or isinstance(width, str) or (width == 1 and not bias))
+    refuse(len(t.shape) < 2 or isinstance(width, str) or (width == 1 and not (bias or batch)))
     x = t.first(floating=not bias)
     refuse(t.dtype == "bool" or (batch and t.dtype != "float32"))
     count = {"nn.layer_norm": 2, "nn.batch_norm": 4}.get(name, 1)
