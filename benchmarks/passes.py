@@ -18,7 +18,7 @@ from benchmarks.bar import Bar, show
 
 ROOT = Path(__file__).parents[1]
 REPEATS = 3
-STEP_MS, TOGGLE_SECONDS, OPEN_SECONDS, FILE_MB = 100, 1.0, 1.0, 5.0
+STEP_MS, TOGGLE_SECONDS, OPEN_SECONDS, FILE_MB = 80, 1.0, 1.0, 5.0
 CPU_PERCENT = 15
 CONSTANT_MB = 200
 # model, whether its parameters are bound, and how many MB recording may cost

@@ -259,7 +259,7 @@ def _node_name(schedule: Any, variable: Any) -> str:
     try:
         node = schedule.get(variable)
     except TypeError:
-        # a place of sample_compute_location that is no loop
+        # sample_compute_location may choose a place that is not a loop
         return "no loop"
     return str(getattr(node, "name_hint", "") or getattr(getattr(node, "loop_var", None), "name", "") or whole(node))
 
