@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import tvm
 import tvm_ffi
+from decoder import decoder_layer
 from tvm.script import tirx as T  # noqa: N812  TVMScript is written so
 
 import workbench as wb
@@ -404,10 +405,23 @@ def test_lines_are_not_linked_where_marks_change_the_code_or_the_kernel_has_mark
         patch.setattr("secrets.token_hex", lambda _count: "0" * 32)
         with pytest.raises(MeasureError, match="with marks around blocks TVM makes other code"):
             linked(forged, "c")
-    # TVM's own pragma, which changes the code
-    monkeypatch.setattr(replay_module, "_MARK", "pragma_unroll_explicit")
+    monkeypatch.setattr(
+        replay_module, "_marked", lambda module, *_: tvm.IRModule({next(iter(module.functions)): forged})
+    )
     with pytest.raises(MeasureError, match="with marks around blocks TVM makes other code"):
         linked(two_blocks, "c")
+
+
+@pytest.mark.long
+def test_blocks_of_a_pipelined_kernel_have_lines_where_tvm_takes_marks() -> None:
+    """TVM does not compile it with marks around its loops and its blocks with annotations."""
+    kernels = scheduled_kernels(decoder_layer(dtype="float16", hidden=256), GPU, CONTEXT)
+    replay, lines, rows = linked(kernels["matmul"].upto(), GPU)
+    state = replay.states[-1].rows
+    found = {state[row].name: line for line, row in zip(lines, rows, strict=True) if row is not None}
+    assert "mma_sync(" in found["matmul_o"]
+    assert "load_matrix_sync(" in found["rms_norm_reindex_pad_shared.dyn_wmma.matrix_a_o"]
+    assert all(state[row].kind == "block" for row in rows if row is not None)
 
 
 # -- what is refused

@@ -106,16 +106,28 @@ class Replay:
         The kernel is built again with marks around its loops and blocks; without them, the code has to be the same text. Raises
         MeasureError: it is not.
         """
-        if form in (*SOURCES, "ptx", "tir") or not hasattr(tvm_ffi, "structural_mutate"):
+        if not hasattr(s_tir, "SBlock"):
+            raise MeasureError("which block a line comes from is known with TVM 0.27 or newer")
+        if form in (*SOURCES, "ptx", "tir"):
             raise MeasureError("which block a line comes from is known for C and CUDA C, and not for this code")
+        # a pass that looks for the parts of a kernel by their form may not find a loop, or a block with annotations, in a mark
+        found = self._origins(form, code, True) or self._origins(form, code, False)
+        if found is None:
+            raise MeasureError(
+                "which block a line comes from is not known: with marks around blocks TVM makes other code"
+            )
+        return found
+
+    def _origins(self, form: str, code: str, complete: bool) -> list[int | None] | None:
+        """Return the rows of lines; None if marks change the code. `complete`: with marks around loops, and blocks with annotations."""
         token = f"mark {secrets.token_hex(16)}"
         try:
             with _marks_as_lines(token):
-                made = self.code(form, _marked(self.module, self.states[-1].rows, token))
+                made = self.code(form, _marked(self.module, self.states[-1].rows, token, complete))
         except MemoryError:
             raise
         except Exception:  # noqa: BLE001  TVM raises errors of several classes where it does not take marks
-            made = ""
+            return None
         lines, rows, within = list[str](), list[int | None](), list[int]()
         for line in made.split("\n"):
             mark = re.fullmatch(rf'\s*"{token} (begin|end) (\d+)";', line)
@@ -126,11 +138,7 @@ class Replay:
             else:
                 lines.append(line)
                 rows.append(within[-1] if within else None)
-        if "\n".join(lines) != code or within or not set(rows) - {None}:
-            raise MeasureError(
-                "which block a line comes from is not known: with marks around blocks TVM makes other code"
-            )
-        return rows
+        return rows if "\n".join(lines) == code and not within and set(rows) - {None} else None
 
     def python(self) -> str:
         """Return a script that schedules the kernel with TVM alone. Raises MeasureError: TVM does not print it as Python."""
@@ -183,8 +191,8 @@ _MARK = "workbench_row"
 "an attribute of statements, which TVM's passes keep"
 
 
-def _marked(module: Any, rows: Sequence[LoopRow], token: str) -> Any:
-    """Return a module of one kernel with an attribute around each loop and block: its place in the rows of the kernel's state."""
+def _marked(module: Any, rows: Sequence[LoopRow], token: str, complete: bool) -> Any:
+    """Return a module of one kernel with an attribute around loops and blocks: their place in the rows of the kernel's state."""
     (name,), (function,) = prim_funcs(module), prim_funcs(module).values()
     wanted = [(place, row.kind, row.name) for place, row in enumerate(rows) if row.kind != "buffer"]
     seen: list[tuple[str, str]] = []
@@ -206,10 +214,11 @@ def _marked(module: Any, rows: Sequence[LoopRow], token: str) -> Any:
         return s_tir.SBlock(*parts, name, mutator.mutate(each.body), *kept)
 
     def marked(each: Any, mutator: Any) -> Any:
-        found = re.match(rf"{token} (\d+)", "" if isinstance(each, tirx.For) else each.block.name_hint)
-        place = loops.get(hash(each.loop_var)) if isinstance(each, tirx.For) else found and int(found[1])
-        made = mutator.default_mutate(each)
-        return made if place is None else tirx.AttrStmt(0, _MARK, place, made)
+        loop, made = isinstance(each, tirx.For), mutator.default_mutate(each)
+        found = None if loop else re.match(rf"{token} (\d+)", each.block.name_hint)
+        place = loops.get(hash(each.loop_var)) if loop else found and int(found[1])
+        taken = complete or not (loop or each.block.annotations)
+        return made if place is None or not taken else tirx.AttrStmt(0, _MARK, place, made)
 
     def mutated(module: Any, entries: Sequence[tuple[Any, Any]]) -> Any:
         (function,) = prim_funcs(module).values()
