@@ -88,7 +88,9 @@ def run(folder: Path, *command: object) -> str:
 COMMAND = Path(sys.executable).parent / "tvm-workbench"
 
 
-@pytest.mark.parametrize("command", ["show {} -o out.html", pytest.param("doctor", marks=pytest.mark.one_dialect)])
+@pytest.mark.parametrize(
+    "command", ["show {} -o out.html", pytest.param("doctor", marks=[pytest.mark.one_dialect, pytest.mark.long])]
+)
 def test_command_leaves_the_working_folder_alone(planted: Path, dialect: str, command: str) -> None:
     out = run(planted, COMMAND, *command.format(MODEL).split())
     assert re.search(f"with {dialect}|written", out)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import tvm
 import tvm_ffi
+from breadth import breadth
 from decoder import decoder_layer
 from tvm import relax
 
@@ -160,7 +161,9 @@ def scheduled_by_tvm(workload: wb.Workload) -> dict[str, Any]:
 SAMPLES = ("attention", "branches", "conv_bias_batch_norm", "mlp", "parallel_cast", "resnet18")
 
 
-@pytest.mark.parametrize("name", [*SAMPLES, "float32 decoder", "float16 decoder"])
+@pytest.mark.parametrize(
+    "name", breadth([*SAMPLES, "float32 decoder", "float16 decoder"], "attention", "mlp", "float16 decoder")
+)
 def test_the_named_rule_makes_the_pipelines_schedule(name: str) -> None:
     workload = wb.samples.load(name) if name in SAMPLES else decoder_layer(dtype=name.split()[0])
     theirs = scheduled_by_tvm(workload)

@@ -78,6 +78,7 @@ def quantised(planted: int | None = None) -> wb.Workload:
     return loaded(relay.qnn.dequantize(x, scale, zero))
 
 
+@pytest.mark.long
 def test_planted_kernel_of_an_int8_model_is_named_in_real_numbers() -> None:
     right = wb.kernel_errors(quantised(), 3)
     assert right.wrong == ()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
-import re
 import textwrap
 import time
 from collections import Counter
@@ -325,11 +325,12 @@ def _pass(subject: Subject, workload: Workload) -> Iterator[str]:
 
 def _source(run: object) -> str:
     """Return the source of a function, without its decorators and what it uses; empty if Python does not have it."""
-    text = ""
-    with suppress(OSError, TypeError):
+    with suppress(OSError, TypeError, SyntaxError, ValueError):
         text = textwrap.dedent(inspect.getsource(run)) if inspect.isfunction(run) else ""
-    found = re.match(r"(?:@.*\n)*(def .*)", text, re.DOTALL)
-    return found[1].rstrip() if found else ""
+        (found,) = ast.parse(text).body
+        if isinstance(found, ast.FunctionDef):
+            return "\n".join(text.splitlines()[found.lineno - 1 :])
+    return ""
 
 
 def _shown(law: str, workload: Workload) -> Iterator[str]:
