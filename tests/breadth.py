@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import zlib
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -53,6 +54,11 @@ def random_seeds(short: range, long: int) -> pytest.MarkDecorator:
     """Return the mark of a test that takes the `seeds` of random programs: a few, and in the long tests `seeds(long)`."""
     many = pytest.param(seeds(long), marks=pytest.mark.long)
     return pytest.mark.parametrize("seeds", [short, many], ids=["few", "many"])
+
+
+def in_half(name: str) -> bool:
+    """Return whether a long test is in the half that CI runs with this commit."""
+    return zlib.crc32(name.encode()) % 2 == commit() % 2
 
 
 @cache

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from breadth import in_half
 from dialect_facts import FACTS, Facts, installed_dialect
 
 if TYPE_CHECKING:
@@ -166,6 +167,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         own = _lane(item)
         item.add_marker(own)
         if DIALECT == "relay" and item.get_closest_marker("one_dialect"):
+            item.add_marker("sweep")
+        if os.environ.get("LONG_HALF") and item.get_closest_marker("long") and not in_half(item.nodeid):
             item.add_marker("sweep")
         (chosen if own == lane or (lane is None and _possible(own)) else left_out).append(item)
     items[:] = chosen
