@@ -90,11 +90,14 @@ class ScheduleSteps(Sequence[ScheduleStep]):
         MeasureError
             TVM does not compile it.
         """
-        return self.linked_code(form, **limits).text
+        return self._code(form, False, limits).text
 
     def linked_code(self, form: str = "", **limits: Any) -> KernelCode:
         """Return the generated code, with the loop or block that each line comes from. Raises MeasureError: TVM does not compile it."""
-        asked = {**self._asked, "form": form or self.forms[0]}
+        return self._code(form, True, limits)
+
+    def _code(self, form: str, linked: bool, limits: Mapping[str, Any]) -> KernelCode:
+        asked = {**self._asked, "form": form or self.forms[0], "linked": linked}
         answer = worker(ROLE).run("schedule_code", self._program, asked, **_options(limits))
         return KernelCode(**{**answer, "rows": tuple(answer["rows"])})
 
@@ -111,17 +114,14 @@ class ScheduleSteps(Sequence[ScheduleStep]):
         code, rows = self.linked_code(form, **limits), self.states[-1].rows
         if code.unlinked:
             raise MeasureError(code.unlinked)
-        names = [each.name if each.kind != "buffer" else "" for each in rows]
-        found = {row} if isinstance(row, int) else {place for place, name in enumerate(names) if name == row}
+        names = {place: each.name for place, each in enumerate(rows) if each.kind != "buffer"}
+        found = [place for place, name in names.items() if row in (place, name)]
         if not found:
-            raise UnknownName("loop or block", str(row), list(filter(None, names)))
-        wanted, depth = set[int | None](), None
-        for place, each in enumerate(rows):
-            if depth is not None and each.depth <= depth:
-                depth = None
-            if place in found and depth is None:
-                depth = each.depth
-            wanted |= set() if depth is None else {place}
+            raise UnknownName("loop or block", str(row), list(names.values()))
+        wanted = set[int | None]()
+        for place in found:
+            after = (n for n in range(place + 1, len(rows)) if rows[n].depth <= rows[place].depth)
+            wanted.update(range(place, next(after, len(rows))))
         return [line for line, place in enumerate(code.rows) if place in wanted]
 
     def check(self, sizes: Mapping[str, int] | None = None, **limits: Any) -> CheckedSchedule:

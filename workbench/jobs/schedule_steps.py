@@ -9,6 +9,7 @@ from typing import Any
 
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.tvm_target import code_forms
+from workbench.dialects.relax.compiler.code_origins import code_origins
 from workbench.dialects.relax.compiler.replay import Replay
 from workbench.dialects.relax.compiler.scheduled import ScheduledKernel, chosen, scheduled_kernels
 from workbench.errors import MeasureError
@@ -70,13 +71,15 @@ def schedule_steps(workload: Workload, *, progress: Progress, **asked: Any) -> d
     }
 
 
-def schedule_code(workload: Workload, *, form: str, progress: Progress, **asked: Any) -> dict[str, object]:
-    """Return the generated code of a kernel with its schedule, a KernelCode."""
+def schedule_code(
+    workload: Workload, *, form: str, linked: bool, progress: Progress, **asked: Any
+) -> dict[str, object]:
+    """Return the generated code of a kernel with its schedule, a KernelCode; `linked`: with the origins of its lines."""
     replay, _ = _replayed(workload, asked, progress)
     progress("Compiling the kernel")
     text = replay.code(form)
     try:
-        return {"text": text, "rows": replay.origins(form, text), "unlinked": ""}
+        return {"text": text, "rows": code_origins(replay, form, text) if linked else [], "unlinked": ""}
     except MeasureError as error:
         return {"text": text, "rows": [], "unlinked": str(error)}
 
