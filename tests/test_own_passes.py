@@ -33,6 +33,11 @@ def merged(module: Any) -> Any:
     return dialect(here).passes.make("EliminateCommonSubexpr", {})(module)
 
 
+def waits(module: Any) -> Any:
+    time.sleep(0.3)
+    return module
+
+
 def replaced(module: Any) -> Any:
     """Changes the module that it is given, as many people's passes do."""
     module["main"] = wb.samples.load("chain", length=1).module["main"]
@@ -147,6 +152,14 @@ def test_isolated_passes_make_the_same_modules(w: wb.Workload, passes: list[Any]
     assert [step.status for step in ours.steps] == [step.status for step in theirs.steps]
     assert door(w.dialect).frontend.same(ours.result, theirs.result)
     assert ours.end.graph == theirs.end.graph
+
+
+@pytest.mark.one_dialect
+@pytest.mark.parametrize("isolated", [False, True])
+def test_the_time_that_a_pass_waits_is_not_that_of_a_processor(w: wb.Workload, isolated: bool) -> None:
+    (step,) = wb.trace(w, [waits], isolated=isolated).steps
+    assert step.seconds > 0.3
+    assert 0 < step.busy < 0.1
 
 
 @pytest.mark.one_dialect

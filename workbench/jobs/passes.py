@@ -233,7 +233,7 @@ def apply(
     found = applied(dialect, run, workload.module, opt_level, trusted=workload.trusted)
     if found.status == "changed":
         dialect.frontend.dump(Workload(found.module, {}, workload.name, workload.dialect, trusted=False), Path(folder))
-    return {"status": found.status, "seconds": found.seconds, "error": found.error, "detail": found.detail}
+    return {name: getattr(found, name) for name in ("status", "seconds", "busy", "error", "detail")}
 
 
 def after(workload: Workload, *, passes: str, progress: Progress) -> dict[str, object]:

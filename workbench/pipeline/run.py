@@ -125,6 +125,8 @@ class Applied:
     module: IRModule | None = None
     "if it changed"
     seconds: float = 0.0
+    busy: float = 0.0
+    "seconds of a processor, which other work on the machine does not change"
     error: str = ""
     "one sentence"
     detail: str = ""
@@ -167,20 +169,19 @@ def _applied(dialect: Dialect, run: object, module: object, opt_level: int) -> A
     if is_pass and dialect.passes.opt_level_of(run) > opt_level:
         level = dialect.passes.opt_level_of(run)
         return Applied("skipped", detail=f"TVM runs it from opt_level {level} on; this is {opt_level}")
-    started = time.perf_counter()
+    started, busy = time.perf_counter(), time.thread_time()
     try:
         with end_copies():
             result = dialect.passes.apply(run, module, opt_level) if is_pass else _called(dialect, run, module)
     except KeyboardInterrupt:
         raise
     except WorkbenchError as error:
-        return Applied("error", None, time.perf_counter() - started, str(error), str(error))
+        return Applied("error", None, time.perf_counter() - started, error=str(error), detail=str(error))
     except BaseException as error:  # noqa: BLE001  a pass is anybody's code, SystemExit too; its failure is this step's result
-        return Applied("error", None, time.perf_counter() - started, sentence(error), words(error))
-    seconds = time.perf_counter() - started
-    if dialect.frontend.same(module, result):
-        return Applied("same", None, seconds)
-    return Applied("changed", result, seconds)
+        return Applied("error", None, time.perf_counter() - started, error=sentence(error), detail=words(error))
+    seconds, busy = time.perf_counter() - started, time.thread_time() - busy
+    is_same = dialect.frontend.same(module, result)
+    return Applied("same", None, seconds, busy) if is_same else Applied("changed", result, seconds, busy)
 
 
 def _called(dialect: Dialect, run: object, module: object) -> IRModule:
@@ -216,7 +217,7 @@ def applied_in_child(
         except MeasureError as error:
             return Applied("error", error=str(error), detail=str(error))
         module = dialect_of(workload).frontend.restore(Path(folder)).module if found["status"] == "changed" else None
-    return Applied(found["status"], module, found["seconds"], found["error"], found["detail"])
+    return Applied(**{**found, "module": module})
 
 
 def packed(step: PassStep) -> str:
@@ -333,7 +334,8 @@ class Runner:
             made = self.workload.of(found.module)
             # the graph of a trace knows those before it, and that of the workload is alone
             after = State.of(made, lambda: made.of(made.module).graph)
-        return Step(step.text, state, after, found.status, found.seconds, found.error, found.detail, run=step.run)
+        results = (found.status, found.seconds, found.error, found.detail)
+        return Step(step.text, state, after, *results, run=step.run, busy=found.busy)
 
 
 def run_here(workload: Workload, passes: str) -> After:

@@ -94,6 +94,8 @@ class Step:
     "number of enclosing passes that are steps too"
     run: object = None
     "the Pass object or function itself, if the user gave one"
+    busy: float = 0.0
+    "seconds of a processor, which other work on the machine does not change; a saved trace does not keep them"
 
     @property
     def changed(self) -> bool:

@@ -25,7 +25,7 @@ SHORT, LONG = 0.002, 2.0
 
 @dataclass(frozen=True)
 class Scaling:
-    """The best of a few times of the pass on programs of growing size."""
+    """The best of a few times of the pass on programs of growing size, in seconds of a processor."""
 
     points: tuple[tuple[int, float], ...]
     "operators, and seconds"
@@ -81,5 +81,5 @@ def _best(subject: Subject, workload: Workload, goes_on: Callable[[], bool]) -> 
         steps = subject.run(workload).steps
         if any(step.error for step in steps) or not goes_on():
             return None
-        times.append(sum(step.seconds for step in steps))
+        times.append(sum(step.busy for step in steps))
     return min(times)

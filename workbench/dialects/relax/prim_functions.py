@@ -44,7 +44,7 @@ def with_calls(module: tvm.IRModule) -> tvm.IRModule:
 def calls_only(module: tvm.IRModule) -> bool:
     """Return whether the module is one that `with_calls` makes, or has become of one: its `main` only calls PrimFuncs."""
     entry = {variable.name_hint: each for variable, each in module.functions_items()}.get("main")
-    if not isinstance(entry, relax.Function) or not isinstance(entry.body, relax.SeqExpr):
+    if entry is None or not isinstance(entry, relax.Function) or not isinstance(entry.body, relax.SeqExpr):
         return False
     values = [each.value for each in bindings_of(entry)]
     return all(
