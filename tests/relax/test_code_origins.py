@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 from typing import Any
 
@@ -69,12 +70,12 @@ def two_blocks(
     for i, j in T.grid(16, 8):
         with T.sblock("first"):
             vi, vj = T.axis.remap("SS", [i, j])
-            b[vi, vj] = a[vi, vj] * T.float32(2)
+            b[vi, vj] = a[vi, vj] * T.float32(5)
     for i in range(16):
         for j in T.unroll(8):
             with T.sblock('<b>"; main(); //\nmark 0 begin 1'):
                 vi, vj = T.axis.remap("SS", [i, j])
-                c[vi, vj] = b[vi, vj] + T.float32(3)
+                c[vi, vj] = b[vi, vj] / T.float32(3)
 
 
 def test_lines_of_a_loop_are_those_of_the_loops_and_blocks_in_it() -> None:
@@ -98,8 +99,53 @@ def test_lines_of_a_loop_are_those_of_the_loops_and_blocks_in_it() -> None:
         steps.lines("frist")
     with pytest.raises(WorkbenchError, match="no loop or block named '99'"):
         steps.lines(99)
-    with pytest.raises(MeasureError, match="is known for C and CUDA C, and not for this code"):
-        schedule_steps(two_blocks, target="llvm").lines("first")
+    with pytest.raises(MeasureError, match="is known for C, CUDA C, LLVM and assembly, and not for this code"):
+        steps.lines("first", "tir")
+
+
+@pytest.mark.parametrize(("form", "product", "quotient"), [("llvm", "fmul", "fdiv"), ("asm", "mul[ps]s", "div[ps]s")])
+def test_lines_of_llvm_are_those_of_the_places_in_its_debug_information(form: str, product: str, quotient: str) -> None:
+    if form == "asm" and platform.machine() != "x86_64":
+        pytest.skip("other machines have other instructions")
+    steps = schedule_steps(two_blocks, target="llvm")
+    code = steps.code(form).split("\n")
+
+    def with_word(word: str) -> set[int]:
+        return {place for place, line in enumerate(code) if re.search(rf"\b(\w* = )?v?{word}\b", line)}
+
+    products, quotients = with_word(product), with_word(quotient)
+    assert products
+    assert quotients
+    assert products <= set(steps.lines("first", form)) - quotients
+    assert quotients <= set(steps.lines(steps.states[-1].rows[-1].name, form)) - products
+
+
+@pytest.mark.parametrize("form", ["llvm", "asm"])
+@pytest.mark.parametrize("name", breadth(NAMES, "attention"))
+def test_stores_of_llvm_are_in_blocks_and_every_kernel_has_lines(name: str, form: str) -> None:
+    for kernel in scheduled_kernels(wb.samples.load(name), "llvm", CONTEXT).values():
+        replay = Replay(ScheduledKernel("main", kernel.upto(), tvm.s_tir.schedule.Trace([], {}), ""), "llvm", {})
+        code, rows = replay.code(form), replay.states[-1].rows
+        found = code_origins.code_origins(replay, form, code)
+        assert len(found) == code.count("\n") + 1
+        if form == "llvm":
+            stores = [
+                row for row, line in zip(found, code.split("\n"), strict=True) if re.match(" +store (float|<)", line)
+            ]
+            assert all(row is None or rows[row].kind == "block" for row in stores), kernel.name
+            # LLVM moves the store of a sum out of its loops, and drops its place
+            assert stores.count(None) <= 1, kernel.name
+
+
+@pytest.mark.parametrize("form", ["llvm", "asm"])
+def test_lines_of_llvm_are_not_linked_where_the_code_is_another(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    replay = Replay(ScheduledKernel("main", two_blocks, tvm.s_tir.schedule.Trace([], {}), ""), "llvm", {})
+    code = replay.code(form)
+    assert code_origins.code_origins(replay, form, code)
+    other = two_blocks.with_body(two_blocks.body.block.body[0])
+    monkeypatch.setattr(code_origins, "_marked", lambda module, *_: tvm.IRModule({next(iter(module.functions)): other}))
+    with pytest.raises(MeasureError, match="with marks around blocks TVM makes other code"):
+        code_origins.code_origins(replay, form, code)
 
 
 def test_lines_are_not_linked_where_marks_change_the_code_or_the_kernel_has_marks(

@@ -1,21 +1,22 @@
 """The loops and blocks that the lines of a kernel's generated code come from.
 
-The kernel is built again with marks around its loops and blocks. Lines are known only if the code without the marks is the same text.
+The kernel is built again with marks around its loops and blocks: a statement before and after them in C, the places of a source
+in the debug information of LLVM. Lines are known only if the code without the marks is the same text.
 """
 
 from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import tvm
 import tvm_ffi
 from tvm import ir, s_tir, tirx
 
-from workbench.dialects.compiler.built import SOURCES
 from workbench.dialects.compiler.results import LoopRow
 from workbench.dialects.relax.compiler.decisions import whole
 from workbench.dialects.relax.compiler.replay import Replay
@@ -30,8 +31,10 @@ def code_origins(replay: Replay, form: str, code: str) -> list[int | None]:
     """
     if not hasattr(s_tir, "SBlock"):
         raise MeasureError("which block a line comes from is known with TVM 0.27 or newer")
-    if form in (*SOURCES, "ptx", "tir"):
-        raise MeasureError("which block a line comes from is known for C and CUDA C, and not for this code")
+    if form in ("ptx", "tir"):
+        raise MeasureError(
+            "which block a line comes from is known for C, CUDA C, LLVM and assembly, and not for this code"
+        )
     # a pass that looks for the parts of a kernel by their form may not find a loop, or a block with annotations, in a mark
     found = _origins(replay, form, code, True) or _origins(replay, form, code, False)
     if found is None:
@@ -42,26 +45,68 @@ def code_origins(replay: Replay, form: str, code: str) -> list[int | None]:
 def _origins(replay: Replay, form: str, code: str, complete: bool) -> list[int | None] | None:
     """Return the rows of lines; None if marks change the code. `complete`: with marks around loops, and blocks with annotations."""
     token = f"mark {secrets.token_hex(16)}"
+    column = FAR + secrets.randbelow(5000)
+    mark, read = {
+        "llvm": (_as_place(column), partial(_llvm, column)),
+        "asm": (_as_place(column), partial(_assembly, column)),
+    }.get(form, (_as_lines(token), partial(_c, token)))
     try:
-        with _marks_as_lines(token):
+        with _marks_as(mark):
             made = replay.code(form, _marked(replay.module, replay.states[-1].rows, token, complete))
     except MemoryError:
         raise
     except Exception:  # noqa: BLE001  TVM raises errors of several classes where it does not take marks
         return None
-    lines, rows, within = list[str](), list[int | None](), list[int]()
-    for line in made.split("\n"):
+    plain, marked = list(read(code.split("\n"))), [line for line in read(made.split("\n")) if line[0] is not None]
+    if token in code or [text for text, _ in plain if text is not None] != [text for text, _ in marked]:
+        return None
+    rows = iter([row for _, row in marked])
+    found = [None if text is None else next(rows) for text, _ in plain]
+    known = {row for row in found if row is not None}
+    return found if known and known <= {*range(len(replay.states[-1].rows))} else None
+
+
+Lines = Iterator[tuple[str | None, int | None]]
+"the text of each line that is not of a mark, as it is in any build, and its row"
+
+
+def _c(token: str, lines: Sequence[str]) -> Lines:
+    within = list[int]()
+    for line in lines:
         mark = re.fullmatch(rf'\s*"{token} (begin|end) (\d+)";', line)
         if mark and mark[1] == "begin":
             within.append(int(mark[2]))
         elif mark and within[-1:] == [int(mark[2])]:
             within.pop()
-        else:
-            lines.append(line)
-            rows.append(within[-1] if within else None)
-    return rows if "\n".join(lines) == code and not within and set(rows) - {None} else None
+        yield None if mark else line, within[-1] if within else None
+    if within:
+        yield "a loop or block without an end", None
 
 
+def _llvm(column: int, lines: Sequence[str]) -> Lines:
+    place = re.compile(rf"!(\d+) = !DILocation\(line: (\d+), column: {column},")
+    rows = {found[1]: int(found[2]) - 1 for found in map(place.match, lines) if found}
+    for line in lines:
+        # the numbers of metadata are others in each build
+        text = None if line.startswith("!") else re.sub(r"!\d+", "!", line)
+        used = re.findall(r"(?:!dbg|^ +#dbg_.*,) !(\d+)", line)
+        yield text, rows.get(used[-1]) if used else None
+
+
+def _assembly(column: int, lines: Sequence[str]) -> Lines:
+    row, ended = None, False
+    for line in lines:
+        place = re.match(r"\s*\.loc\s+\d+ (\d+) (\d+)", line)
+        if place:
+            # line 0 is of no place, or of several
+            row = int(place[1]) - 1 if int(place[1]) and int(place[2]) == column else None
+        row = None if ".cfi_endproc" in line else row
+        ended = ended or re.match(r"\s*\.section\s+\.debug", line) is not None
+        yield None if place or ended or re.fullmatch(r"\.Ltmp\d+:", line) else line, row
+
+
+FAR = 60_000
+"columns that no source has"
 _MARK = "workbench_row"
 "an attribute of statements, which TVM's passes keep"
 
@@ -107,16 +152,50 @@ def _marked(module: Any, rows: Sequence[LoopRow], token: str, complete: bool) ->
     return mutated(made, [((tirx.For, s_tir.SBlockRealize), marked)])
 
 
+Mark = Callable[[int, Any], Any]
+"makes the statement of a row from the statement in its mark"
+
+
+def _as_lines(token: str) -> Mark:
+    def made(row: int, body: Any) -> Any:
+        begin, end = (tirx.Evaluate(ir.StringImm(f"{token} {word} {row}")) for word in ("begin", "end"))
+        return tirx.SeqStmt([begin, body, end])
+
+    return made
+
+
+def _as_place(column: int) -> Mark:
+    """Return what gives each statement in a mark a place in a source, which TVM writes for LLVM: the row's line, and the column."""
+    parts = {
+        tirx.For: ("loop_var", "min", "extent", "kind", "body", "thread_binding", "annotations", "step"),
+        tirx.IfThenElse: ("condition", "then_case", "else_case"),
+        tirx.BufferStore: ("buffer", "value", "indices"),
+        tirx.Bind: ("var", "value"),
+        tirx.Evaluate: ("value",),
+    }
+
+    def made(row: int, body: Any) -> Any:
+        span = ir.Span(ir.SourceName("rows"), row + 1, row + 1, column, column)
+
+        def placed(each: Any, mutator: Any) -> Any:
+            if each.span is not None and each.span.column == column:
+                return each
+            new = mutator.default_mutate(each)
+            return type(new)(*[getattr(new, name) for name in parts[type(new)]], span=span)
+
+        return tvm_ffi.structural_mutate(body, [(tuple(parts), placed)])
+
+    return made
+
+
 @contextmanager
-def _marks_as_lines(token: str) -> Iterator[None]:
+def _marks_as(mark: Mark) -> Iterator[None]:
     """Make statements of the marks while the block runs, before TVM's first pass that stops at an attribute."""
     own = tirx.transform.CommonSubexprElim
 
     def marked(each: Any, mutator: Any) -> Any:
-        if each.attr_key != _MARK:
-            return mutator.default_mutate(each)
-        begin, end = (tirx.Evaluate(ir.StringImm(f"{token} {word} {whole(each.value)}")) for word in ("begin", "end"))
-        return tirx.SeqStmt([begin, mutator.mutate(each.body), end])
+        made = mutator.default_mutate(each)
+        return made if made.attr_key != _MARK else mark(whole(made.value), made.body)
 
     @tirx.transform.prim_func_pass(opt_level=0)
     def lines(function: Any, _module: Any, _context: Any) -> Any:
