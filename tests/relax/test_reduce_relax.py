@@ -6,11 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import tvm
 from scripts_alone import run_alone
 from tvm import relax
 
 import workbench as wb
-from workbench.experiments.reduce.run import Reduced
+from workbench.experiments.reduce.run import Reduced, standalone
 
 SHAPE = (1, 4, 4, 4)
 
@@ -68,6 +69,18 @@ def test_functions_and_types_are_reduced(tmp_path: Path) -> None:
     assert small.after.types == small.after.functions == 0
     assert {"InlineFunctions", "ChangeDtype"} <= {step.edit.name for step in small.steps if step.edit}
     assert "AssertionError" in run_alone(small.script, tmp_path).stderr
+
+
+def test_the_script_of_a_symbolic_program_runs(tmp_path: Path) -> None:
+    n = tvm.tirx.Var("n", "int64")
+    x = relax.Var("x", relax.TensorType((n, 2), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.op.exp(x)))
+    w = wb.load(builder.get(), name="symbolic")
+    w.shapes = {"n": 3}
+    done = run_alone(standalone(w, "", "", "print(len(outputs(mod)))", "llvm", 0), tmp_path)
+    assert done.stdout == "1\n", done.stderr
 
 
 @pytest.mark.long

@@ -50,7 +50,7 @@ from workbench.quoting import python
 NAME = "relax"
 FEW = 17
 "functions of a program whose loops are listed"
-_IMPORT = re.compile(r"^# (from tvm\.script import .*)$", re.MULTILINE)
+_IMPORT = re.compile(r"^# (from (?:tvm\.script|typing) import .*)$", re.MULTILINE)
 
 
 def load(source: Any, params: Mapping[str, Any] | None, name: str) -> Workload | None:
