@@ -175,8 +175,36 @@ def test_own_programs_are_tried_with_what_the_pipeline_makes_of_them() -> None:
 def test_a_pass_object_cannot_be_isolated() -> None:
     with pytest.raises(PipelineError, match="lives in one process"):
         wb.try_pass(relax.transform.FoldConstant(), isolated=True)
-    with pytest.raises(WorkbenchError, match="not a pass"):
-        wb.try_pass(3)
+
+
+class Mutator:
+    def __call__(self, mod: Any) -> Any:
+        return mod
+
+
+@pytest.mark.parametrize(
+    ("p", "on", "dialect", "message"),
+    [
+        (3, None, None, "not a pass"),
+        (Mutator, None, None, r"a class; give an object of it, Mutator\(\)"),
+        (relax.transform.FoldConstant, None, None, r"FoldConstant .* takes a module"),
+        (lambda mod, ctx: mod, None, None, "takes a module"),
+        (is_op("relax.exp")(wildcard()), None, None, "a pattern is not a pass"),
+        ("", None, None, "no pass"),
+        ("-FoldConstant", None, None, "no pass"),
+        ("FoldConstant", [], None, "no program"),
+        ("FoldConstant", None, "tensorrt", "tensorrt"),
+        ("FoldConstant", None, "relay", "needs a TVM"),
+    ],
+)
+def test_a_wrong_argument_is_refused_with_a_sentence(p: object, on: object, dialect: str | None, message: str) -> None:
+    with pytest.raises(WorkbenchError, match=message):
+        wb.try_pass(p, on, dialect=dialect, budget=2)
+
+
+def test_programs_of_a_dialect_that_is_not_here_are_refused() -> None:
+    with pytest.raises(WorkbenchError, match="needs a TVM"):
+        wb.testing.program(1, dialect="relay")
 
 
 def test_the_next_pass_of_the_pipeline_is_asked() -> None:

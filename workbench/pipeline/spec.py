@@ -10,8 +10,9 @@ too, `<name>`, but only its notebook can make it again.
 from __future__ import annotations
 
 import ast
+import inspect
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import Any, TypeGuard
@@ -127,11 +128,27 @@ def _steps_of(thing: object) -> list[PassStep]:
         return [PassStep(_bracketed(info.name), run=thing)]
     if is_rewriter(thing):
         return [PassStep(_bracketed(type(thing).__name__), run=thing)]
+    if hasattr(thing, "has_dtype") and hasattr(thing, "has_attr"):
+        raise PipelineError("a pattern is not a pass; give a rewrite of it, with a callback")
     if callable(thing):
+        _check_takes_a_module(thing)
         return [PassStep(_bracketed(getattr(thing, "__name__", type(thing).__name__)), run=thing)]
     raise PipelineError(
         f"an object of type {type(thing).__name__} is not a pass; give a name, a TVM Pass, a DFPatternCallback, or a function from IRModule to IRModule"
     )
+
+
+def _check_takes_a_module(function: Callable[..., object]) -> None:
+    """Raises PipelineError: it is a class or a maker of passes that was not called, or it takes more than a module."""
+    name = getattr(function, "__name__", type(function).__name__)
+    if inspect.isclass(function):
+        raise PipelineError(f"{name} is a class; give an object of it, {name}()")
+    try:
+        inspect.signature(function).bind(None)
+    except TypeError as error:
+        raise PipelineError(f"{name} is not a pass, which takes a module: {error}; if it makes one, call it") from None
+    except ValueError:  # a builtin has no signature
+        return
 
 
 def is_rewriter(thing: object) -> bool:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from workbench.analysis.patterns.pattern import PatternError
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect as dialect_named
-from workbench.dialects.registry import installed
-from workbench.errors import LoadError, WorkbenchError
+from workbench.dialects.registry import dialect_here
+from workbench.errors import WorkbenchError
 from workbench.pipeline.matching import match, read_pattern
 
 if TYPE_CHECKING:
@@ -77,18 +77,16 @@ def _program(
     matches: bool,
     likely: Collection[str],
 ) -> Workload:
-    found = dialect or installed()
-    if found is None:
-        raise LoadError("programs are generated with TVM, and none is here; `pip install tvm-workbench[relax]`")
+    found = dialect_named(dialect) if dialect else dialect_here()
     from workbench.testing.growth import Growth  # it imports TVM
 
     wanted = None if pattern is None else read_pattern(pattern)
     workload, found_any = None, False
     for _ in range(TRIES):
-        growth = Growth(random, found, wanted, matches, likely)
+        growth = Growth(random, found.name, wanted, matches, likely)
         growth.grow(operators)
         found_any = found_any or growth.instances > 0
-        workload = dialect_named(found).frontend.load(*growth.module(), name)
+        workload = found.frontend.load(*growth.module(), name)
         assert workload is not None, "a growth makes an IRModule"
         workload.shapes = growth.sizes
         if wanted is None or (operators > CHECKED and found_any):

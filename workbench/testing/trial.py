@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect as dialect_named
-from workbench.dialects.registry import dialect_of, installed
-from workbench.errors import Cancelled, LoadError, PipelineError, WorkbenchError, check_seconds, reason_of
+from workbench.dialects.registry import dialect_here, dialect_of
+from workbench.errors import Cancelled, PipelineError, WorkbenchError, check_seconds, reason_of
 from workbench.experiments.reduce.run import Reduced, comparison, context_text, pass_list, reduce, standalone
 from workbench.experiments.symptoms import NO, YES, Finding, Limits, Symptom, without_numbers
 from workbench.pipeline.config import AS_IS, Config
@@ -97,13 +97,14 @@ def try_pass(
     ()
     """
     check_seconds(budget=budget, timeout=timeout)
-    where = dialect or installed()
-    if where is None:
-        raise LoadError("a pass is tried with TVM, and none is here; `pip install tvm-workbench[relax]`")
+    where = (dialect_named(dialect) if dialect else dialect_here()).name
     if isinstance(p, tuple) and len(p) == 2:
         pattern = p[0] if pattern is None else pattern
         p = _rewrite(where, *p)
-    subject = Subject.of(Pipeline(p if isinstance(p, (list, Pipeline)) else [p]), timeout, isolated, cancelled)
+    steps = Pipeline(p if isinstance(p, (list, Pipeline)) else [p])
+    if not any(step.enabled for step in steps):
+        raise PipelineError("there is no pass to try; give a name, a function, a Pass object or a rewrite")
+    subject = Subject.of(steps, timeout, isolated, cancelled)
     wanted = None if pattern is None else read_pattern(pattern)
     with showing_progress(progress, f"Trying {subject.name}") as report:
         # the import of TVM in the child does not count
