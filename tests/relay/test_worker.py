@@ -95,7 +95,10 @@ def test_closing_ends_the_process_and_removes_the_folder(small):
     assert not root.exists()
 
 
-def test_the_end_of_the_notebook_cancels_the_job_under_way_and_begins_no_other(small):
+@pytest.mark.parametrize("poll", [0.0, 0.1])
+def test_the_end_of_the_notebook_cancels_the_job_under_way_and_begins_no_other(small, poll, monkeypatch):
+    # with 0 the notebook ends while the child starts
+    monkeypatch.setattr("workbench.worker.parent.POLL_SECONDS", poll)
     mine = Worker()
     for _ in range(2):
         with pytest.raises(WorkerLost, match="the notebook has ended") as lost:

@@ -108,14 +108,15 @@ class Worker:
         with nullcontext() if self._yields else _asked_for(), self._turn(progress, cancelled):
             if self._closed:
                 raise WorkerLost(ENDED, "cancelled")
-            child, self._doing = self._started(progress, cancelled), ""
-            most = amounts.limit(memory, amounts.resident(child.pid))
-            message: Message = {
-                "job": job,
-                "workload": None if workload is None else self._sent(workload),
-                "arguments": arguments,
-                "memory": most,
-            }
+            try:
+                child, self._doing = self._started(progress, cancelled), ""
+                most = amounts.limit(memory, amounts.resident(child.pid))
+                sent = None if workload is None else self._sent(workload)
+            except Exception:
+                if self._closed:
+                    raise WorkerLost(ENDED, "cancelled") from None
+                raise
+            message: Message = {"job": job, "workload": sent, "arguments": arguments, "memory": most}
             try:
                 child.ask(message)
                 return self._answer(child, _JobLimits(timeout, most, cancelled), progress)
@@ -190,15 +191,15 @@ class Worker:
         if self._child is not None and self._child.ready():
             return self._child
         self.stop()
-        self._child = Child(self._python)
+        child = self._child = Child(self._python)
         try:
-            while not self._child.greeted(POLL_SECONDS):
+            while not child.greeted(POLL_SECONDS):
                 progress("Starting TVM", None)
-                _check_wanted(cancelled)
+                _check_wanted(lambda: self._closed or cancelled())
         except BaseException:
             self.stop()
             raise
-        return self._child
+        return child
 
     @property
     def idle(self) -> bool:
