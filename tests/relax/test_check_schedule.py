@@ -247,8 +247,9 @@ def tiled(
 
 
 def test_a_schedule_of_ones_own_is_checked() -> None:
-    (check,) = wb.check_schedule(matmul(), GPU, schedule=tiled)
-    assert check.verdict == "equal", check
+    for returned in (lambda _: None, lambda sch: sch, lambda sch: sch.mod):
+        (check,) = wb.check_schedule(matmul(), GPU, schedule=lambda sch, of=returned: (tiled(sch), of(sch))[1])
+        assert check.verdict == "equal", check
 
 
 FAULTY_STEPS: dict[str, tuple[Callable[[Any], None], str]] = {
@@ -430,6 +431,18 @@ def test_an_untrusted_program_is_refused() -> None:
         wb.check_schedule(w, GPU)
     with pytest.raises(Untrusted):
         wb.check_schedule(w, GPU, schedule=tiled)
+
+
+def test_a_schedule_that_is_not_one_is_refused() -> None:
+    with pytest.raises(MeasureError, match="schedule is a function of a TVM Schedule, or a Schedule, not 'Matmul'"):
+        wb.check_schedule(matmul(), GPU, schedule="Matmul")
+    with pytest.raises(MeasureError, match=r"the schedule failed at `<lambda>\(sch\)`"):
+        wb.check_schedule(matmul(), GPU, schedule=lambda: None)
+
+
+def test_a_kernel_may_be_named_without_a_list() -> None:
+    (check,) = wb.check_schedule(wb.samples.load("mlp"), GPU, "transpose", "Fallback")
+    assert (check.kernel, check.verdict) == ("transpose", "equal")
 
 
 def test_an_unknown_kernel_is_named() -> None:

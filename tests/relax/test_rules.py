@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,23 @@ def test_an_error_is_tvms_own_at_its_line() -> None:
     assert said(found).startswith("Rule raised ValueError: no such block at all at `raise ValueError(")
 
 
+def test_a_rule_that_takes_a_kernel_is_not_watched() -> None:
+    seen = list[object]()
+
+    class Takes(Rule):
+        def apply(self, function: Any, target: Any, tunable: bool) -> Any:
+            seen.append(sys.gettrace())
+            return super().apply(function, target, tunable)
+
+    assert through(Takes("")).outcome == "took"
+    assert seen == [sys.gettrace()]
+
+
+def test_one_rule_is_not_a_list_of_letters() -> None:
+    (kernel,) = wb.schedules(one_kernel(), GPU, "Fallback")
+    assert kernel.rule == "Fallback"
+
+
 def test_a_rule_that_takes_a_kernel_keeps_its_trace() -> None:
     found = through(Rule(""))
     assert found.outcome == "took"
@@ -241,6 +259,8 @@ def test_a_cpu_has_no_rules_unless_they_are_given() -> None:
 def test_names_that_there_are_not_are_refused() -> None:
     with pytest.raises(MeasureError, match="no rule of dlight named 'GEMM'; did you mean GEMV"):
         wb.schedules(one_kernel(), GPU, ["GEMM"])
+    with pytest.raises(MeasureError, match=r"not <class .*GEMV'>; call it: GEMV\(\)"):
+        wb.schedules(one_kernel(), GPU, [type(rule_of("GEMV", make_target(GPU)))])
     with pytest.raises(UnknownName, match="relu"):
         wb.schedules(one_kernel(), GPU)["rulu"]
 

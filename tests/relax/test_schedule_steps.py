@@ -318,6 +318,8 @@ def test_wrong_requests_are_refused_in_a_sentence() -> None:
         schedule_steps(workload, MATMUL, GPU, "GEMM")
     with pytest.raises(WorkbenchError, match="schedule is a rule's name or a function"):
         schedule_steps(workload, MATMUL, GPU, 7)  # type: ignore[arg-type]
+    with pytest.raises(MeasureError, match="no rule of dlight named 'GEMM'"):
+        schedule_steps(in_between, None, GPU, "GEMM")
     found = schedule_steps(workload, MATMUL, GPU)
     with pytest.raises(WorkbenchError, match="only one for `llvm` is"):
         found.check()

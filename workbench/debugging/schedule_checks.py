@@ -145,7 +145,7 @@ def check_schedule(
     how = context_of(opt_level, disabled, required, config)
     check_config(workload, how)
     program = choose_entry(workload, entry, shapes)
-    given, data = list(rules or ()), how.context().to_data()
+    given, data = [rules] if isinstance(rules, str) else list(rules or ()), how.context().to_data()
     with showing_progress(progress, f"Checking the schedules of {workload.name}") as report:
         if all(isinstance(each, str) for each in given):
             asked |= {"config": data, "rules": given}
@@ -162,7 +162,7 @@ def check_schedule(
                 ask()
                 known = scheduled.scheduled_kernels(program, asked["target"], data, given)
             program, requests = None, {name: {**asked, "kernel": each.to_data()} for name, each in known.items()}
-        names = list(requests if kernels is None else kernels)
+        names = [kernels] if isinstance(kernels, str) else list(requests if kernels is None else kernels)
         for name in names:
             if name not in requests:
                 raise UnknownName("kernel", name, list(requests))

@@ -146,7 +146,7 @@ def schedules(
     how = context_of(opt_level, disabled, required, config)
     check_config(workload, how)
     program = choose_entry(workload, entry, shapes)
-    given = list(rules or ())
+    given = [rules] if isinstance(rules, str) else list(rules or ())
     asked: dict[str, Any] = {"target": target_text(target), "config": how.context().to_data()}
     with showing_progress(progress, f"Trying the rules of {workload.name}") as report:
         if all(isinstance(each, str) for each in given):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +118,7 @@ def run_rules(
     Returns its modules, the kernels, the rules that were tried, and the modules that were looked up in a database.
     """
     refuse_without_main(workload, MeasureError)
-    given = [rule_of(each, target) if isinstance(each, str) else each for each in rules]
+    given = rules_of(rules, target)
     watch, watched, looked = Watch(stop=CALLS, schedules=not given), Rules(on=True), dict[str, Any]()
     with ExitStack() as around:
         if config.get("schedules"):
@@ -188,6 +188,17 @@ def is_scheduled(function: Any) -> bool:
     return any(str(key).endswith(".is_scheduled") and bool(value) for key, value in (function.attrs or {}).items())
 
 
+def rules_of(rules: Sequence[Any], target: tvm.target.Target) -> list[Any]:
+    """Return rules, those of dlight by their names. Raises MeasureError: there is no such rule, or it is a class."""
+    for each in rules:
+        if not (isinstance(each, str) or (hasattr(each, "apply") and not isinstance(each, type))):
+            called = f"; call it: {each.__name__}()" if isinstance(each, type) else ""
+            raise MeasureError(
+                f"a rule is the name of one of dlight's or an object with `apply`, not {each!r:.80}{called}"
+            )
+    return [rule_of(each, target) if isinstance(each, str) else each for each in rules]
+
+
 def rule_of(name: str, target: tvm.target.Target) -> Any:
     """Return the rule of dlight with a name, `GEMV` or `gpu.GEMV`; raises UnknownName."""
     folder, _, rule = name.rpartition(".")
@@ -208,8 +219,11 @@ def attempted(rule: Any, function: Any, target: Any, tunable: bool, on: bool = T
     name = type(rule).__name__
     watch = refusals.Watch((str(Path(sys.modules[DLIGHT].__file__ or "").parent), _file_of(type(rule))))
     try:
-        with watch.on() if on else nullcontext():
-            taken = rule.apply(function, target, tunable)
+        taken = rule.apply(function, target, tunable)
+        if taken is None and on:
+            # again: while it is watched, the import of tensor intrinsics in a rule that takes the kernel would take minutes
+            with watch.on():
+                taken = rule.apply(function, target, tunable)
     except Exception as error:
         if not on:
             raise

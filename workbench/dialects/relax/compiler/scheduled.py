@@ -17,7 +17,7 @@ from tvm.s_tir.schedule import Schedule, Trace
 from workbench.dialects.base import Workload
 from workbench.dialects.compiler.tuning import load_intrinsics, opened
 from workbench.dialects.compiler.tvm_target import make_target
-from workbench.dialects.relax.compiler.rules import Rules, run_rules
+from workbench.dialects.relax.compiler.rules import Rules, rules_of, run_rules
 from workbench.dialects.relax.kinds import prim_funcs
 from workbench.errors import MeasureError, UnknownName, reason_of, sentence
 
@@ -69,14 +69,19 @@ class ScheduledKernel:
             return replace(self, trace=Trace([], {}), after=after, origin=YOURS)
         made, failed = schedule, ("", "")
         if not isinstance(schedule, Schedule):
+            if not callable(schedule):
+                raise MeasureError(f"schedule is a function of a TVM Schedule, or a Schedule, not {schedule!r:.80}")
             made = new_schedule(self.before)
             try:
-                made = schedule(made) or made
+                returned = schedule(made)
+                made = returned if isinstance(returned, (Schedule, Trace)) else made
             except Exception as error:  # noqa: BLE001  a step that fails is shown
                 frames = traceback.extract_tb(error.__traceback__)
                 code = getattr(schedule, "__code__", None)
                 own = [each for each in frames if code and each.filename == code.co_filename]
-                failed = ((own or frames)[-1].line or "", said(error))
+                call = f"{getattr(schedule, '__name__', 'schedule')}(sch)"
+                lines = [each.line for each in own or frames[1:]]
+                failed = ((lines and lines[-1]) or call, said(error))
         return replace(self, trace=made if isinstance(made, Trace) else made.trace, origin=YOURS, failed=failed)
 
     def to_data(self) -> dict[str, Any]:
@@ -128,9 +133,10 @@ def _made(
     functions = prim_funcs(workload.module)
     if len(functions) == len(workload.module.functions):
         watched, looked = Rules(on=True), dict[str, Any]()
-        for name, function in functions.items() if rules else ():
+        given = rules_of(rules, made)
+        for name, function in functions.items() if given else ():
             with made:
-                watched.apply(name, function, made, rules)
+                watched.apply(name, function, made, given)
     else:
         functions, watched, looked = run_rules(workload, made, config, rules)[1:]
     database = opened(config["schedules"]) if looked else None
