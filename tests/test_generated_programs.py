@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from random import Random
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from workbench.dialects.base import frontend_of
 from workbench.dialects.registry import installed
 from workbench.pipeline.outputs import run_once
 from workbench.testing import programs
+from workbench.testing.growth import Growth
 from workbench.testing.programs import program
 
 OWN = getattr(programs, f"{installed()}_programs", programs.relax_programs)
@@ -101,6 +103,18 @@ def test_programs_of_a_pattern_match_or_nearly(dialect: str, prefix: str, place:
     near = sum(not each and bool(each.near_misses) for each in found)
     assert matches >= 8
     assert near >= 8
+
+
+def test_programs_have_what_algebraic_passes_look_for(dialect: str, prefix: str):
+    divisions = f"is_op('{prefix}divide')(wildcard(), is_const()).has_dtype('int32')"
+    made = [program(seed, pattern=divisions) for seed in range(0, 40, 2)]
+    assert all(wb.match(each, divisions) for each in made)
+    growth = Growth(Random(0), dialect, None, matches=True)
+    constants = [growth.leaf((4,), "float32", "constant") for _ in range(100)]
+    assert {0, 1} == {each.low for each in constants if each.low == each.high}
+    norms = [program(seed, likely=[f"{prefix}nn.batch_norm"]).graph for seed in range(20)]
+    attrs = [node.attrs for graph in norms for node in graph.ops if node.op == f"{prefix}nn.batch_norm"]
+    assert 0 < sum("epsilon" in each for each in attrs) < len(attrs)  # a graph has those that are not the default
 
 
 def test_patterns_of_functions_are_refused(dialect: str):

@@ -147,6 +147,19 @@ def test_a_rewrite_meets_programs_around_its_pattern() -> None:
     ]
 
 
+def test_the_pattern_of_a_rewriter_object_is_known() -> None:
+    x = wildcard()
+    pattern = is_op("relax.tanh")(is_op("relax.negative")(is_op("relax.exp")(x)))
+    rewriter = relax.dpl.PatternMatchingRewriter.from_pattern(pattern, lambda _, found: relax.op.tanh(found[x]))
+    assert len(wb.try_pass(rewriter, GENERATED, budget=4, reduced=False).fired) >= 2
+
+
+def test_more_programs_are_tried_while_it_fires_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.testing.trial.RUNNING", 0.0)
+    assert len(wb.try_pass(relax.transform.LegalizeOps(), GENERATED, budget=3, reduced=False).attempts) < 5
+    assert len(wb.try_pass(identity, GENERATED, budget=3, reduced=False).attempts) >= 5
+
+
 def test_a_pattern_that_no_generated_program_has_is_tried_all_the_same() -> None:
     found = wb.try_pass(
         identity, GENERATED, budget=2, pattern='is_op("relax.nn.attention")(wildcard(), wildcard(), wildcard())'

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tvm import relay
-from tvm.relay.dataflow_pattern import is_op, wildcard
+from tvm.relay.dataflow_pattern import DFPatternCallback, is_op, wildcard
 
 import workbench as wb
 from workbench.testing import assert_pass
@@ -52,6 +52,21 @@ def test_a_rewrite_that_never_ends_is_a_failure_of_its_own() -> None:
 
     found = wb.try_pass((is_op("subtract")(x, y), swap), ["generated"], budget=6, reduced=False)
     assert "100 rewrite passes" in found.failures[0].said
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_callback_of_a_pattern_is_tried_on_matches_and_tvms_diagnostics_are_its_error() -> None:
+    class Adds(DFPatternCallback):
+        def __init__(self) -> None:
+            super().__init__(require_type=True)
+            self.x = wildcard()
+            self.pattern = is_op("exp")(is_op("abs")(self.x))
+
+        def callback(self, pre: Any, post: Any, node_map: Any) -> Any:
+            return relay.add(node_map[self.x][0], relay.const([0.0] * 7))
+
+    found = wb.try_pass(Adds(), ["generated"], budget=6, reduced=False)
+    assert "broadcast" in found.failures[0].said
 
 
 def test_where_counts_matches_and_reasons() -> None:

@@ -6,6 +6,7 @@ import inspect
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -93,6 +94,10 @@ class Passes(ABC):
     @abstractmethod
     def rewrite(self, callback: Any, module: Any) -> Any:
         """Return the module with the matches of a DFPatternCallback replaced, in every function of the dialect."""
+
+    def diagnosed(self) -> AbstractContextManager[None]:
+        """Return a block in which an error of TVM has the text of its diagnostics."""
+        return nullcontext()
 
     @abstractmethod
     def rewriter(self, pattern: Any, callback: Any) -> object:

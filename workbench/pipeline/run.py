@@ -187,7 +187,8 @@ def _applied(dialect: Dialect, run: object, module: object, opt_level: int) -> A
 def _called(dialect: Dialect, run: object, module: object) -> IRModule:
     """Apply a function or a DFPatternCallback to a copy of the module."""
     mine = dialect.frontend.copy(module)
-    result = run(mine) if callable(run) else dialect.passes.rewrite(run, mine)
+    with dialect.passes.diagnosed():
+        result = run(mine) if callable(run) else dialect.passes.rewrite(run, mine)
     if not dialect.frontend.is_module(result):
         raise PipelineError(f"it returned a {type(result).__name__}; a pass returns an IRModule")
     return dialect.frontend.infer_types(result)

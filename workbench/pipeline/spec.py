@@ -128,7 +128,7 @@ def _steps_of(thing: object) -> list[PassStep]:
         return [PassStep(_bracketed(info.name), run=thing)]
     if is_rewriter(thing):
         return [PassStep(_bracketed(type(thing).__name__), run=thing)]
-    if hasattr(thing, "has_dtype") and hasattr(thing, "has_attr"):
+    if is_pattern(thing):
         raise PipelineError("a pattern is not a pass; give a rewrite of it, with a callback")
     if callable(thing):
         _check_takes_a_module(thing)
@@ -149,6 +149,11 @@ def _check_takes_a_module(function: Callable[..., object]) -> None:
         raise PipelineError(f"{name} is not a pass, which takes a module: {error}; if it makes one, call it") from None
     except ValueError:  # a builtin has no signature
         return
+
+
+def is_pattern(thing: object) -> bool:
+    """Return whether it is a DFPattern of TVM, by its attributes."""
+    return hasattr(thing, "has_dtype") and hasattr(thing, "has_attr")
 
 
 def is_rewriter(thing: object) -> bool:

@@ -29,6 +29,7 @@ from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.step import Step
 from workbench.pipeline.trace import Trace
 from workbench.temporary import temporary_folder
+from workbench.wording import counted as in_words
 from workbench.worker.parent import JobOptions, never, worker
 
 RAISES, INPUT, FLAW, TYPES, OUTPUTS, NEIGHBOUR, AGAIN, GROWS = LAWS = (
@@ -229,7 +230,7 @@ def _other_types(before: Graph, after: Graph) -> str:
     for what, types in (("input", _inputs), ("output", _outputs)):
         ours, theirs = types(before), types(after)
         if len(ours) != len(theirs):
-            return f"the program had {len(ours)} {what}s and has {len(theirs)}"
+            return f"the program had {in_words(len(ours), what)} and has {len(theirs)}"
         for place in (place for place, one in enumerate(ours) if one != theirs[place]):
             return f"{what} {place} was {ours[place]} and is {theirs[place]}"
     return ""

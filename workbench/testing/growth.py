@@ -182,6 +182,8 @@ class Growth:
         else:
             low, high = (0, below or 2) if below or dtype == "bool" else (1, 4) if positive else (-2, 3)
             array = self.arrays.integers(low, high, size)
+        if kind == "constant" and not (given or below) and self.random.random() < 0.2:
+            array = np.full(size, 1 if positive else self.random.choice([0, 1]))  # what algebraic passes look for
         array, name = np.asarray(array).astype(dtype), given.get("name") or f"w{len(self.writer.arrays)}"
         if kind == "param":
             self.writer.arrays[name] = array

@@ -274,12 +274,13 @@ def _weighted(g: Growth, t: Task, name: str) -> Value:
     refuse(t.dtype == "bool" or (batch and t.dtype != "float32"))
     count = {"nn.layer_norm": 2, "nn.batch_norm": 4}.get(name, 1)
     rest = [t.take(place + 1, (width,), t.dtype, weight=True, positive=batch) for place in range(count)]
+    attrs = {} if bias else {"epsilon": t.attr("epsilon", [1e-5, 1e-5, 0.1])}
     if batch:
-        result = g.called(name, [x, *rest], axis, **({"training": False} if g.writer.prefix else {}))
+        result = g.called(name, [x, *rest], axis, **attrs, **({"training": False} if g.writer.prefix else {}))
         return g.fields(result, -3 * (x.largest + 2), 3 * (x.largest + 2), False, t.field or 0)
     high = math.sqrt(size_of((width,))) * max(each.largest for each in rest) + 1.5
     span = (x.low + rest[0].low, x.high + rest[0].high) if bias else (-high, high)
-    return g.make(name, [x, *rest], axis, span=span)
+    return g.make(name, [x, *rest], axis, span=span, **attrs)
 
 
 RECIPES: dict[str, tuple[float, Recipe]] = {

@@ -20,7 +20,7 @@ from workbench.experiments.symptoms import NO, YES, Finding, Limits, Symptom, wi
 from workbench.pipeline.config import AS_IS, Config
 from workbench.pipeline.matching import read_pattern
 from workbench.pipeline.run import ANY_LEVEL
-from workbench.pipeline.spec import PassStep, Pipeline
+from workbench.pipeline.spec import PassStep, Pipeline, is_pattern
 from workbench.quoting import comment
 from workbench.testing import attempt as laws
 from workbench.testing.attempt import LAWS, Attempt, Program, Run, Subject, attempted, compared, counted
@@ -74,7 +74,8 @@ def try_pass(
     budget
         Seconds for everything.
     pattern
-        A DFPattern or its text: half of the generated programs have a match of it, half nearly one. Known for a rewrite.
+        A DFPattern or its text: half of the generated programs have a match of it, half nearly one. Known for a rewrite and
+        a DFPatternCallback.
     isolated
         Whether the pass runs in the child process, where it may crash or hang. By default it does if it can be handed over: a
         name, or a function that holds no object of TVM. A Pass object runs in this process, as `wb.trace` runs it.
@@ -99,12 +100,13 @@ def try_pass(
     check_seconds(budget=budget, timeout=timeout)
     where = (dialect_named(dialect) if dialect else dialect_here()).name
     if isinstance(p, tuple) and len(p) == 2:
-        pattern = p[0] if pattern is None else pattern
         p = _rewrite(where, *p)
     steps = Pipeline(p if isinstance(p, (list, Pipeline)) else [p])
     if not any(step.enabled for step in steps):
         raise PipelineError("there is no pass to try; give a name, a function, a Pass object or a rewrite")
     subject = Subject.of(steps, timeout, isolated, cancelled)
+    if pattern is None:
+        pattern = next(filter(is_pattern, (getattr(step.run, "pattern", None) for step in steps)), None)
     wanted = None if pattern is None else read_pattern(pattern)
     with showing_progress(progress, f"Trying {subject.name}") as report:
         # the import of TVM in the child does not count
@@ -194,6 +196,8 @@ class _Trial:
     "whether it was cancelled"
     attempts: list[Attempt] = field(default_factory=list)
     growth: Scaling | None = None
+    fired: bool = False
+    "on any program"
 
     def _left(self, part: float) -> bool:
         self.ended = self.ended or self.subject.cancelled()
@@ -206,11 +210,12 @@ class _Trial:
         for each in mixed(first, generated(self.kind) if makes else None):
             tried = len(self.attempts)
             enough = tried >= LEAST and max(broken.values(), default=0) >= ENOUGH
-            if enough or tried >= MOST or (tried and not self._left(RUNNING)):
+            if enough or tried >= MOST or (tried and not self._left(RUNNING if self.fired else COMPARING)):
                 return
             self.report(f"{each.name} ({tried + 1})", None)
             self.attempts.append(attempted(self.subject, each))
             broken.update([*self.attempts[-1].faults])
+            self.fired = self.fired or self.attempts[-1].fired
 
     def time(self) -> None:
         """Time the pass on larger and larger programs, if it fired on a generated one."""

@@ -69,8 +69,9 @@ def size_of(shape: Shape) -> int:
 
 
 _HUGE = 1 << 40
-_DIVISIONS = {"floor_mod": np.mod, "mod": np.fmod, "trunc_mod": np.fmod}
+_DIVISIONS: dict[str, Callable[..., Any]] = {"floor_mod": np.mod, "mod": np.fmod, "trunc_mod": np.fmod}
 _DIVISIONS |= dict.fromkeys(("floor_divide", "trunc_divide"), np.floor_divide)
+_DIVISIONS["divide"] = lambda x, y: x / y if (x * y).dtype.kind == "f" else x // y
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{f"a{each}": getattr(np, f"arc{each}") for each in ("cos", "cosh", "sin", "sinh", "tan", "tanh")},
     **dict.fromkeys(("erf", "fast_erf", "fast_tanh"), np.tanh),

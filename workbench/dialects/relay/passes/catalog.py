@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import tvm
@@ -158,6 +159,9 @@ class RelayPasses(Passes):
             if isinstance(function, relay.Function):
                 module.update_func(name, relay.dataflow_pattern.rewrite(callback, function, module))
         return module
+
+    def diagnosed(self) -> AbstractContextManager[None]:
+        return as_error(PipelineError)
 
     def rewriter(self, pattern: Any, callback: Any) -> object:
         if not isinstance(pattern, relay.dataflow_pattern.DFPattern) or not callable(callback):
