@@ -72,6 +72,24 @@ def test_the_script_of_a_failure_shows_it_with_tvm_alone(tmp_path: Path) -> None
     assert "workbench" not in script.read_text()
 
 
+def halves(call: Any) -> Any:
+    return call
+
+
+def uses_another(mod: Any) -> Any:
+    tvm.ir.assert_structural_equal(halves(mod), np.zeros(1))
+    return mod
+
+
+def test_the_script_says_what_to_put_into_it() -> None:
+    text = wb.try_pass(uses_another, GENERATED, budget=2, reduced=False).failures[0].script
+    assert "import numpy as np" in text
+    assert "# put your halves here\n" in text
+    rewrite = (is_op("relax.exp")(wildcard()), lambda call: call)
+    text = wb.try_pass(rewrite, GENERATED, budget=3, reduced=False).failures[0].script
+    assert "# put the rewriter of your pattern here: your_pass = ...\nchanged = your_pass(mod)" in text
+
+
 def identity(mod: Any) -> Any:
     return mod
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import keyword
 import textwrap
 import time
 from collections import Counter
@@ -21,7 +22,6 @@ from workbench.pipeline.config import AS_IS, Config
 from workbench.pipeline.matching import read_pattern
 from workbench.pipeline.run import ANY_LEVEL
 from workbench.pipeline.spec import PassStep, Pipeline, is_pattern
-from workbench.quoting import comment
 from workbench.testing import attempt as laws
 from workbench.testing.attempt import LAWS, Attempt, Program, Run, Subject, attempted, compared, counted
 from workbench.testing.corpus import GENERATED, Kind, generated, given, mixed, named_operators
@@ -318,15 +318,34 @@ def _pass(subject: Subject, workload: Workload) -> Iterator[str]:
         yield from pass_list(list(subject.steps), ANY_LEVEL, words)
         yield "again = tvm.transform.Sequential(passes)(changed)"
         return
-    for step in subject.steps:
-        source = _source(step.run)
-        yield source or f"# put your pass here, as a function or a Pass object: {comment(step.name)}"
-    names = [getattr(step.run, "__name__", step.name.strip("<>")) for step in subject.steps]
+    names = [_name(step) for step in subject.steps]
+    for name, step in zip(names, subject.steps, strict=True):
+        yield from _definition(name, step)
     for source, result in (("mod", "changed"), ("changed", "again")):
         call = source
         for name in names:
             call = f"{name}({call})"
         yield f"{result} = {call}"
+
+
+def _name(step: PassStep) -> str:
+    name = getattr(step.run, "__name__", step.name.strip("<>"))
+    return name if name.isidentifier() and not keyword.iskeyword(name) else "your_pass"
+
+
+def _definition(name: str, step: PassStep) -> Iterator[str]:
+    """Yield the source of a function and the modules that it uses, with a place for what else it needs."""
+    source, run = _source(step.run), step.run
+    if not (source and inspect.isfunction(run)):
+        what = (
+            "the rewriter of your pattern" if hasattr(run, "pattern") else "your pass, as a function or a Pass object"
+        )
+        yield f"# put {what} here: {name} = ..."
+        return
+    used = inspect.getclosurevars(run)
+    for each, value in {**used.globals, **used.nonlocals}.items():
+        yield f"import {value.__name__} as {each}" if inspect.ismodule(value) else f"# put your {each} here"
+    yield source
 
 
 def _source(run: object) -> str:
