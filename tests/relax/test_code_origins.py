@@ -133,6 +133,12 @@ def test_stores_of_llvm_are_in_blocks_and_every_kernel_has_lines(name: str, form
                 row for row, line in zip(found, code.split("\n"), strict=True) if re.match(" +store (float|<)", line)
             ]
             assert all(row is None or rows[row].kind == "block" for row in stores), kernel.name
+            next_ones = [
+                row
+                for row, line in zip(found, code.split("\n"), strict=True)
+                if "%indvars.iv.next" in line.partition("=")[0]
+            ]
+            assert all(row is None or rows[row].kind == "loop" for row in next_ones), kernel.name
             # LLVM moves the store of a sum out of its loops, and drops its place
             assert stores.count(None) <= 1, kernel.name
 

@@ -173,6 +173,7 @@ def _as_place(column: int) -> Mark:
         tirx.Bind: ("var", "value"),
         tirx.Evaluate: ("value",),
     }
+    nowhere, nothing = ir.Span(ir.SourceName("rows"), 1, 1, 1, 1), tirx.const(0.0, "float32")
 
     def made(row: int, body: Any) -> Any:
         span = ir.Span(ir.SourceName("rows"), row + 1, row + 1, column, column)
@@ -183,7 +184,10 @@ def _as_place(column: int) -> Mark:
             new = mutator.default_mutate(each)
             return type(new)(*[getattr(new, name) for name in parts[type(new)]], span=span)
 
-        return tvm_ffi.structural_mutate(body, [(tuple(parts), placed)])
+        # TVM gives the code after a statement its place, as the step of the loop around it
+        return tirx.SeqStmt(
+            [tvm_ffi.structural_mutate(body, [(tuple(parts), placed)]), tirx.Evaluate(nothing, span=nowhere)]
+        )
 
     return made
 
