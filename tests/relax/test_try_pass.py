@@ -22,6 +22,7 @@ from workbench.errors import PipelineError, WorkbenchError
 from workbench.pipeline.spec import Pipeline
 from workbench.testing import assert_pass
 from workbench.testing.attempt import Program, Subject, attempted, compared
+from workbench.testing.corpus import named_operators
 from workbench.testing.result import Failure, Tried
 from workbench.worker.parent import never
 
@@ -172,6 +173,29 @@ def test_the_pattern_of_a_rewriter_object_is_known() -> None:
     assert len(wb.try_pass(rewriter, GENERATED, budget=4, reduced=False).fired) >= 2
 
 
+@relax.expr_functor.mutator
+class Flips(relax.PyExprMutator):
+    def visit_call_(self, call: Any) -> Any:
+        return call if call.op.name != "relax.flip" else relax.op.flip(call.args[0], axis=0)
+
+
+@tvm.transform.module_pass(opt_level=0)
+class FlipsPass:
+    def transform_module(self, mod: Any, _context: Any) -> Any:
+        return _flipped(mod)
+
+
+def _flipped(mod: Any) -> Any:
+    made = Flips(mod)
+    made.builder_.update_func(mod.get_global_var("main"), made.visit_expr(mod["main"]))
+    return made.builder_.get()
+
+
+@pytest.mark.parametrize("p", [_flipped, FlipsPass()])
+def test_the_operators_that_a_mutator_names_are_likely(p: object) -> None:
+    assert "relax.flip" in named_operators(p)
+
+
 def test_more_programs_are_tried_while_it_fires_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.testing.trial.RUNNING", 0.0)
     assert len(wb.try_pass(relax.transform.LegalizeOps(), GENERATED, budget=3, reduced=False).attempts) < 5
@@ -189,6 +213,7 @@ def test_the_message_of_assert_pass_holds_the_program() -> None:
     with pytest.raises(AssertionError) as error:
         assert_pass(WRONG["swaps_operands"][0], GENERATED, budget=10)
     assert "R.subtract" in str(error.value)
+    assert "def assert_pass" not in str(error.getrepr())
     assert "other outputs" in str(error.value)
 
 

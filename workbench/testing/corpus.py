@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from inspect import isclass, isfunction
 from itertools import chain, count, islice
 from types import CodeType
 
@@ -95,15 +96,26 @@ class Kind:
 
 
 def named_operators(run: object) -> frozenset[str]:
-    """Return the texts in the code of a function that may be names of operators, `relax.add`."""
-
-    def texts(part: object) -> list[str]:
-        inside = part.co_consts if isinstance(part, CodeType) else part
-        if isinstance(inside, (tuple, frozenset)):
-            return [text for each in inside for text in texts(each)]
-        return [inside] if isinstance(inside, str) and _NAME.fullmatch(inside) else []
-
-    return frozenset(texts(getattr(run, "__code__", None)))
+    """Return the texts that may be names of operators, `relax.add`, in the code of a pass and of what it uses of its module."""
+    found: set[str] = set()
+    seen: list[object] = [run if isfunction(run) else type(run)]
+    for part in seen:
+        inside: Iterable[object] = ()
+        if isfunction(part):
+            cells = [cell.cell_contents for cell in part.__closure__ or ()]
+            named = [part.__globals__.get(name) for name in part.__code__.co_names]
+            home = getattr(run, "__module__", "")
+            inside = [part.__code__, *(each for each in (*cells, *named) if getattr(each, "__module__", None) == home)]
+        elif isclass(part):
+            inside = vars(part).values()
+        elif isinstance(part, CodeType):
+            inside = part.co_consts
+        elif isinstance(part, (tuple, frozenset)):
+            inside = part
+        elif isinstance(part, str) and _NAME.fullmatch(part):
+            found.add(part)
+        seen += [each for each in inside if not any(each is other for other in seen)]
+    return frozenset(found)
 
 
 _NAME = re.compile(r"[a-z_]+(\.[a-z_0-9]+)*")

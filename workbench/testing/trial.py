@@ -161,6 +161,7 @@ def assert_pass(
     >>> from workbench.testing import assert_pass
     >>> found = assert_pass("FoldConstant", ["samples"], fires=False, budget=10)
     """
+    __tracebackhide__ = True  # pytest shows the line of the test alone
     found = try_pass(p, programs, budget=budget, pattern=pattern, seed=seed)
     TRIED.append(found)
     counts = {laws.OUTPUTS: equal, laws.FLAW: well_formed, laws.TYPES: types, laws.AGAIN: idempotent}
