@@ -20,6 +20,7 @@ from tvm.script import tirx as T  # noqa: N812  TVMScript is written so
 import workbench as wb
 from workbench.commands import PASS_FAILED
 from workbench.debugging.schedule_checks import at
+from workbench.dialects.compiler.results import ScheduleCheck
 from workbench.dialects.compiler.tvm_target import make_target
 from workbench.dialects.relax.compiler import emulated
 from workbench.dialects.relax.compiler.scheduled import ScheduledKernel, scheduled_kernels
@@ -67,7 +68,7 @@ def test_schedules_of_a_decoder_with_a_symbolic_sequence_are_equal(dtype: str) -
 def test_a_kernel_that_is_sent_has_the_same_schedule() -> None:
     for kernel in kernels("conv_bias_batch_norm").values():
         sent = ScheduledKernel.of_data(kernel.to_data())
-        assert tvm_ffi.structural_equal(sent.upto(), kernel.upto().with_attr("global_symbol", "main"))
+        assert tvm_ffi.structural_equal(sent.upto(), kernel.upto())
 
 
 @pytest.mark.sweep
@@ -107,7 +108,7 @@ HARMLESS = {
 
 @cache
 def reference(model: str, name: str) -> Any:
-    return schedule_checks._Reference(kernels(model)[name].before, 0)
+    return schedule_checks._Reference(kernels(model)[name], 0)
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def step_of(faulty: Faulty, after: int, verdict: str, monkeypatch: pytest.Monkey
 
     def against(_self: Any, count: int, _target: Any, short: bool = False) -> Any:
         assert short
-        return schedule_checks._Found(verdict if count >= after else "equal")
+        return ScheduleCheck("", verdict if count >= after else "equal")
 
     known = reference(faulty.model, faulty.name)
     monkeypatch.setattr(schedule_checks._Reference, "against", against)
@@ -364,8 +365,8 @@ def test_tvms_own_schedule_of_that_kernel_is_equal() -> None:
 def test_a_check_that_ends_its_process_does_not_end_the_others(child: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
     class Crashes:
         def run(self, job: str, program: Any, request: Mapping[str, Any], **limits: Any) -> Any:
-            if request["kernel"] == "fused_matmul_add_relu":
-                return child.run("jobs_that_fail:crash", program, {}, **limits)
+            if job == "check_schedule" and request["kernel"]["name"] == "fused_matmul_add_relu":
+                return child.run("jobs_that_fail:crash", wb.samples.load("mlp"), {}, **limits)
             return worker(ROLE).run(job, program, request, **limits)
 
     monkeypatch.setattr("workbench.debugging.schedule_checks.worker", lambda _role: Crashes())
@@ -459,12 +460,12 @@ def test_rules_of_ones_own_are_checked() -> None:
 
 def test_the_command_ends_with_status_3_if_a_schedule_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     from workbench.cli import main
-    from workbench.debugging.schedule_checks import ScheduleCheck, ScheduleChecks
+    from workbench.debugging.schedule_checks import ScheduleChecks
 
     asked = ["schedules", "sample:mlp", "--target", GPU, "--check"]
     assert main(asked) == 0
     assert "2 equal" in capsys.readouterr().out
-    wrong = ScheduleChecks((ScheduleCheck("k", "race", "two <b>threads</b>"),), GPU)
+    wrong = ScheduleChecks({"k": ScheduleCheck("k", "race", "two <b>threads</b>")}, GPU)
     monkeypatch.setattr("workbench.debugging.schedule_checks.check_schedule", lambda *_, **__: wrong)
     assert main(asked) == PASS_FAILED
     assert "<b>" not in wrong._repr_html_()

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from workbench.debugging.schedules import ByKernel, scheduled_module
-from workbench.dialects.base import Shapes, Workload, choose_entry, workload_of
-from workbench.dialects.compiler.results import ScheduleCheck
+from workbench.debugging.schedules import ByKernel, build_of, scheduled_module
+from workbench.dialects.base import Shapes, Workload
+from workbench.dialects.compiler.results import ScheduleCheck, restored
 from workbench.dialects.trust import allowed, ask
-from workbench.errors import OutOfMemory, UnknownName, WorkbenchError, WorkerLost
+from workbench.errors import OutOfMemory, WorkerLost
 from workbench.experiments.symptoms import ROLE
-from workbench.pipeline.config import Config, check_config, context_of
+from workbench.pipeline.config import Config, context_of
 from workbench.target_text import TargetLike, target_text
 from workbench.terminal import html_table, visible
 from workbench.wording import counted, one_line
@@ -33,18 +33,10 @@ WRONG = ("different", "race", "outside")
 class ScheduleChecks(ByKernel[ScheduleCheck]):
     """The verdict on the schedule of each kernel."""
 
-    checks: tuple[ScheduleCheck, ...] = field(repr=False)
-    target: str
-
-    @cached_property
-    def by_name(self) -> Mapping[str, ScheduleCheck]:  # pyright: ignore[reportIncompatibleMethodOverride]  made once
-        """The verdicts by kernel."""
-        return {check.kernel: check for check in self.checks}
-
     @property
     def wrong(self) -> tuple[ScheduleCheck, ...]:
         """The kernels with other values, with a race, or with an access outside of a buffer."""
-        return tuple(check for check in self.checks if check.verdict in WRONG)
+        return tuple(check for check in self if check.verdict in WRONG)
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -52,17 +44,16 @@ class ScheduleChecks(ByKernel[ScheduleCheck]):
         import pandas as pd
 
         columns = ["kernel", "verdict", "because", "step", "primitive", "runs", "sizes", "share"]
-        found = pd.DataFrame([[getattr(check, name) for name in columns] for check in self.checks], columns=columns)
-        return found.astype({"step": "Int64"})
+        return pd.DataFrame(map(vars, self), columns=columns).astype({"step": "Int64"})
 
     @property
     def _title(self) -> str:
-        known = Counter(check.verdict for check in self.checks)
+        known = Counter(check.verdict for check in self)
         parts = ", ".join(f"{number} {verdict}" for verdict, number in known.most_common())
-        return f"{counted(len(self.checks), 'kernel')} for {self.target}" + (f": {parts}" if parts else "")
+        return f"{counted(len(self), 'kernel')} for {self.target}" + (f": {parts}" if parts else "")
 
     def __str__(self) -> str:
-        return visible("\n".join([self._title, *map(said, self.checks)]))
+        return visible("\n".join([self._title, *map(said, self)]))
 
     def _repr_html_(self) -> str:
         rows = (
@@ -73,7 +64,7 @@ class ScheduleChecks(ByKernel[ScheduleCheck]):
                 "first after": at(check),
                 "compared": compared(check),
             }
-            for check in self.checks
+            for check in self
         )
         return html_table(self._title, rows)
 
@@ -131,7 +122,6 @@ def check_schedule(
       transpose: equal in 2 runs
     """
     limits: JobOptions = {"timeout": timeout, "cancelled": cancelled}
-    asked: dict[str, Any] = {"target": target_text(target), "seed": seed}
     if schedule is not None:
         if isinstance(workload, Workload):
             with allowed(workload.trusted):
@@ -139,57 +129,35 @@ def check_schedule(
             workload = workload.module
         kernel = scheduled_module("relax", newest=True).scheduled_by_hand(workload, schedule)
         with showing_progress(progress, f"Checking the schedule of {kernel.name}") as report:
-            return _checked(None, asked["target"], {kernel.name: {**asked, "kernel": kernel.to_data()}}, report, limits)
-    workload = workload_of(workload, "check_schedule")
-    scheduled = scheduled_module(workload.dialect, newest=True)
+            return _checked([kernel.to_data()], target_text(target), seed, report, limits)
     how = context_of(opt_level, disabled, required, config)
-    check_config(workload, how)
-    program = choose_entry(workload, entry, shapes)
-    given, data = [rules] if isinstance(rules, str) else list(rules or ()), how.context().to_data()
-    with showing_progress(progress, f"Checking the schedules of {workload.name}") as report:
-        if all(isinstance(each, str) for each in given):
-            asked |= {"config": data, "rules": given}
-            found = worker(ROLE).run(
-                "check_schedule", program, {**asked, "kernel": None}, **{**limits, "progress": report}
-            )
-            requests = {name: {**asked, "kernel": name} for name in found["kernels"]}
-        elif how.pipeline:
-            raise WorkbenchError(
-                "rules of your own are tried without a pipeline; run it with wb.trace and give its result"
-            )
-        else:
-            with allowed(program.trusted):
-                ask()
-                known = scheduled.scheduled_kernels(program, asked["target"], data, given)
-            program, requests = None, {name: {**asked, "kernel": each.to_data()} for name, each in known.items()}
-        names = [kernels] if isinstance(kernels, str) else list(requests if kernels is None else kernels)
-        for name in names:
-            if name not in requests:
-                raise UnknownName("kernel", name, list(requests))
-        return _checked(program, asked["target"], {name: requests[name] for name in names}, report, limits)
+    build = build_of(workload, "check_schedule", target, rules, how, entry, shapes)
+    scheduled_module(build.program.dialect, newest=True)
+    with allowed(build.program.trusted):
+        ask()
+    with showing_progress(progress, f"Checking the schedules of {build.program.name}") as report:
+        found = build.kernels(kernels, **{**limits, "progress": report})
+        return _checked(found["kernels"], build.target, seed, report, limits)
 
 
 def _checked(
-    program: Workload | None,
-    target: str,
-    requests: Mapping[str, Mapping[str, Any]],
-    report: Progress,
-    limits: JobOptions,
+    kernels: Sequence[Mapping[str, Any]], target: str, seed: int, report: Progress, limits: JobOptions
 ) -> ScheduleChecks:
     """Check kernels, each by a job of its own: a process that ends does not end the other checks."""
-    checks = []
-    for place, (name, request) in enumerate(requests.items()):
-        report(f"Checking {name}", place / len(requests))
+    checks: dict[str, ScheduleCheck] = {}
+    for place, kernel in enumerate(kernels):
+        name = str(kernel["name"])
+        report(f"Checking {name}", place / len(kernels))
         try:
-            answer = worker(ROLE).run("check_schedule" if program else "check_kernel", program, request, **limits)
-            target, check = answer["target"], ScheduleCheck(**answer["check"])
+            asked = {"kernel": kernel, "target": target, "seed": seed}
+            answer = worker(ROLE).run("check_schedule", None, asked, **limits)
+            target, checks[name] = answer["target"], restored(ScheduleCheck, answer["check"])
         except (OutOfMemory, WorkerLost) as error:
             if error.status == "cancelled":
                 raise
             ended = getattr(error, "crash", "") or error
-            check = ScheduleCheck(name, "not checked", one_line(f"TVM ended the check: {ended}", 300))
-        checks.append(check)
-    return ScheduleChecks(tuple(checks), target)
+            checks[name] = ScheduleCheck(name, "not checked", one_line(f"TVM ended the check: {ended}", 300))
+    return ScheduleChecks(checks, target)
 
 
 def at(check: ScheduleCheck) -> str:

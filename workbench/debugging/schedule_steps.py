@@ -7,23 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from workbench.debugging.schedules import scheduled_module
-from workbench.dialects.base import Shapes, Workload, choose_entry, workload_of
-from workbench.dialects.compiler.results import (
-    CheckedSchedule,
-    Decision,
-    KernelCode,
-    LoopRow,
-    ScheduleState,
-    ScheduleStep,
-)
+from workbench.debugging.schedules import build_of, scheduled_module
+from workbench.dialects.base import Shapes, Workload
+from workbench.dialects.compiler.results import CheckedSchedule, KernelCode, ScheduleState, ScheduleStep, restored
 from workbench.dialects.trust import allowed
 from workbench.errors import MeasureError, UnknownName, WorkbenchError
 from workbench.experiments.symptoms import ROLE
-from workbench.pipeline.config import AS_IS, Config, check_config, context_of
-from workbench.target_text import TargetLike, kind_of, target_text
-from workbench.worker.limits import TIMEOUT
-from workbench.worker.parent import JobOptions, worker
+from workbench.pipeline.config import Config, context_of
+from workbench.target_text import TargetLike, kind_of
+from workbench.worker.parent import worker
 
 SECONDS = 0.2
 "for each of the two timings of a check"
@@ -43,11 +35,14 @@ class ScheduleSteps(Sequence[ScheduleStep]):
     states: tuple[ScheduleState, ...] = field(repr=False)
     forms: tuple[str, ...] = field(repr=False)
     "of generated code, the target's own first"
+    printed: str = field(repr=False)
+    "the schedule as Python; empty if TVM does not print it"
+    unprinted: str = field(repr=False)
+    "the reason why"
     edits: Mapping[int, Sequence[int | None]]
     "the decisions that were changed, by step"
     _program: Workload = field(repr=False)
     _asked: Mapping[str, Any] = field(repr=False)
-    _python: tuple[str, str] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -76,11 +71,14 @@ class ScheduleSteps(Sequence[ScheduleStep]):
             The step decides nothing, or no tile has these factors. Factors that a later step does not take are an error of that step.
         """
         edits = {place: each for place, each in self.edits.items() if place != step}
-        return _steps(self._program, self._asked, {**edits, step: value} if value else edits, limits)
+        return self._with({**edits, step: value} if value else edits, limits)
 
     def undo(self, **limits: Any) -> ScheduleSteps:
         """Return the steps with all decisions as at first."""
-        return _steps(self._program, self._asked, {}, limits)
+        return self._with({}, limits)
+
+    def _with(self, edits: Mapping[int, Sequence[int | None]], limits: Mapping[str, Any]) -> ScheduleSteps:
+        return _steps(self._program, self._asked, self.kernels, edits, limits)
 
     def code(self, form: str = "", **limits: Any) -> str:
         """Return the generated code of the scheduled kernel: a form of `forms`.
@@ -98,8 +96,8 @@ class ScheduleSteps(Sequence[ScheduleStep]):
 
     def _code(self, form: str, linked: bool, limits: Mapping[str, Any]) -> KernelCode:
         asked = {**self._asked, "form": form or self.forms[0], "linked": linked}
-        answer = worker(ROLE).run("schedule_code", self._program, asked, **_options(limits))
-        return KernelCode(**{**answer, "rows": tuple(answer["rows"])})
+        answer = worker(ROLE).run("schedule_code", self._program, asked, **limits)
+        return restored(KernelCode, answer)
 
     def lines(self, row: int | str, form: str = "", **limits: Any) -> list[int]:
         """Return the numbers, from 0, of the lines of generated code that come from a loop or block, and from those in it.
@@ -139,14 +137,14 @@ class ScheduleSteps(Sequence[ScheduleStep]):
         if not self.checkable:
             raise WorkbenchError(f"a kernel for {self.target} is not run here: only one for `llvm` is")
         asked = {**self._asked, "sizes": dict(sizes or {}), "budget": SECONDS}
-        answer = worker(ROLE).run("run_schedule", self._program, asked, **_options(limits))
-        return CheckedSchedule(**{**answer, "plain": tuple(answer["plain"]), "scheduled": tuple(answer["scheduled"])})
+        answer = worker(ROLE).run("run_schedule", self._program, asked, **limits)
+        return restored(CheckedSchedule, answer)
 
     def python(self) -> str:
         """Return a script that makes the scheduled kernel with TVM alone. Raises WorkbenchError: TVM does not print it as Python."""
-        if self._python[1]:
-            raise WorkbenchError(self._python[1])
-        return self._python[0]
+        if self.unprinted:
+            raise WorkbenchError(self.unprinted)
+        return self.printed
 
 
 def schedule_steps(
@@ -161,61 +159,33 @@ def schedule_steps(
     **limits: Any,
 ) -> ScheduleSteps:
     """Return the steps of the schedule of one kernel; `wb.ScheduleStepper` has the parameters."""
-    program = choose_entry(_program_of(workload), entry, shapes)
-    how = context_of(3, (), (), config)
-    if how.disabled != AS_IS:  # which names passes of both dialects
-        check_config(program, how)
-    asked: dict[str, Any] = {"target": target_text(target), "config": how.to_data(), "rules": [], "given": None}
-    asked["kernel"] = kernel or ""
-    scheduled = scheduled_module(program.dialect)
-    if isinstance(schedule, str):
-        asked["rules"] = [schedule]
-    elif schedule is not None:
+    if type(workload).__name__ == "PrimFunc":
+        # the caller has imported TVM to make one
+        module = sys.modules["tvm"].IRModule({"main": workload})
+        workload = Workload(module, {}, "main", "relax", trusted=True)
+    build = build_of(workload, "ScheduleStepper", target, None, context_of(3, (), (), config), entry, shapes)
+    scheduled = scheduled_module(build.program.dialect)
+    if schedule is None or isinstance(schedule, str):
+        found = replace(build, rules=(schedule,) if schedule else ()).kernels([kernel or ""], **limits)
+        (given,), names = found["kernels"], found["names"]
+    else:
         if not callable(schedule):
             raise WorkbenchError(f"schedule is a rule's name or a function of a TVM Schedule, not {schedule!r:.80}")
-        with allowed(program.trusted):
-            kernels = scheduled.scheduled_kernels(program, asked["target"], how.context().to_data())
-            asked["given"] = scheduled.chosen(kernels, asked["kernel"]).by(schedule).to_data()
-    return _steps(program, asked, {}, limits)
-
-
-def _program_of(source: object) -> Workload:
-    if type(source).__name__ == "PrimFunc":
-        # the caller has imported TVM to make one
-        module = sys.modules["tvm"].IRModule({"main": source})
-        return Workload(module, {}, "main", "relax", trusted=True)
-    return workload_of(source, "ScheduleStepper")
-
-
-def _options(limits: Mapping[str, Any]) -> JobOptions:
-    options: JobOptions = {"timeout": TIMEOUT, **limits}  # pyright: ignore[reportAssignmentType]  the names are those of JobOptions
-    return options
+        with allowed(build.program.trusted):
+            kernels = scheduled.scheduled_kernels(build.program, build.target, build.config.to_data())
+            given = scheduled.chosen(kernels, kernel or "").by(schedule).to_data()
+        names = kernels
+    return _steps(build.program, {"target": build.target, "kernel": given}, tuple(names), {}, limits)
 
 
 def _steps(
-    program: Workload, asked: Mapping[str, Any], edits: Mapping[int, Sequence[int | None]], limits: Mapping[str, Any]
+    program: Workload,
+    asked: Mapping[str, Any],
+    kernels: tuple[str, ...],
+    edits: Mapping[int, Sequence[int | None]],
+    limits: Mapping[str, Any],
 ) -> ScheduleSteps:
     asked = {**asked, "changed": [[place, list(value)] for place, value in edits.items()]}
-    answer = worker(ROLE).run("schedule_steps", program, asked, **_options(limits))
-    return ScheduleSteps(
-        answer["kernel"],
-        tuple(answer["kernels"]),
-        asked["target"],
-        answer["origin"],
-        tuple(_step(each) for each in answer["steps"]),
-        tuple(
-            replace(ScheduleState(**each), rows=tuple(LoopRow(**row) for row in each["rows"]))
-            for each in answer["states"]
-        ),
-        tuple(answer["forms"]),
-        dict(edits),
-        program,
-        {**asked, "kernel": answer["kernel"]},
-        tuple(answer["python"]),
-    )
-
-
-def _step(row: Mapping[str, Any]) -> ScheduleStep:
-    found = row["decision"]
-    decision = found and Decision(tuple(found["value"]), tuple(map(tuple, found["options"])))
-    return ScheduleStep(**{**row, "decision": decision})
+    answer = worker(ROLE).run("schedule_steps", program, asked, **limits)
+    more = {"target": asked["target"], "kernels": kernels, "edits": dict(edits), "_program": program, "_asked": asked}
+    return restored(ScheduleSteps, answer, **more)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,12 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from workbench.dialects import registry
 from workbench.dialects.base import Shapes, Workload, choose_entry, workload_of
-from workbench.dialects.compiler.results import Attempt, KernelSchedule, Place
+from workbench.dialects.compiler.results import Attempt, KernelSchedule, Place, restored
 from workbench.dialects.trust import allowed
-from workbench.errors import MeasureError, UnknownName, WorkbenchError
+from workbench.errors import MeasureError, UnknownName
 from workbench.experiments.symptoms import ROLE
 from workbench.graph.model import Graph
-from workbench.pipeline.config import Config, check_config, context_of
+from workbench.pipeline.config import AS_IS, Config, check_config, context_of
 from workbench.target_text import TargetLike, target_text
 from workbench.terminal import html_table, visible
 from workbench.wording import counted, one_line
@@ -35,13 +34,13 @@ ERROR = 200
 Row = TypeVar("Row")
 
 
+@dataclass(frozen=True)
 class ByKernel(Sequence[Row]):
     """A row for each kernel, found by its place or by the kernel's name."""
 
-    @property
-    @abstractmethod
-    def by_name(self) -> Mapping[str, Row]:
-        """The rows in order."""
+    by_name: Mapping[str, Row] = field(repr=False)
+    "in order"
+    target: str
 
     def __len__(self) -> int:
         return len(self.by_name)
@@ -59,15 +58,8 @@ class ByKernel(Sequence[Row]):
 class Schedules(ByKernel[KernelSchedule]):
     """The kernels of a build in the order of their first call, each with the rules that were tried for its schedule."""
 
-    kernels: tuple[KernelSchedule, ...] = field(repr=False)
     graph: Graph = field(repr=False)
     "the module before its kernels are made"
-    target: str
-
-    @cached_property
-    def by_name(self) -> Mapping[str, KernelSchedule]:  # pyright: ignore[reportIncompatibleMethodOverride]  made once
-        """The kernels by name."""
-        return {kernel.name: kernel for kernel in self.kernels}
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -75,16 +67,16 @@ class Schedules(ByKernel[KernelSchedule]):
         import pandas as pd
 
         columns = ["kernel", "calls", "rule", "outcome", "because", "function", "file", "line"]
-        return pd.DataFrame([row for kernel in self.kernels for row in _rows(kernel)], columns=columns)
+        return pd.DataFrame([row for kernel in self for row in _rows(kernel)], columns=columns)
 
     @property
     def _title(self) -> str:
-        rules = {kernel.rule for kernel in self.kernels} - {""}
+        rules = {kernel.rule for kernel in self} - {""}
         by = f", scheduled by {counted(len(rules), 'rule')}" if rules else ", none scheduled by a rule"
-        return f"{counted(len(self.kernels), 'kernel')} for {self.target}{by}"
+        return f"{counted(len(self), 'kernel')} for {self.target}{by}"
 
     def __str__(self) -> str:
-        return visible("\n".join([self._title, *(line for kernel in self.kernels for line in _lines(kernel))]))
+        return visible("\n".join([self._title, *(line for kernel in self for line in _lines(kernel))]))
 
     def _repr_html_(self) -> str:
         rows = (
@@ -94,7 +86,7 @@ class Schedules(ByKernel[KernelSchedule]):
                 "schedule": how(kernel),
                 "before it": "; ".join(said(each) for each in kernel.attempts if each.outcome != "took"),
             }
-            for kernel in self.kernels
+            for kernel in self
         )
         return html_table(self._title, rows)
 
@@ -142,26 +134,71 @@ def schedules(
     >>> print(found["fused_matmul_add_relu"].rule)
     Reduction
     """
-    workload = workload_of(workload, "schedules")
     how = context_of(opt_level, disabled, required, config)
-    check_config(workload, how)
-    program = choose_entry(workload, entry, shapes)
-    given = [rules] if isinstance(rules, str) else list(rules or ())
-    asked: dict[str, Any] = {"target": target_text(target), "config": how.context().to_data()}
-    with showing_progress(progress, f"Trying the rules of {workload.name}") as report:
-        if all(isinstance(each, str) for each in given):
+    build = build_of(workload, "schedules", target, rules, how, entry, shapes)
+    with showing_progress(progress, f"Trying the rules of {build.program.name}") as report:
+        if build.rules_of_tvm:
             limits: JobOptions = {"timeout": timeout, "progress": report, "cancelled": cancelled}
-            answer = worker(ROLE).run("rules", program, {**asked, "rules": given}, **limits)
-            kernels = tuple(_kernel(row) for row in answer["kernels"])
-            return Schedules(kernels, Graph.from_data(answer["graph"]), answer["target"])
-        if how.pipeline:
-            raise WorkbenchError(
-                "rules of your own are tried without a pipeline; run it with wb.trace and give its result"
-            )
-        with allowed(program.trusted):
-            compiler = registry.dialect(program.dialect).compiler
-            graph, kernels = compiler.schedules(program, asked["target"], asked["config"], given)
-        return Schedules(kernels, graph, asked["target"])
+            answer = worker(ROLE).run("rules", build.program, build.asked, **limits)
+            built_for, graph = answer["target"], Graph.from_data(answer["graph"])
+            kernels = [restored(KernelSchedule, row) for row in answer["kernels"]]
+        else:
+            with allowed(build.program.trusted):
+                compiler = registry.dialect(build.program.dialect).compiler
+                graph, kernels = compiler.schedules(build.program, *build.asked.values())
+            built_for = build.target
+    return Schedules({kernel.name: kernel for kernel in kernels}, built_for, graph)
+
+
+@dataclass(frozen=True)
+class Build:
+    """A build whose kernels get schedules, by TVM's pipeline or by rules that are given."""
+
+    program: Workload
+    target: str
+    config: Config
+    rules: Sequence[object]
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What a job is told of the build."""
+        return {"target": self.target, "config": self.config.to_data(), "rules": list(self.rules)}
+
+    @property
+    def rules_of_tvm(self) -> bool:
+        """Whether TVM's own rules alone are tried, in the child process. A user's rules are objects of the notebook's TVM."""
+        return all(isinstance(each, str) for each in self.rules)
+
+    def kernels(self, names: Iterable[str] | None = None, **limits: Any) -> dict[str, Any]:
+        """Return the names of all kernels, and some kernels with their schedules, as values of JSON.
+
+        `names`: of those kernels, "" for the first one; all of them if None.
+        """
+        asked = {**self.asked, "names": None if names is None else _listed(names)}
+        if self.rules_of_tvm:
+            return worker(ROLE).run("scheduled_kernels", self.program, asked, **limits)
+        with allowed(self.program.trusted):
+            return scheduled_module(self.program.dialect).sent_kernels(self.program, **asked)
+
+
+def build_of(
+    workload: object,
+    caller: str,
+    target: TargetLike,
+    rules: Iterable[object] | None,
+    config: Config,
+    entry: str | None,
+    shapes: Shapes | None,
+) -> Build:
+    """Return the build of a caller's arguments. Raises WorkbenchError: there is none of these."""
+    workload = workload_of(workload, caller)
+    if config.disabled != AS_IS:  # which names passes of both dialects
+        check_config(workload, config)
+    return Build(choose_entry(workload, entry, shapes), target_text(target), config, _listed(rules or ()))
+
+
+def _listed(given: Iterable[Any]) -> list[Any]:
+    return [given] if isinstance(given, str) else list(given)
 
 
 def scheduled_module(dialect: str, *, newest: bool = False) -> Any:
@@ -218,10 +255,3 @@ def _rows(kernel: KernelSchedule) -> Iterator[tuple[object, ...]]:
         yield kernel.name, kernel.calls, attempt.rule, attempt.outcome, because, *at
     if not kernel.attempts:
         yield kernel.name, kernel.calls, "", how(kernel), "", "", "", None
-
-
-def _kernel(row: Mapping[str, Any]) -> KernelSchedule:
-    attempts = (
-        Attempt(**{**each, "places": tuple(Place(**place) for place in each["places"])}) for each in row["attempts"]
-    )
-    return KernelSchedule(**{**row, "nodes": tuple(row["nodes"]), "attempts": tuple(attempts)})

@@ -30,9 +30,11 @@ def jobs() -> Mapping[str, Callable[..., object]]:
     }
     # schedules on TIR, and what a check of them needs
     if find_spec("tvm.s_tir"):
-        table[importlib.import_module("workbench.jobs.schedule_steps")] = "schedule_steps schedule_code run_schedule"
+        table[importlib.import_module("workbench.jobs.schedule_steps")] = (
+            "scheduled_kernels schedule_steps schedule_code run_schedule"
+        )
     if find_spec("tvm.sym"):
-        table[importlib.import_module("workbench.jobs.schedule_checks")] = "check_schedule check_kernel"
+        table[importlib.import_module("workbench.jobs.schedule_checks")] = "check_schedule"
     return {name: getattr(module, name) for module, names in table.items() for name in names.split()}
 
 

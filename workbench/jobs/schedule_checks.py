@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from contextlib import suppress
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 import tvm
-import tvm_ffi
 from tvm import tirx
 from tvm.tirx.compilation_pipeline import finalize_device_passes, finalize_host_passes
 
-from workbench.dialects.base import Workload
 from workbench.dialects.compiler.results import ScheduleCheck
 from workbench.dialects.compiler.tvm_target import make_target
-from workbench.dialects.relax.compiler.accesses import FINDINGS, REPORT, NotChecked
+from workbench.dialects.relax.compiler.accesses import FINDINGS, RACES, REPORT, NotChecked
 from workbench.dialects.relax.compiler.emulated import Emulated, emulated, lower
 from workbench.dialects.relax.compiler.kernel_inputs import arguments, concrete, symbols
-from workbench.dialects.relax.compiler.scheduled import DESCRIBED, ScheduledKernel, scheduled_kernels
+from workbench.dialects.relax.compiler.scheduled import DESCRIBED, ScheduledKernel
+from workbench.dialects.relax.kinds import parts_of, written_by
 from workbench.dialects.trust import allowed, ask
-from workbench.errors import MeasureError, sentence
-from workbench.jobs.build import program_of, resolved_target
-from workbench.pipeline.config import Config
+from workbench.errors import MeasureError
+from workbench.jobs.build import resolved_target
 from workbench.pipeline.outputs import TOLERANCE, difference
 from workbench.wording import one_line
 from workbench.worker.child import Progress
@@ -47,43 +46,11 @@ FILL = 0xFF
 "bytes of an output before a run: NaN, or an integer that says little"
 
 
-def check_schedule(
-    workload: Workload,
-    *,
-    target: str,
-    config: Mapping[str, object],
-    rules: Sequence[object],
-    kernel: str | None,
-    seed: int,
-    progress: Progress,
-) -> dict[str, object]:
-    """Check a kernel of a build; without a name, return the names of all."""
-    ask()
-    how, target = Config.of(config), resolved_target(target)
-    program = program_of(workload, how, progress)
-    progress("Scheduling kernels")
-    found = scheduled_kernels(program, target, how.context().to_data(), rules)
-    if kernel is None:
-        return {"kernels": list(found)}
-    return {"target": target, "check": asdict(checked(found[kernel], make_target(target), seed))}
-
-
-def check_kernel(*, kernel: Mapping[str, Any], target: str, seed: int, progress: Progress) -> dict[str, object]:  # noqa: ARG001  the notebook reports it
-    """Check a kernel of the notebook's own (`ScheduledKernel.to_data`). The notebook has asked whether it may run."""
+def check_schedule(*, kernel: Mapping[str, Any], target: str, seed: int, progress: Progress) -> dict[str, object]:  # noqa: ARG001  the notebook reports it
+    """Check a kernel with its schedule (`ScheduledKernel.to_data`). The notebook has asked whether it may run."""
     target = resolved_target(target)
     with allowed(trusted=True):
         return {"target": target, "check": asdict(checked(ScheduledKernel.of_data(kernel), make_target(target), seed))}
-
-
-@dataclass(frozen=True)
-class _Found:
-    """The verdict on one state of a kernel's schedule, as in ScheduleCheck."""
-
-    verdict: str
-    because: str = ""
-    runs: int = 0
-    sizes: str = ""
-    share: float = 1.0
 
 
 def checked(kernel: ScheduledKernel, target: Any, seed: int = 0) -> ScheduleCheck:
@@ -91,21 +58,16 @@ def checked(kernel: ScheduledKernel, target: Any, seed: int = 0) -> ScheduleChec
     if not kernel.steps and kernel.after is None:
         return ScheduleCheck(kernel.name, "not checked", "it has no schedule, or one that it came with")
     try:
-        reference = _Reference(kernel.before, seed)
+        reference = _Reference(kernel, seed)
         found = reference.against(kernel.upto(without=DESCRIBED), target)
     except NotChecked as error:
-        return ScheduleCheck(kernel.name, "not checked", sentence(error))
+        return ScheduleCheck(kernel.name, "not checked", str(error))
     except MeasureError:
         raise
     except Exception as error:  # noqa: BLE001  TVM cannot lower or build it
         return ScheduleCheck(kernel.name, "not checked", one_line(f"TVM cannot lower it for the CPU: {error}", 200))
-    check = ScheduleCheck(kernel.name, **asdict(found))  # type: ignore[arg-type]
-    if found.verdict == "equal" or not kernel.steps:
-        return check
-    place = _first(kernel, reference, target)
-    if place is None:
-        return check
-    return replace(check, step=place, primitive=kernel.step(place - 1) if place else "")
+    place = None if found.verdict == "equal" or not kernel.steps else _first(kernel, reference, target)
+    return replace(found, step=place, primitive=kernel.step(place - 1) if place else "")
 
 
 def _first(kernel: ScheduledKernel, reference: _Reference, target: Any) -> int | None:
@@ -139,35 +101,34 @@ def _first(kernel: ScheduledKernel, reference: _Reference, target: Any) -> int |
 class _Reference:
     """A kernel without a schedule, its inputs and its values."""
 
-    def __init__(self, function: Any, seed: int) -> None:
-        self.function, self.seed = function, seed
-        self.symbols = symbols(function)
-        self.made = emulated(lower(function, tvm.target.Target("llvm")), "reference")
+    def __init__(self, kernel: ScheduledKernel, seed: int) -> None:
+        self.name, self.function, self.seed = kernel.name, kernel.before, seed
+        self.symbols = symbols(self.function)
+        self.made = emulated(lower(self.function, tvm.target.Target("llvm")), "reference")
         self.library = _build(self.made)
         self.known: dict[tuple[int, int], tuple[list[Any], list[Any], float]] = {}
 
-    def against(self, after: Any, target: Any, short: bool = False) -> _Found:
+    def against(self, after: Any, target: Any, short: bool = False) -> ScheduleCheck:
         """Compare with a scheduled function. `short`: with the first sizes at which something may be found."""
         made = emulated(lower(after, target), "kernel")
         library = _build(made)
-        sizes = (
-            sorted({1, 7, max(made.tiles, default=TILE), max(made.tiles, default=TILE) + 1}) if self.symbols else [0]
-        )
-        told = f"{', '.join(each.name for each in self.symbols)} = {', '.join(map(str, sizes))}" if self.symbols else ""
-        share, runs = 1.0, 0
-        for size in sizes:
-            for kind in range(2):
-                values, wanted, seconds = self.values(size, kind)
-                every = max(1, math.ceil(seconds * SLOWER / (SECONDS / (4 if short else 1))))
-                report, got = _run(library, values, every)
-                share, runs = min(share, 1 / every), runs + 1
-                at = f" with {' = '.join(each.name for each in self.symbols)} = {size}" if self.symbols else ""
-                if report[0]:
-                    return _Found(_verdict(int(report[0])), _told(made, report) + at, runs, told, share)
-                because = self.compared(wanted, got, every > 1)
-                if because:
-                    return _Found("different", because + at, runs, told, share)
-        return _Found("equal", "", runs, told, share)
+        names, tile = [str(each.name) for each in self.symbols], max(made.tiles, default=TILE)
+        sizes = sorted({1, 7, tile, tile + 1}) if names else [0]
+        told = f"{', '.join(names)} = {', '.join(map(str, sizes))}" if names else ""
+        found = ScheduleCheck(self.name, "equal", sizes=told)
+        for size, kind in itertools.product(sizes, range(2)):
+            values, wanted, seconds = self.values(size, kind)
+            every = max(1, math.ceil(seconds * SLOWER / (SECONDS / (4 if short else 1))))
+            report, got = _run(library, values, every)
+            found = replace(found, runs=found.runs + 1, share=min(found.share, 1 / every))
+            at = f" with {' = '.join(names)} = {size}" if names else ""
+            if report[0]:
+                verdict = "race" if report[0] <= RACES else "outside"
+                return replace(found, verdict=verdict, because=_told(made, report) + at)
+            because = self.compared(wanted, got, every > 1)
+            if because:
+                return replace(found, verdict="different", because=because + at)
+        return found
 
     def compared(self, wanted: Sequence[Any], got: Sequence[Any], part: bool) -> str:
         """The first element that differs, of the first buffer; empty if none does."""
@@ -201,7 +162,7 @@ class _Reference:
     def inputs(self, size: int, kind: int, below: int) -> list[Any]:
         """Random values, or special ones among random ones; integers of 32 and 64 bits are small, for they may be indices."""
         found = arguments(self.function, lambda _: size, self.seed + kind, below)
-        draw = np.random.default_rng(self.seed)
+        draw, outputs = np.random.default_rng(self.seed), written_by(self.function)
         for place, (parameter, values) in enumerate(zip(self.function.params, found, strict=True)):
             if isinstance(values, int):
                 continue
@@ -211,17 +172,11 @@ class _Reference:
             if kind and "float" in str(values.dtype):
                 special = draw.choice(SPECIAL, values.shape).astype(values.dtype)
                 values = np.where(draw.random(values.shape) < 0.3, special, values)
-            if parameter in self.outputs:
-                values = np.ones_like(values) if values.dtype == bool else _filled(values)
+            if parameter in outputs:
+                filled = np.full(values.nbytes, FILL, "uint8").view(values.dtype).reshape(values.shape)
+                values = np.ones_like(values) if values.dtype == bool else filled
             found[place] = np.ascontiguousarray(values)
         return found
-
-    @cached_property
-    def outputs(self) -> set[Any]:
-        """The parameters that the kernel writes."""
-        written: set[Any] = set()
-        tvm_ffi.structural_walk(self.function.body, [(tirx.BufferStore, lambda each: written.add(each.buffer))])
-        return {each for each in self.function.params if each in written}
 
     def steps(self, size: int) -> float:
         """Iterations of the innermost loops of the kernel without a schedule."""
@@ -230,22 +185,14 @@ class _Reference:
             return size if any(variable.same_as(each) for each in self.symbols) else 1
 
         def walk(stmt: Any) -> float:
-            if isinstance(stmt, tirx.For):
-                try:
-                    extent = concrete(stmt.extent, value)
-                except MeasureError:
-                    extent = 1
-                return extent * walk(stmt.body)
-            if isinstance(stmt, tirx.SeqStmt):
-                return sum(map(walk, stmt.seq))
-            inner = [getattr(stmt, name, None) for name in ("body", "block", "then_case")]
-            return max((walk(each) for each in inner if each is not None), default=1.0)
+            inner = sum(map(walk, parts_of(stmt))) or 1.0
+            if not isinstance(stmt, tirx.For):
+                return inner
+            with suppress(MeasureError):
+                return concrete(stmt.extent, value) * inner
+            return inner
 
         return walk(self.function.body)
-
-
-def _filled(values: Any) -> Any:
-    return np.full(values.nbytes, FILL, "uint8").view(values.dtype).reshape(values.shape)
 
 
 def _build(made: Emulated) -> Any:
@@ -281,19 +228,16 @@ def _run(function: Any, values: Sequence[Any], every: int) -> tuple[Any, list[An
     return report.numpy(), [each.numpy() for each in given if not isinstance(each, int)]
 
 
-def _verdict(code: int) -> str:
-    return "race" if code <= 4 else "outside"
-
-
 def _told(made: Emulated, report: Any) -> str:
     code, place, element, size, block, thread, other = (int(each) for each in report[:7])
     access = made.accesses[place]
     where = (
         f"thread {thread} of block {block} {FINDINGS[code - 1]}: element {element} of {access.scope} {access.buffer}"
     )
-    if code > 4:
+    if code > RACES:
         return f"{where}, which has {size}"
-    return f"{where}" if code == 4 or other < 0 else f"{where} (thread {other})"
+    # a thread of another block has no number here
+    return where if code == RACES or other < 0 else f"{where} (thread {other})"
 
 
 def _element(name: str, right: Any, ours: Any) -> str:

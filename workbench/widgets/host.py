@@ -54,7 +54,7 @@ class Host:
 
     def refuse(self, error: Exception) -> None:
         """Show why a request was refused; everything stays as it was."""
-        self.fail("That cannot be done", str(error))
+        self.fail("That cannot be done", sentence(error))
 
     def open_tab(self, name: str) -> None:
         """Show the progress of that lane before that of others."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_type_hints
 
 from workbench.analysis.tensors import Tensor
 from workbench.graph.model import Graph
@@ -433,3 +433,25 @@ class ScheduleCheck:
 
     def __bool__(self) -> bool:
         return self.verdict == "equal"
+
+
+def restored(kind: Any, data: Any, **more: object) -> Any:
+    """Return a value of a type of this module from JSON of `dataclasses.asdict`; `more`: fields that are not in it.
+
+    >>> restored(Decision, {"value": [None, 8], "options": [[8, 8]]})
+    Decision(value=(None, 8), options=((8, 8),))
+    """
+    if not isinstance(data, (list, dict)):
+        return data
+    inner = get_args(kind)
+    if inner[1:] == (type(None),):
+        return restored(inner[0], data)
+    if isinstance(data, list):
+        return tuple(restored(inner[0], each) for each in data)
+    if not hasattr(kind, "__dataclass_fields__"):
+        return data
+    types = _types(kind)
+    return kind(**{name: restored(types[name], value) for name, value in data.items()}, **more)
+
+
+_types = cache(get_type_hints)

@@ -85,13 +85,8 @@ def written_by(function: Any) -> set[Any]:
 
 def reduces(function: Any) -> bool:
     """Return whether a block of a PrimFunc, also one within another, sums or reduces otherwise over an axis."""
-    stack = [function.body]
-    while stack:
-        current = stack.pop()
-        if any(int(axis.iter_type) == _REDUCED for axis in getattr(current, "iter_vars", ())):
-            return True
-        stack.extend(_inside(current))
-    return False
+    axes = (axis for each in statements_of(function.body) for axis in getattr(each, "iter_vars", ()))
+    return any(int(axis.iter_type) == _REDUCED for axis in axes)
 
 
 _REDUCED = 2
@@ -111,10 +106,18 @@ def blocks_of(body: Any) -> Iterator[Any]:
         if _class_name(current) in ("SBlock", "Block") and str(current.name_hint) != "root":
             yield current
             continue
-        stack.extend(reversed(_inside(current)))
+        stack.extend(reversed(parts_of(current)))
 
 
-def _inside(statement: Any) -> list[Any]:
+def statements_of(body: Any) -> Iterator[Any]:
+    """Yield a statement and all statements and blocks in it."""
+    yield body
+    for part in parts_of(body):
+        yield from statements_of(part)
+
+
+def parts_of(statement: Any) -> list[Any]:
+    """Return the statements that a statement or block has directly in it."""
     parts = list(getattr(statement, "seq", ()))
     for name in ("block", "body", "then_case", "else_case"):
         part = getattr(statement, name, None)

@@ -176,10 +176,7 @@ class ScheduleStepper(TextView):
 
     @act("schedule-check")
     def _check(self) -> None:
-        self._host.work.lane("check").submit(self._run, "Running the kernel")
-
-    def _run(self, task: Task) -> None:
-        self._in_background(lambda: self._keep(self.steps.check(progress=task.report, cancelled=task.cancelled)))
+        self._later("check", "Running the kernel", lambda limits: self._keep(self.steps.check(**limits)))
 
     @act("schedule-code")
     def _generate(self, arg: str) -> None:
@@ -187,29 +184,22 @@ class ScheduleStepper(TextView):
             return
         steps = self.steps
 
-        def made(task: Task) -> None:
-            def put() -> None:
-                made = steps.linked_code(arg, progress=task.report, cancelled=task.cancelled)
-                with self.hold_sync():
-                    self.step = len(steps) - 1
-                    self.source = {
-                        "form": FORMS[arg],
-                        "text": made.text,
-                        "rows": list(made.rows),
-                        "note": made.unlinked,
-                    }
+        def put(limits: Mapping[str, Any]) -> None:
+            made = steps.linked_code(arg, **limits)
+            with self.hold_sync():
+                self.step = len(steps) - 1
+                self.source = {"form": FORMS[arg], "text": made.text, "rows": list(made.rows), "note": made.unlinked}
 
-            self._in_background(put)
+        self._later("code", "Compiling the kernel", put)
 
-        self._host.work.lane("code").submit(made, "Compiling the kernel")
+    def _later(self, lane: str, what: str, work: Callable[[Mapping[str, Any]], object]) -> None:
+        """Call a function with the limits of its jobs in the background, and show its error."""
 
-    def _in_background(self, work: Callable[[], object]) -> None:
-        self._host.push(error=None)
-        try:
-            work()
-        except WorkbenchError as error:
-            self._host.fail("That cannot be done", str(error))
-        self._show()
+        def run(task: Task) -> None:
+            self._host.push(error=None)
+            work({"progress": task.report, "cancelled": task.cancelled})
+
+        self._host.work.lane(lane, self._host.refuse).submit(run, what)
 
     @act("schedule-python")
     def _toggle_python(self) -> None:

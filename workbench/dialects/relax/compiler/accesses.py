@@ -25,6 +25,8 @@ FINDINGS = (
     "reads outside of the buffer",
     "writes outside of the buffer",
 )
+RACES = 4
+"the first of these are races"
 REPORT = 8
 "integers of a report: finding, access, element, size of the buffer, block, thread, the other thread"
 
@@ -207,8 +209,7 @@ class Accesses:
         if not memory.private and (memory.scope != "global" or self._is_written(memory)):
             made = self._read(memory, index, self._access(memory, False))
         if inside is not None:
-            outside = self._finding(5, self._access(memory, False), index, memory)
-            made = [tirx.IfThenElse(inside, seq(made), outside)]
+            made = [self._if_inside(inside, made, 5, index, memory)]
             read = tirx.if_then_else(inside, read, tirx.const(0, read.ty.dtype))
         for test in reversed(guards):
             made = [tirx.IfThenElse(test, seq(made), None)] if made else []
@@ -222,10 +223,12 @@ class Accesses:
         kept = [tirx.BufferStore(memory.buffer, value, [self._at(memory, index)])]
         if not memory.private:
             kept = [*self._write(memory, index, value, self._access(memory, True)), *kept]
-        if inside is None:
-            return seq([*checks, *kept])
-        outside = self._finding(6, self._access(memory, True), index, memory)
-        return seq([*checks, tirx.IfThenElse(inside, seq(kept), outside)])
+        if inside is not None:
+            kept = [self._if_inside(inside, kept, 6, index, memory)]
+        return seq([*checks, *kept])
+
+    def _if_inside(self, inside: Any, parts: Sequence[Any], code: int, index: Any, memory: Memory) -> Any:
+        return tirx.IfThenElse(inside, seq(parts), self._finding(code, self._access(memory, code == 6), index, memory))
 
     def _place(self, source: Any, indices: Sequence[Any]) -> tuple[Memory, Any, Any]:
         """The memory of an access, the number of its element, and the test that it is inside; None if it is known to be."""

@@ -18,6 +18,7 @@ import tvm_ffi
 from tvm import ir, s_tir, tirx
 
 from workbench.dialects.compiler.results import LoopRow
+from workbench.dialects.relax import compat
 from workbench.dialects.relax.compiler.decisions import whole
 from workbench.dialects.relax.compiler.replay import Replay
 from workbench.dialects.relax.kinds import prim_funcs
@@ -129,9 +130,8 @@ def _marked(module: Any, rows: Sequence[LoopRow], token: str, complete: bool) ->
     def named(each: Any, mutator: Any) -> Any:
         if each.name_hint == "root" and each.same_as(function.body.block):
             return mutator.default_mutate(each)
-        name, parts = f"{token} {entered('block', each.name_hint)}", (each.iter_vars, each.reads, each.writes)
-        kept = each.init, each.alloc_buffers, each.match_buffers, each.annotations
-        return s_tir.SBlock(*parts, name, mutator.mutate(each.body), *kept)
+        name = f"{token} {entered('block', each.name_hint)}"
+        return compat.replaced(each, {"name_hint": name, "body": mutator.mutate(each.body)})
 
     def marked(each: Any, mutator: Any) -> Any:
         loop, made = isinstance(each, tirx.For), mutator.default_mutate(each)
@@ -166,13 +166,7 @@ def _as_lines(token: str) -> Mark:
 
 def _as_place(column: int) -> Mark:
     """Return what gives each statement in a mark a place in a source, which TVM writes for LLVM: the row's line, and the column."""
-    parts = {
-        tirx.For: ("loop_var", "min", "extent", "kind", "body", "thread_binding", "annotations", "step"),
-        tirx.IfThenElse: ("condition", "then_case", "else_case"),
-        tirx.BufferStore: ("buffer", "value", "indices"),
-        tirx.Bind: ("var", "value"),
-        tirx.Evaluate: ("value",),
-    }
+    kinds = tirx.For, tirx.IfThenElse, tirx.BufferStore, tirx.Bind, tirx.Evaluate
     nowhere, nothing = ir.Span(ir.SourceName("rows"), 1, 1, 1, 1), tirx.const(0.0, "float32")
 
     def made(row: int, body: Any) -> Any:
@@ -181,13 +175,11 @@ def _as_place(column: int) -> Mark:
         def placed(each: Any, mutator: Any) -> Any:
             if each.span is not None and each.span.column == column:
                 return each
-            new = mutator.default_mutate(each)
-            return type(new)(*[getattr(new, name) for name in parts[type(new)]], span=span)
+            return compat.replaced(mutator.default_mutate(each), {"span": span})
 
         # TVM gives the code after a statement its place, as the step of the loop around it
-        return tirx.SeqStmt(
-            [tvm_ffi.structural_mutate(body, [(tuple(parts), placed)]), tirx.Evaluate(nothing, span=nowhere)]
-        )
+        inner = tvm_ffi.structural_mutate(body, [(kinds, placed)])
+        return tirx.SeqStmt([inner, tirx.Evaluate(nothing, span=nowhere)])
 
     return made
 

@@ -39,8 +39,8 @@ def edited(trace: Any, edits: Edits) -> Any:
             decisions[old] = known.index(value[0])
         elif kind in ("SamplePerfectTile", "SamplePartitionedTile"):
             before = [whole(each) for each in decisions[old]]
-            if len(value) != len(before) or math.prod(_or_one(value)) != math.prod(_or_one(before)):
-                raise MeasureError(f"step {place} takes {len(before)} factors of {math.prod(_or_one(before))}")
+            if len(value) != len(before) or _product(value) != _product(before):
+                raise MeasureError(f"step {place} takes {len(before)} factors of {_product(before)}")
             if kind == "SamplePerfectTile" and 0 < whole(old.attrs[1]) < (value[-1] or 1):
                 raise MeasureError(f"the last factor of step {place} is at most {whole(old.attrs[1])}")
             decisions[old] = list(value)
@@ -110,8 +110,8 @@ def _tiles(extent: int, count: int) -> Iterator[tuple[int, ...]]:
                 yield (*rest, factor)
 
 
-def _or_one(factors: Iterable[int | None]) -> list[int]:
-    return [each or 1 for each in factors]
+def _product(factors: Iterable[int | None]) -> int:
+    return math.prod(each or 1 for each in factors)
 
 
 def whole(value: Any) -> Any:

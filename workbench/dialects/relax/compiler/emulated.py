@@ -7,7 +7,7 @@ a loop over the threads, so all threads end a phase before the next begins (loop
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ from workbench.dialects.relax.compiler.accesses import (
     seq,
 )
 
+Visit = Callable[[Any], Any]
 LAST = "LowerThreadAllreduce"
 "the last pass of TVM's pipeline that is run here"
 LEFT_OUT = {"UnrollLoop", "CommonSubexprElim", "VerifyMemory", "VerifyVTCMLimit", "LowerVtcmAlloc", "InferFragment"}
@@ -134,14 +135,20 @@ class _Emulation:
             return seq([])
         if not _extents(stmt) or (isinstance(stmt, tirx.AttrStmt) and stmt.attr_key == "thread_extent"):
             return self.launched(stmt)
+        return self.around(stmt, self.host, self.plain, "it has a {} around its kernels")
+
+    def around(self, stmt: Any, inner: Visit, value: Visit, refusal: str) -> Any:
+        """A loop, branch or attribute with kernels or barriers in it. `inner` and `value`: what its statements and expressions become."""
         if isinstance(stmt, tirx.AttrStmt):
-            return self.host(stmt.body)
+            return inner(stmt.body)
         if isinstance(stmt, tirx.For):
-            return loop(stmt.loop_var, self.plain(stmt.extent), self.host(stmt.body))
+            start, extent = value(stmt.min), value(stmt.extent)
+            self.accesses.bound(stmt.loop_var, start, extent)
+            return loop(stmt.loop_var, extent, inner(stmt.body), start)
         if isinstance(stmt, tirx.IfThenElse):
-            other = stmt.else_case and self.host(stmt.else_case)
-            return tirx.IfThenElse(self.plain(stmt.condition), self.host(stmt.then_case), other)
-        raise NotChecked(f"it has a {type(stmt).__name__} around its kernels")
+            other = stmt.else_case and inner(stmt.else_case)
+            return tirx.IfThenElse(value(stmt.condition), inner(stmt.then_case), other)
+        raise NotChecked(refusal.format(type(stmt).__name__))
 
     def plain(self, value: Any) -> Any:
         """An expression that reads no memory."""
@@ -233,19 +240,9 @@ class _Emulation:
                 else:
                     run.append(self.serial(each))
             return seq([*done, *self.over(run)])
-        if isinstance(stmt, tirx.AttrStmt):
-            return self.split(stmt.body)
-        if isinstance(stmt, tirx.For):
-            start, extent = self.uniform(stmt.min), self.uniform(stmt.extent)
-            self.accesses.bound(stmt.loop_var, start, extent)
-            return loop(stmt.loop_var, extent, self.split(stmt.body), start)
-        if isinstance(stmt, tirx.IfThenElse):
-            condition = self.uniform(stmt.condition)
-            other = stmt.else_case and self.split(stmt.else_case)
-            return tirx.IfThenElse(condition, self.split(stmt.then_case), other)
         if isinstance(stmt, tirx.Evaluate):
             return self.accesses.step()
-        raise NotChecked(f"it has a barrier in a {type(stmt).__name__}")
+        return self.around(stmt, self.split, self.uniform, "it has a barrier in a {}")
 
     def uniform(self, value: Any) -> Any:
         found, checks = self.expression(value)

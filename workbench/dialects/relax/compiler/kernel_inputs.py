@@ -11,6 +11,7 @@ from tvm import tirx
 
 from workbench.dialects.compiler.inputs import random_values
 from workbench.dialects.relax import compat
+from workbench.dialects.relax.kinds import arguments_of
 from workbench.errors import MeasureError
 
 Sizes = Callable[[Any], int]
@@ -19,10 +20,7 @@ Sizes = Callable[[Any], int]
 
 def buffers_of(function: Any) -> list[Any]:
     """Return the buffer of each parameter, None for a number."""
-    # a parameter has the type of its buffer since TVM 0.27
-    mapped = getattr(function, "buffer_map", {})
-    found = [mapped[each] if each in mapped else getattr(each, "ty", None) for each in function.params]
-    return [each if hasattr(each, "shape") else None for each in found]
+    return [each if hasattr(each, "shape") else None for each in arguments_of(function)]
 
 
 def symbols(function: Any) -> list[Any]:
@@ -32,7 +30,7 @@ def symbols(function: Any) -> list[Any]:
         for part in (parameter,) if buffer is None else buffer.shape:
             if not isinstance(part, int):
                 tvm_ffi.structural_walk(part, [(tirx.Var, found.append)])
-    return [each for place, each in enumerate(found) if not any(each.same_as(other) for other in found[:place])]
+    return list(dict.fromkeys(found))
 
 
 def concrete(value: Any, sizes: Sizes) -> int:

@@ -18,7 +18,7 @@ from workbench.dialects.compiler.results import LoopRow, ScheduleState
 from workbench.dialects.relax import compat
 from workbench.dialects.relax.compiler.decisions import whole
 from workbench.dialects.relax.compiler.kernel_inputs import buffers_of
-from workbench.dialects.relax.kinds import arguments_of, prim_funcs
+from workbench.dialects.relax.kinds import arguments_of, parts_of, prim_funcs, statements_of
 
 _KINDS = {1: "parallel", 2: "vectorized", 3: "unrolled"}
 "tirx.ForKind"
@@ -67,13 +67,8 @@ def _compact(module: Any) -> dict[str, int | None]:
     with suppress(Exception):  # a kernel between two steps may be one that TVM does not lower
         lowered = tvm.transform.Sequential([getattr(s_tir.transform, each)() for each in passes])(module)
         (function,) = prim_funcs(lowered).values()
-        stack = [function.body]
-        while stack:
-            current = stack.pop()
-            for buffer in getattr(current, "alloc_buffers", ()):
-                found[str(buffer.name)] = _size(buffer)
-            parts = [getattr(current, name, None) for name in ("block", "body", "then_case", "else_case")]
-            stack += [each for each in [*parts, *(getattr(current, "seq", None) or ())] if each is not None]
+        buffers = (each for part in statements_of(function.body) for each in getattr(part, "alloc_buffers", ()))
+        found = {str(each.name): _size(each) for each in buffers}
     return found
 
 
@@ -102,10 +97,8 @@ class _Walk:
         elif kind.endswith("BlockRealize"):
             self._block(statement, depth, loops)
         else:
-            for name in ("seq", "body", "then_case", "else_case"):
-                part = getattr(statement, name, None)
-                for each in part if name == "seq" and part is not None else [part] if part is not None else []:
-                    self.visit(each, depth, loops)
+            for part in parts_of(statement):
+                self.visit(part, depth, loops)
 
     def _loop(self, loop: Any, depth: int, loops: tuple[tuple[Any, int], ...]) -> None:
         tag = str(loop.thread_binding.thread_tag) if loop.thread_binding is not None else ""
@@ -132,12 +125,8 @@ class _Walk:
         block = realize.block
         root = str(block.name_hint) == "root" and not loops
         if not root:
-            reads, writes = (
-                ", ".join(dict.fromkeys(_name(each) for each in side)) for side in (block.reads, block.writes)
-            )
-            self.rows.append(
-                LoopRow(depth, "block", str(block.name_hint), f"{reads} → {writes}" if reads else f"→ {writes}")
-            )
+            reads, writes = (", ".join(_names(side)) for side in (block.reads, block.writes))
+            self.rows.append(LoopRow(depth, "block", str(block.name_hint), f"{reads} → {writes}".strip()))
             self._touch(realize, loops)
         for buffer in block.alloc_buffers:
             count, scope = self._compact.get(str(buffer.name), _size(buffer)), str(buffer.scope()) or "global"
@@ -208,7 +197,7 @@ def _touched(realize: Any, loops: Sequence[Any]) -> Iterator[list[tuple[int, int
         domain = {variable.var: tvm.ir.Range.from_min_extent(*size) for variable, size in pairs}
         found = []
         for region in [*block.reads, *block.writes]:
-            buffer = _buffer(region)
+            buffer = compat.buffer_of(region)
             count: int | None = Tensor((), str(buffer.dtype)).nbytes
             for (_, extent), most in zip(sizes(region.region, domain), buffer.shape, strict=True):
                 # at most the whole buffer: the last tile may reach over its end
@@ -218,10 +207,6 @@ def _touched(realize: Any, loops: Sequence[Any]) -> Iterator[list[tuple[int, int
         yield found
 
 
-def _buffer(region: Any) -> Any:
-    """Return the buffer of a region; the attribute has another name since TVM 0.27."""
-    return region.buffer if hasattr(region, "buffer") else region.source
-
-
-def _name(region: Any) -> str:
-    return str(_buffer(region).name)
+def _names(regions: Iterable[Any]) -> Iterable[str]:
+    """Return the names of the buffers of regions, each once."""
+    return dict.fromkeys(str(compat.buffer_of(each).name) for each in regions)

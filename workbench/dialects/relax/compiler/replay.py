@@ -9,6 +9,7 @@ import ast
 import builtins
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import tvm
 
 from workbench.dialects.compiler.built import SOURCES
 from workbench.dialects.compiler.cuda_code import architecture, compiled_where_it_runs, ptx
-from workbench.dialects.compiler.results import Decision, ScheduleStep
+from workbench.dialects.compiler.results import ScheduleStep
 from workbench.dialects.compiler.running import evaluated
 from workbench.dialects.compiler.tuning import INTRINSICS, library
 from workbench.dialects.compiler.tvm_target import code_forms, make_target
@@ -47,21 +48,23 @@ class Replay:
         limits = dict(make_target(target).attrs)
         self.states = [state_of(schedule.mod, known, limits)]
         "each once"
-        ran: list[tuple[int, Decision | None, dict[str, str]]] = []
-        "for each instruction: the state before it, its decision, and the names of its variables"
-        printed = _printed(trace, texts)
+        self.steps: list[ScheduleStep] = []
+        printed, pure = _printed(trace, texts), [bool(each.kind.is_pure) for each in trace.insts]
 
         def note() -> None:
-            if ran and not trace.insts[len(ran) - 1].kind.is_pure:
+            """Read the state after the last step."""
+            if self.steps and not self.steps[-1].pure:
                 state = state_of(schedule.mod, known, limits)
                 self.states += [state] if state.script != self.states[-1].script else []
+                self.steps[-1] = replace(self.steps[-1], state=len(self.states) - 1)
 
         def at(instruction: Any, inputs: Any, attributes: Any, decision: Any) -> Any:
             # TVM calls this before each instruction: the module is that after the one before
             note()
             pairs = zip(instruction.inputs, inputs, strict=True)
             names = {printed[hash(old)]: _node_name(schedule, new) for old, new in pairs if hash(old) in printed}
-            ran.append((len(self.states) - 1, decision_of(schedule, instruction, inputs, attributes, decision), names))
+            decided, place = decision_of(schedule, instruction, inputs, attributes, decision), len(self.steps)
+            self.steps.append(ScheduleStep(texts[place], len(self.states) - 1, pure[place], "", decided, names))
             return decision
 
         try:
@@ -69,18 +72,13 @@ class Replay:
             note()
         except Exception as error:  # noqa: BLE001  a step that fails is shown
             self.error = said(error)
+            self.steps[-1:] = [replace(each, error=self.error) for each in self.steps[-1:]]
         self.module, self.trace = schedule.mod, schedule.trace
-        self.steps: list[ScheduleStep] = []
-        after = [*(place for place, _, _ in ran[1:]), len(self.states) - 1]
-        for place, text in enumerate(texts):
-            pure = bool(trace.insts[place].kind.is_pure)
-            if place < len(ran):
-                error = self.error if place == len(ran) - 1 else ""
-                self.steps.append(ScheduleStep(text, after[place], pure, error, *ran[place][1:]))
-            else:
-                self.steps.append(ScheduleStep(text, after[-1], pure, "not run: a step before it failed"))
+        last, ran = len(self.states) - 1, len(self.steps)
+        rest = zip(texts[ran:], pure[ran:], strict=True)
+        self.steps += [ScheduleStep(text, last, each, "not run: a step before it failed") for text, each in rest]
         if kernel.failed[0] and not self.error:
-            self.steps.append(ScheduleStep(kernel.failed[0], after[-1], False, kernel.failed[1]))
+            self.steps.append(ScheduleStep(kernel.failed[0], last, False, kernel.failed[1]))
 
     def code(self, form: str, module: Any = None) -> str:
         """Return the generated code of the scheduled kernel, or of a module instead. Raises MeasureError: it does not compile."""
@@ -119,7 +117,9 @@ class Replay:
         def size(variable: Any) -> int:
             return sizes.get(str(variable.name), SIZE)
 
-        extents = [concrete(each, size) for buffer in buffers_of(function)[:-1] if buffer for each in buffer.shape]
+        extents = [
+            concrete(each, size) for buffer in buffers_of(function)[:-1] if buffer is not None for each in buffer.shape
+        ]
         arrays = arguments(function, size, SEED, min([LARGEST_INDEX, *extents]))
         found = []
         for module in (tvm.IRModule({"main": function}), self.module):

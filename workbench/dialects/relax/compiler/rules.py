@@ -45,6 +45,8 @@ class Rules:
         "name of a kernel -> the rules that were tried, in order"
         self.taken: dict[str, Any] = {}
         "name of a kernel -> its schedule"
+        self.looked: dict[str, Any] = {}
+        "name of a kernel -> the module that was looked up in a database for it"
 
     def run_before_pass(self, module: tvm.IRModule, info: Any) -> None:
         if str(info.name) == SCHEDULED:
@@ -78,6 +80,14 @@ class Rules:
         self.attempts[name] = (*self.attempts.get(name, ()), *tried)
         return taken
 
+    def apply_given(self, functions: Mapping[str, Any], target: tvm.target.Target, rules: Sequence[Any]) -> None:
+        """Try rules that are given for the kernels that have no schedule."""
+        for name, function in functions.items() if rules else ():
+            if not is_scheduled(function):
+                with target:
+                    self.apply(name, function, target, rules)
+        self.functions = {name: self.functions.get(name, function) for name, function in functions.items()}
+
 
 def schedules(
     workload: Workload, target: str, config: Mapping[str, Any], rules: Sequence[Any] = ()
@@ -87,23 +97,22 @@ def schedules(
     `rules`: dlight's names (`Matmul`, `gpu.GEMV`) or rules; the pipeline's own if there are none.
     """
     made = make_target(target)
-    watch, functions, watched, looked = run_rules(workload, made, config, rules)
-    before = {name: watched.functions.get(name, function) for name, function in functions.items()}
-    records = list(opened(config["schedules"]).get_all_tuning_records()) if looked else []
+    watch, watched = run_rules(workload, made, config, rules)
+    records = list(opened(config["schedules"]).get_all_tuning_records()) if watched.looked else []
     graph = build_graph(run_alone(watch.first(FUSED, CALLS), workload), workload.name)
     rows = program_of_module(run_alone(watch.first(CALLS), workload), workload.name).rows(None)
     nodes: dict[str, list[tuple[int, ...]]] = {}
     for row, unit in zip(rows, linked(graph, rows), strict=True):
-        if row["function"] in functions:
+        if row["function"] in watched.functions:
             nodes.setdefault(str(row["function"]), []).append(unit.nodes if unit else ())
     return graph, tuple(
         KernelSchedule(
             name,
             tuple(sorted({node for call in calls for node in call})),
             len(calls),
-            reduces(before[name]),
-            is_scheduled(before[name]),
-            _record(name, looked, records, made),
+            reduces(watched.functions[name]),
+            is_scheduled(watched.functions[name]),
+            _record(name, watched.looked, records, made),
             watched.attempts.get(name, ()),
         )
         for name, calls in nodes.items()
@@ -112,27 +121,21 @@ def schedules(
 
 def run_rules(
     workload: Workload, target: tvm.target.Target, config: Mapping[str, Any], rules: Sequence[Any] = ()
-) -> tuple[Watch, dict[str, Any], Rules, dict[str, Any]]:
-    """Run TVM's pipeline until the kernels have their schedules.
-
-    Returns its modules, the kernels, the rules that were tried, and the modules that were looked up in a database.
-    """
+) -> tuple[Watch, Rules]:
+    """Run TVM's pipeline until the kernels have their schedules; return its modules, and the kernels with the rules that were tried."""
     refuse_without_main(workload, MeasureError)
     given = rules_of(rules, target)
-    watch, watched, looked = Watch(stop=CALLS, schedules=not given), Rules(on=True), dict[str, Any]()
+    watch, watched = Watch(stop=CALLS, schedules=not given), Rules(on=True)
     with ExitStack() as around:
         if config.get("schedules"):
             require_database(str(config["schedules"]))
             load_intrinsics()
-            around.enter_context(noting(opened(config["schedules"]), looked))
+            around.enter_context(noting(opened(config["schedules"]), watched.looked))
         for each in (target, pass_context(config, [watch, watched]), watched.watching()):
             around.enter_context(each)
         pipeline(target, config)(workload.module)
-        functions = prim_funcs(watch.first(CALLS))
-        for name, function in functions.items() if given else ():
-            if not is_scheduled(function):
-                watched.apply(name, function, target, given)
-    return watch, functions, watched, looked
+        watched.apply_given(prim_funcs(watch.first(CALLS)), target, given)
+    return watch, watched
 
 
 def _record(name: str, looked: Mapping[str, Any], records: Sequence[Any], target: tvm.target.Target) -> str:
@@ -217,7 +220,8 @@ def attempted(rule: Any, function: Any, target: Any, tunable: bool, on: bool = T
     `on`: whether an error of the rule is an outcome, and the places are looked for; a build wants the name alone.
     """
     name = type(rule).__name__
-    watch = refusals.Watch((str(Path(sys.modules[DLIGHT].__file__ or "").parent), _file_of(type(rule))))
+    own = getattr(sys.modules.get(type(rule).__module__), "__file__", None) or ""
+    watch = refusals.Watch((str(Path(sys.modules[DLIGHT].__file__ or "").parent), own))
     try:
         taken = rule.apply(function, target, tunable)
         if taken is None and on:
@@ -233,7 +237,3 @@ def attempted(rule: Any, function: Any, target: Any, tunable: bool, on: bool = T
         return Attempt(name, "declined", watch.declined_at()), None
     first = taken[0] if isinstance(taken, list) else taken
     return Attempt(name, "took", trace=str(first.trace)), taken
-
-
-def _file_of(rule: type) -> str:
-    return getattr(sys.modules.get(rule.__module__), "__file__", None) or ""

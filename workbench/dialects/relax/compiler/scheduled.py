@@ -86,7 +86,8 @@ class ScheduledKernel:
 
     def to_data(self) -> dict[str, Any]:
         """Return the kernel as JSON's types."""
-        functions = {name: _saved(getattr(self, name)) for name in ("before", "after")}
+        made = {"before": self.before, "after": self.after}
+        functions = {name: each and str(tvm.ir.save_json(tvm.IRModule({"main": each}))) for name, each in made.items()}
         # TVM leaves its own numbers in it
         trace = json.loads(json.dumps(self.trace.as_json(), default=lambda each: each.value))
         return {"name": self.name, **functions, "trace": trace, "origin": self.origin, "failed": list(self.failed)}
@@ -129,20 +130,17 @@ def scheduled_kernels(
 def _made(
     workload: Workload, target: str, config: Mapping[str, Any], rules: Sequence[Any]
 ) -> dict[str, ScheduledKernel]:
-    made = make_target(target)
+    made, watched = make_target(target), Rules(on=True)
     functions = prim_funcs(workload.module)
     if len(functions) == len(workload.module.functions):
-        watched, looked = Rules(on=True), dict[str, Any]()
-        given = rules_of(rules, made)
-        for name, function in functions.items() if given else ():
-            with made:
-                watched.apply(name, function, made, given)
+        watched.apply_given(functions, made, rules_of(rules, made))
     else:
-        functions, watched, looked = run_rules(workload, made, config, rules)[1:]
+        watched = run_rules(workload, made, config, rules)[1]
+    looked = watched.looked
     database = opened(config["schedules"]) if looked else None
     found = {}
-    for name, function in functions.items():
-        before, trace, origin = watched.functions.get(name, function), Trace([], {}), ""
+    for name, before in watched.functions.items():
+        trace, origin = Trace([], {}), "no schedule"
         outcomes = {each.outcome: each.rule for each in watched.attempts.get(name, ())}
         record = database and name in looked and database.query_tuning_record(looked[name], made, name)
         if record:
@@ -152,7 +150,7 @@ def _made(
             trace, origin = watched.taken[name].trace, f"the rule {outcomes['took']}"
             if "raised" in outcomes:
                 origin += f", if {outcomes['raised']} did not raise before it and end the build"
-        found[name] = ScheduledKernel(name, before, trace, origin or "no schedule")
+        found[name] = ScheduledKernel(name, before, trace, origin)
     return found
 
 
@@ -162,6 +160,15 @@ def chosen(kernels: Mapping[str, ScheduledKernel], name: str) -> ScheduledKernel
     if name not in kernels:
         raise UnknownName("kernel", name, list(kernels))
     return kernels[name]
+
+
+def sent_kernels(
+    workload: Workload, target: str, config: Mapping[str, Any], rules: Sequence[Any], names: Sequence[str] | None
+) -> dict[str, Any]:
+    """Return the names of the kernels of a build, and those that are wanted as `to_data` returns them; all of them if it is None."""
+    kernels = scheduled_kernels(workload, target, config, rules)
+    wanted = list(kernels) if names is None else names
+    return {"names": list(kernels), "kernels": [chosen(kernels, name).to_data() for name in wanted]}
 
 
 def scheduled_by_hand(given: Any, schedule: Any) -> ScheduledKernel:
@@ -184,9 +191,3 @@ def said(error: Exception) -> str:
     text = str(error).strip()
     message = re.search(r"Error message: (.*)", text, re.DOTALL)
     return message[1].strip() if message else reason_of(error) or sentence(error)
-
-
-def _saved(function: Any) -> str | None:
-    if function is None:
-        return None
-    return str(tvm.ir.save_json(tvm.IRModule({"main": function.with_attr("global_symbol", "main")})))
