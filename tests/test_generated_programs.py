@@ -17,7 +17,7 @@ from workbench.dialects.registry import installed
 from workbench.pipeline.outputs import run_once
 from workbench.testing import programs
 from workbench.testing.growth import Growth
-from workbench.testing.programs import program
+from workbench.testing.programs import Kind, program
 
 OWN = getattr(programs, f"{installed()}_programs", programs.relax_programs)
 "the strategy of the dialect that is here"
@@ -109,7 +109,7 @@ def test_programs_have_what_algebraic_passes_look_for(dialect: str, prefix: str)
     divisions = f"is_op('{prefix}divide')(wildcard(), is_const()).has_dtype('int32')"
     made = [program(seed, pattern=divisions) for seed in range(0, 40, 2)]
     assert all(wb.match(each, divisions) for each in made)
-    growth = Growth(Random(0), dialect, None, matches=True)
+    growth = Growth(Random(0), Kind.of(dialect, None), matches=True)
     constants = [growth.leaf((4,), "float32", "constant") for _ in range(100)]
     assert {0, 1} == {each.low for each in constants if each.low == each.high}
     norms = [program(seed, likely=[f"{prefix}nn.batch_norm"]).graph for seed in range(20)]

@@ -20,9 +20,7 @@ _HOMES = lazy.homes(__file__)
 __all__ = ["__version__", *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]  the names of the stub
 
 
-def __getattr__(name: str) -> object:
-    value = globals()[name] = lazy.load(__name__, name, _HOMES)
-    return value
+__getattr__ = lazy.getter(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-import importlib
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 
 
@@ -15,11 +16,15 @@ def homes(file: str) -> dict[str, str]:
     return {alias.name: statement.module or "" for statement in imports for alias in statement.names}
 
 
-def load(package: str, name: str, homes: Mapping[str, str]) -> object:
-    """Return a public name of a package; raises AttributeError if it has none of that name."""
-    if name not in homes:
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
-    home = homes[name]
-    return (
-        importlib.import_module(f"{home}.{name}") if home == package else getattr(importlib.import_module(home), name)
-    )
+def getter(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
+    """Return the `__getattr__` of a package with these public names."""
+
+    def load(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        home = homes[name]
+        found = import_module(f"{home}.{name}") if home == package else getattr(import_module(home), name)
+        setattr(sys.modules[package], name, found)  # from now on Python finds it there
+        return found
+
+    return load

@@ -21,7 +21,7 @@ import workbench as wb
 from workbench.errors import PipelineError, WorkbenchError
 from workbench.pipeline.spec import Pipeline
 from workbench.testing import assert_pass
-from workbench.testing.attempt import Program, Subject, attempted, compared
+from workbench.testing.attempt import Program, Subject, attempted, compare
 from workbench.testing.corpus import named_operators
 from workbench.testing.result import Failure, Tried
 from workbench.worker.parent import never
@@ -297,7 +297,7 @@ def test_outputs_after_a_neighbouring_pass_are_compared(neighbour: Any, is_broke
     (before,) = Pipeline([neighbour])
     found = attempted(subject, Program("difference", "own", wb.load(DIFFERENCE), previous=before))
     assert found.again == {before.name: is_broken}
-    found = compared(subject, found, neighbours=True)
+    compare(subject, found, neighbours=True)
     assert ("breaks a neighbouring pass" in found.faults) == is_broken
     assert found.compared == "equal"
 

@@ -34,7 +34,7 @@ class RelaxBuilder(Builder):
         return self.weights[-1]
 
     def constant(self, value: float | np.ndarray) -> relax.Expr:
-        return relax.const(value, "float32")
+        return relax.const(value, str(value.dtype) if isinstance(value, np.ndarray) else "float32")
 
     def emit(self, value: relax.Expr) -> relax.Var:
         """Bind a value and return its variable. The first call opens `main`, whose inputs are known by then."""
@@ -44,10 +44,12 @@ class RelaxBuilder(Builder):
             self.dataflow.enter_context(self.block.dataflow())
         return self.block.emit(value)
 
-    def finish(self, result: relax.Expr) -> tuple[tvm.IRModule, dict[str, object]]:
-        output = self.block.emit_output(result)
+    def finish(self, result: relax.Expr, *more: relax.Expr) -> tuple[tvm.IRModule, dict[str, object]]:
+        outputs = [self.block.emit_output(each) for each in (result, *more)]
         self.dataflow.close()
-        self.block.emit_func_output(output, [*self.inputs, *self.weights])
+        self.block.emit_func_output(
+            outputs[0] if len(outputs) == 1 else relax.Tuple(outputs), [*self.inputs, *self.weights]
+        )
         self.function.close()
         return self.block.get(), {v: self.arrays[v] for v in map(compat.name_of, self.weights)}
 

@@ -20,7 +20,7 @@ class RelayBuilder(Builder):
         return relay.var(name, shape=tuple(shape), dtype=dtype)
 
     def constant(self, value: float | np.ndarray) -> relay.Constant:
-        return relay.const(value, "float32")
+        return relay.const(value, str(value.dtype) if isinstance(value, np.ndarray) else "float32")
 
     def finish(self, result: relay.Expr) -> tuple[tvm.IRModule, dict[str, object]]:
         free = [v for v in relay.analysis.free_vars(result) if v not in self.inputs]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
-import numpy as np
 import tvm
 from tvm import relax
 
 from workbench.dialects.relax import compat
 from workbench.samples._relax import RelaxBuilder
-from workbench.testing.operators import Elementwise, elementwise_of, registered
 from workbench.testing.values import SIZES, Shape, Type
 
 
@@ -25,15 +23,19 @@ class Writer(RelaxBuilder):
         super().__init__()
         self.symbols: dict[int | str, Any] = {each: tvm.tirx.Var(each, "int64") for each in SIZES}
 
+    def elementwise(self, registered: Iterable[str]) -> list[str]:
+        """Return the names of operators that may be elementwise."""
+        # not elementwise, and one that LLVM lacks
+        left_out = ("nn.batch_flatten", "tril", "triu", "atan2")
+        names = [each[6:] for each in registered if each.startswith("relax.") and "." not in each[9:]]
+        return [each for each in names if each not in left_out]
+
     def variable(self, name: str, shape: Sequence[int | str], dtype: str) -> relax.Var:
         return relax.Var(name, compat.tensor_type(tuple(self.symbols.get(each, each) for each in shape), dtype))
 
-    def constant(self, value: float | np.ndarray) -> relax.Expr:
-        return relax.const(value, str(np.asarray(value).dtype))
-
     def call(self, name: str, operands: Sequence[Any], *rest: Any, **attrs: Any) -> relax.Var:
         shaped = [[self.symbols.get(d, d) for d in each] if isinstance(each, tuple) else each for each in rest]
-        return self.emit(_function(name)(*operands, *shaped, **attrs))
+        return self.emit(attrgetter(name)(relax.op)(*operands, *shaped, **attrs))
 
     def types(self, expr: relax.Expr) -> list[Type]:
         kind = compat.type_of(expr)
@@ -48,30 +50,16 @@ class Writer(RelaxBuilder):
         with self.block.function("helper", [x], private=True):
             with self.block.dataflow():
                 for each in calls:
-                    value = self.block.emit(_function(each)(value))
+                    value = self.block.emit(attrgetter(each)(relax.op)(value))
                 output = self.block.emit_output(value)
             helper = self.block.emit_func_output(output)
         return self.emit(relax.Call(helper, [operand]))
 
     def module(self, outputs: Sequence[relax.Expr], tidy: bool) -> tuple[tvm.IRModule, dict[str, Any]]:
         """Return the module with these outputs, without unused values if it is to be tidy, and its parameters."""
-        left = [self.block.emit_output(each) for each in outputs]
-        self.dataflow.close()
-        result = left[0] if len(left) == 1 else relax.Tuple(left)
-        self.block.emit_func_output(result, [*self.inputs, *self.weights])
-        self.function.close()
-        made = self.block.get()
+        made, params = self.finish(*outputs)
         made["main"] = made["main"].with_attr("num_input", len(self.inputs))
-        params = {name: self.arrays[name] for name in map(compat.name_of, self.weights)}
         return relax.transform.DeadCodeElimination()(made) if tidy else made, params
-
-
-def _function(name: str) -> Any:
-    """Return the function of `relax.op` that makes a call of an operator; None if there is none."""
-    found: Any = relax.op
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return found
 
 
 def _type(kind: Any) -> Type:
@@ -79,17 +67,3 @@ def _type(kind: Any) -> Type:
     if sizes is None or not all(compat.is_number(each) or isinstance(each, tvm.tirx.Var) for each in sizes):
         raise ValueError("a dimension is not a number or a variable")
     return tuple(int(each) if compat.is_number(each) else str(each) for each in sizes), compat.dtype_of(kind)
-
-
-@cache
-def elementwise() -> Elementwise:
-    """Return the operators of one or two tensors without attributes."""
-    # not elementwise, and one that LLVM lacks
-    left_out = ("nn.batch_flatten", "tril", "triu", "atan2")
-
-    def infer(name: str, types: Sequence[Type]) -> Type:
-        operands = [relax.Var("x", compat.tensor_type(*each)) for each in types]
-        return _type(compat.type_of(relax.BlockBuilder().normalize(_function(name)(*operands))))
-
-    names = [each[6:] for each in registered() if each.startswith("relax.") and "." not in each[9:]]
-    return elementwise_of("relax.", [each for each in names if each not in left_out], infer)

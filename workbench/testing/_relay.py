@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
-import numpy as np
 import tvm
 from tvm import relay
 
 from workbench.samples._relay import RelayBuilder
-from workbench.testing.operators import Elementwise, elementwise_of, registered
 from workbench.testing.values import Type
 
 
@@ -23,8 +20,11 @@ class Writer(RelayBuilder):
     helper: tuple[relay.Function, relay.Call, relay.Var] | None = None
     "a second function, the call of it, and the variable in the place of the call until there is a module: TVM infers no type before"
 
-    def constant(self, value: float | np.ndarray) -> relay.Constant:
-        return relay.const(value, str(np.asarray(value).dtype))
+    def elementwise(self, registered: Iterable[str]) -> list[str]:
+        """Return the names of operators that are elementwise, or broadcast, by TVM's pattern of their fusion (0 and 1)."""
+        left_out = ("broadcast_to_like", "full_like", "trilu")
+        names = [each for each in registered if tvm.ir.Op.get(each).get_attr("TOpPattern") in (0, 1)]
+        return [each for each in names if not each.startswith("tir.") and each not in left_out]
 
     def call(self, name: str, operands: Sequence[Any], *rest: Any, **attrs: Any) -> relay.Expr:
         made = attrgetter(name)(relay)(*operands, *rest, **attrs)
@@ -63,17 +63,3 @@ class Writer(RelayBuilder):
 
 def _type(kind: Any) -> Type:
     return tuple(int(each) for each in kind.shape), str(kind.dtype)
-
-
-@cache
-def elementwise() -> Elementwise:
-    """Return the operators of one or two tensors without attributes."""
-    left_out = ("broadcast_to_like", "full_like", "trilu")
-
-    def infer(name: str, types: Sequence[Type]) -> Type:
-        operands = [relay.var("x", shape=shape, dtype=dtype) for shape, dtype in types]
-        return _type(relay.transform.InferTypeLocal(relay.Call(tvm.ir.Op.get(name), operands)))
-
-    # 0 is elementwise, 1 broadcasts; type inference of others reads attributes, and ends the process without any
-    names = [each for each in registered() if tvm.ir.Op.get(each).get_attr("TOpPattern") in (0, 1)]
-    return elementwise_of("", [each for each in names if each[:4] != "tir." and each not in left_out], infer)

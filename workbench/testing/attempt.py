@@ -29,7 +29,7 @@ from workbench.pipeline.spec import PassStep, Pipeline
 from workbench.pipeline.step import Step
 from workbench.pipeline.trace import Trace
 from workbench.temporary import temporary_folder
-from workbench.wording import counted as in_words
+from workbench.wording import counted
 from workbench.worker.parent import JobOptions, never, worker
 
 RAISES, INPUT, FLAW, TYPES, OUTPUTS, NEIGHBOUR, AGAIN, GROWS = LAWS = (
@@ -49,6 +49,7 @@ DEFAULT = 3
 
 Run = tuple[int, Mapping[str, int]]
 "the seed of the inputs of a run, and the sizes of symbolic dimensions"
+Outputs = list[np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,11 @@ class Subject:
             packed(step)
         return cls(name, steps, all(map(_can_be_sent, steps)) if isolated is None else isolated, timeout, cancelled)
 
+    @property
+    def limits(self) -> JobOptions:
+        """Of a job in the child process."""
+        return {"timeout": self.timeout, "cancelled": self.cancelled}
+
     def run(self, workload: Workload, times: int = 1) -> Trace:
         """Run the pass on a program, and again on its result if `times` is 2.
 
@@ -93,9 +99,10 @@ class Subject:
         with nullcontext() if self.isolated else _without_warnings():
             return runner.run(Pipeline([*self.steps] * times), ANY_LEVEL, cancelled=self.cancelled)
 
-    def beside(self, step: PassStep, workload: Workload) -> Step:
-        """Run a neighbouring pass on a program, in the child process."""
-        return replace(self, steps=Pipeline([step]), isolated=True).run(workload).steps[0]
+    def beside(self, step: PassStep, workload: Workload) -> tuple[Step, Workload]:
+        """Run a neighbouring pass on a program, in the child process; return what it makes of it too."""
+        found = replace(self, steps=Pipeline([step]), isolated=True).run(workload).steps[0]
+        return found, found.state_after.workload or workload
 
 
 @contextmanager
@@ -123,20 +130,18 @@ def _can_be_sent(step: PassStep) -> bool:
     return False
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Attempt:
-    """The pass on one program."""
+    """The pass on one program; the outputs are compared, and the kernels are counted, later."""
 
     program: Program
     trace: Trace = field(repr=False)
     "the pass, and the pass again on its result"
-    passes: int
-    "passes that the tried one consists of"
-    faults: Mapping[str, str]
+    faults: dict[str, str] = field(default_factory=dict)
     "a broken law -> a sentence"
-    neighbours: tuple[tuple[PassStep, Workload], ...] = field(default=(), repr=False)
-    "the passes before and after this place in the pipeline that change the result, each with what it makes of it"
-    again: Mapping[str, bool] = field(default_factory=dict)
+    neighbours: list[tuple[PassStep, Workload, Workload]] = field(default_factory=list, repr=False)
+    "the passes before and after this place in the pipeline that change the result, with what each makes of it and of the program"
+    again: dict[str, bool] = field(default_factory=dict)
     "the pass that made the program -> whether it finds work again on the result"
     compared: str = ""
     "`equal`, `different`, or the reason why the outputs were not compared; empty before"
@@ -148,7 +153,7 @@ class Attempt:
     @property
     def first(self) -> tuple[Step, ...]:
         """The steps of the pass on the program itself."""
-        return self.trace.steps[: self.passes]
+        return self.trace.steps[: len(self.trace.steps) // 2]
 
     @property
     def fired(self) -> bool:
@@ -180,92 +185,86 @@ class Attempt:
 
 def attempted(subject: Subject, program: Program) -> Attempt:
     """Run the pass on a program, and again on the result; check all laws but the outputs'."""
-    count = len(subject.steps)
     # a Pass object may change the module that it is given, which other passes are tried on
     workload = program.workload.of(dialect_of(program.workload).frontend.copy(program.workload.module))
     text = workload.text()
-    trace = subject.run(workload, 2)
-    faults: dict[str, str] = {}
-    attempt = Attempt(program, trace, count, faults)
-    error = next((step.error for step in attempt.first if step.error), "")
-    faults |= {RAISES: error} if error else {}
+    attempt = Attempt(program, subject.run(workload, 2))
+    first, faults = attempt.first, attempt.faults
+    if error := next((step.error for step in first if step.error), ""):
+        faults[RAISES] = error
     if workload.text() != text:
         faults[INPUT] = "the module that it was given is another one afterwards; a pass returns a new module"
     if faults or not attempt.fired:
         return attempt
-    flaw = next((step.flaw for step in attempt.first if step.flaw), "")
-    other = "" if flaw else _other_types(attempt.first[0].before, attempt.first[-1].after)
-    if flaw or other:
-        return replace(attempt, faults={FLAW if flaw else TYPES: flaw or other})
-    second = next((step for step in trace.steps[count:] if step.changed or step.error), None)
-    if second is not None:
-        grown = len(second.after.nodes) - len(attempt.first[-1].after.nodes)
-        said = f"it changes its own result too{f', to {grown} nodes more' if grown > 0 else ''}"
-        faults[AGAIN] = f"on its own result it raises: {second.error}" if second.error else said
-    return _beside(subject, attempt)
+    if flaw := next((step.flaw for step in first if step.flaw), ""):
+        faults[FLAW] = flaw
+    elif other := _other_types(first[0].before, first[-1].after):
+        faults[TYPES] = other
+    else:
+        if found := next((step for step in attempt.trace.steps[len(first) :] if step.changed or step.error), None):
+            grown = len(found.after.nodes) - len(first[-1].after.nodes)
+            said = f"it changes its own result too{f', to {grown} nodes more' if grown > 0 else ''}"
+            faults[AGAIN] = f"on its own result it raises: {found.error}" if found.error else said
+        _run_neighbours(subject, attempt)
+    return attempt
 
 
-def _beside(subject: Subject, attempt: Attempt) -> Attempt:
+def _run_neighbours(subject: Subject, attempt: Attempt) -> None:
     """Run the pass before this place in the pipeline on the result again, and the one after it."""
     program = attempt.program
-    found: list[tuple[PassStep, Workload]] = []
-    again: dict[str, bool] = {}
     for step in filter(None, (program.previous, program.following)):
-        after = subject.beside(step, attempt.result)
-        wrong = after.flaw and f"makes a module that is not well-formed: {after.flaw}"
-        wrong = f"fails: {after.error}" if after.error else wrong
-        made = step is program.previous
-        alone = subject.beside(step, program.workload) if wrong or (after.changed and made) else after
-        if wrong and not (alone.error or alone.flaw):
-            said = f"on its result {step.name} {wrong}; on the program it does not"
-            return replace(attempt, faults={**attempt.faults, NEIGHBOUR: said})
-        if not wrong:
-            found += [(step, after.state_after.workload)] if after.changed and after.state_after.workload else []
-            again |= {step.name: after.changed and not alone.changed} if made else {}
-    return replace(attempt, neighbours=tuple(found), again=again)
+        after, result = subject.beside(step, attempt.result)
+        alone, expected = subject.beside(step, program.workload)
+        if alone.error or alone.flaw:
+            continue
+        if after.error or after.flaw:
+            wrong = f"fails: {after.error}" if after.error else f"makes a module that is not well-formed: {after.flaw}"
+            attempt.faults[NEIGHBOUR] = f"on its result {step.name} {wrong}; on the program it does not"
+            return
+        if after.changed:
+            attempt.neighbours.append((step, result, expected))
+        if step is program.previous:
+            attempt.again[step.name] = after.changed and not alone.changed
 
 
 def _other_types(before: Graph, after: Graph) -> str:
     """Return how the types of the program's inputs and outputs differ, in a sentence."""
-    for what, types in (("input", _inputs), ("output", _outputs)):
-        ours, theirs = types(before), types(after)
+    for what, ours, theirs in zip(("input", "output"), _types(before), _types(after), strict=True):
         if len(ours) != len(theirs):
-            return f"the program had {in_words(len(ours), what)} and has {len(theirs)}"
-        for place in (place for place, one in enumerate(ours) if one != theirs[place]):
-            return f"{what} {place} was {ours[place]} and is {theirs[place]}"
+            return f"the program had {counted(len(ours), what)} and has {len(theirs)}"
+        for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+            if one != other:
+                return f"{what} {place} was {one} and is {other}"
     return ""
 
 
-def _inputs(graph: Graph) -> list[str]:
-    """Return the types of the program's inputs, without those of functions that it calls."""
+def _types(graph: Graph) -> tuple[list[str], list[str]]:
+    """Return the types of the program's inputs, without those of functions that it calls, and of its outputs."""
     entry = next((group.id for group in graph.groups if group.parent is None), None)
-    return [node.type for node in graph.nodes if node.kind == "param" and node.group in (None, entry)]
+    inputs = [node.type for node in graph.nodes if node.kind == "param" and node.group in (None, entry)]
+    return inputs, [graph.nodes[node].type for node in graph.outputs]
 
 
-def _outputs(graph: Graph) -> list[str]:
-    return [graph.nodes[node].type for node in graph.outputs]
-
-
-def counted(subject: Subject, attempt: Attempt) -> Attempt:
+def count(subject: Subject, attempt: Attempt) -> None:
     """Count the kernels of the program and of the result, as TVM's own pipeline for a CPU makes them."""
 
     def counts(workload: Workload) -> Counts | None:
         with suppress(MeasureError):
-            return count_config(workload, Config(), timeout=subject.timeout, cancelled=subject.cancelled)
+            return count_config(workload, Config(), **subject.limits)
 
-    return replace(attempt, counts=(counts(attempt.program.workload), counts(attempt.result)))
+    attempt.counts = counts(attempt.program.workload), counts(attempt.result)
 
 
 def runs_of(workload: Workload) -> list[Run]:
     """Return the runs that compare outputs: on random values, on values at the edges, and both for other sizes of symbolic dimensions."""
-    shapes = (each.shape for type in _inputs(workload.graph) for each in tensors(type))
+    shapes = (each.shape for type in _types(workload.graph)[0] for each in tensors(type))
     names = dict.fromkeys(d for shape in shapes for d in shape if isinstance(d, str) and d.isidentifier())
     usual = {name: DEFAULT + place for place, name in enumerate(names) if name not in workload.shapes}
     others = [{name: size + place for place, name in enumerate(names)} for size in SIZES] if names else []
     return [(seed, sizes) for sizes in (usual, *others) for seed in (0, EDGES)]
 
 
-def compared(subject: Subject, attempt: Attempt, only: Run | None = None, *, neighbours: bool = False) -> Attempt:
+def compare(subject: Subject, attempt: Attempt, only: Run | None = None, *, neighbours: bool = False) -> None:
     """Run the program and the pass's result, and compare the outputs; `only`: in this run.
 
     `neighbours`: compare what the neighbouring passes make of the result too.
@@ -273,49 +272,44 @@ def compared(subject: Subject, attempt: Attempt, only: Run | None = None, *, nei
     program = attempt.program.workload
     runs = runs_of(program) if only is None else [only]
     values = _values(subject, program, runs)
-    before = {place: each for place, each in enumerate(values) if not isinstance(each, str)}
+    before = [(run, each) for run, each in zip(runs, values, strict=True) if not isinstance(each, str)]
     if not before:
-        return replace(attempt, compared=f"the program does not run: {values[0]}")
-
-    def differs(workload: Workload) -> tuple[Run, str] | None:
-        """Return the first run with other outputs, and how they differ."""
-        after = _values(subject, workload, [runs[place] for place in before])
-        for (place, ours), theirs in zip(before.items(), after, strict=True):
-            try:
-                found = f"its result does not run: {theirs}" if isinstance(theirs, str) else difference(ours, theirs)
-            except MeasureError as error:
-                found = str(error)
-            if isinstance(found, str) or not found.same:
-                return runs[place], str(found)
-        return None
-
-    found = differs(attempt.result)
+        attempt.compared = f"the program does not run: {values[0]}"
+        return
+    found = _difference(subject, before, attempt.result)
+    attempt.compared = "different" if found else "equal"
     if found:
-        return replace(attempt, compared="different", run=found[0], faults={**attempt.faults, OUTPUTS: _with(*found)})
-    for step, result in attempt.neighbours if neighbours else ():
-        found = differs(result)
-        alone = found and subject.beside(step, program).state_after.workload
-        if found and differs(alone or program) is None:
-            said = f"the outputs are other ones after {step.name} on its result: {_with(*found)}"
-            return replace(attempt, compared="equal", run=found[0], faults={**attempt.faults, NEIGHBOUR: said})
-    return replace(attempt, compared="equal")
+        attempt.run, attempt.faults[OUTPUTS] = found
+    for step, result, expected in attempt.neighbours if neighbours and not found else ():
+        found = _difference(subject, before, result)
+        if found and not _difference(subject, before, expected):
+            attempt.run, said = found
+            attempt.faults[NEIGHBOUR] = f"the outputs are other ones after {step.name} on its result: {said}"
+            return
 
 
-def _with(run: Run, said: str) -> str:
-    """Return the sentence with the inputs of the run."""
-    seed, sizes = run
-    given = ["values at the edges"] * (seed == EDGES) + [f"{name} = {size}" for name, size in sizes.items()]
-    return f"{said} (with {', '.join(given)})" if given else said
+def _difference(subject: Subject, before: list[tuple[Run, Outputs]], workload: Workload) -> tuple[Run, str] | None:
+    """Return the first run with other outputs than before, and how they differ; None if there is none."""
+    after = _values(subject, workload, [run for run, _ in before])
+    for (run, ours), theirs in zip(before, after, strict=True):
+        try:
+            found = f"its result does not run: {theirs}" if isinstance(theirs, str) else difference(ours, theirs)
+        except MeasureError as error:
+            found = str(error)
+        if isinstance(found, str) or not found.same:
+            seed, sizes = run
+            given = ["values at the edges"] * (seed == EDGES) + [f"{name} = {size}" for name, size in sizes.items()]
+            return run, f"{found} (with {', '.join(given)})" if given else str(found)
+    return None
 
 
-def _values(subject: Subject, workload: Workload, runs: list[Run]) -> list[list[np.ndarray] | str]:
+def _values(subject: Subject, workload: Workload, runs: list[Run]) -> list[Outputs | str]:
     """Return the outputs of each run, or the reason for none."""
     with temporary_folder() as folder:
         path = str(Path(folder) / "outputs.npz")
         asked = {"config": AS_IT_STANDS.to_data(), "runs": [[seed, dict(sizes)] for seed, sizes in runs], "path": path}
-        limits: JobOptions = {"timeout": subject.timeout, "cancelled": subject.cancelled}
         try:
-            refused = worker("trials").run("outputs", workload, asked, **limits)["refused"]
+            refused = worker("trials").run("outputs", workload, asked, **subject.limits)["refused"]
         except MeasureError as error:
             return [str(error)] * len(runs)
         values = arrays.load(path)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from inspect import isclass, isfunction
 from itertools import chain, count, islice
 from types import CodeType
 
 from workbench import samples
-from workbench.analysis.patterns import Pattern
-from workbench.analysis.patterns.pattern import PatternError
 from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect as dialect_named
 from workbench.errors import WorkbenchError
@@ -19,7 +16,7 @@ from workbench.pipeline.load import load
 from workbench.pipeline.run import ANY_LEVEL, Runner
 from workbench.pipeline.spec import Pipeline
 from workbench.testing.attempt import Program
-from workbench.testing.programs import program
+from workbench.testing.programs import Kind
 
 GENERATED, SAMPLES, OWN = "generated", "samples", "own"
 SMALL: dict[str, dict[str, int]] = {
@@ -53,8 +50,10 @@ def given(on: object, dialect: str) -> tuple[bool, Iterator[Program]]:
     for each in own:
         if each.dialect != dialect:
             raise WorkbenchError(f"{each.name} is {each.dialect}, and the pass is tried on {dialect}")
-    listed = ((SAMPLES, each) for each in (small_samples(dialect) if SAMPLES in words else ()))
-    starts = (Program(each.name, origin, each) for origin, each in chain(((OWN, each) for each in own), listed))
+    listed = small_samples(dialect) if SAMPLES in words else ()
+    starts = chain(
+        (Program(each.name, OWN, each) for each in own), (Program(each.name, SAMPLES, each) for each in listed)
+    )
     return GENERATED in words, chain.from_iterable(map(prefixes, starts))
 
 
@@ -73,26 +72,6 @@ def prefixes(start: Program) -> list[Program]:
             made = runner.workload_of(step.state_after)
             found.append(Program(name, start.origin, made, passes[place - 1], passes[place]))
     return found
-
-
-@dataclass(frozen=True)
-class Kind:
-    """The kind of generated programs that a pass is tried on."""
-
-    dialect: str
-    pattern: Pattern | None
-    likely: frozenset[str]
-    "operators that the pass names"
-    seed: int
-
-    def program(self, number: int, operators: int) -> Workload:
-        """Return a program of so many operators; one with the pattern's operators where it has values that none of them gives."""
-        try:
-            return program(number, dialect=self.dialect, operators=operators, pattern=self.pattern, likely=self.likely)
-        except PatternError:
-            nodes = () if self.pattern is None else self.pattern.nodes
-            named = {str(node.fields["name"]) for node in nodes if node.kind == "op"}
-            return program(number, dialect=self.dialect, operators=operators, likely=self.likely | named)
 
 
 def named_operators(run: object) -> frozenset[str]:
@@ -121,16 +100,15 @@ def named_operators(run: object) -> frozenset[str]:
 _NAME = re.compile(r"[a-z_]+(\.[a-z_0-9]+)*")
 
 
-def generated(kind: Kind) -> Iterator[Program]:
+def generated(kind: Kind, seed: int) -> Iterator[Program]:
     """Yield generated programs without end; their sizes go from 2 to 12 operators and begin again."""
-    for number in count(kind.seed):
-        made = kind.program(number, 2 + number % 11)
+    for number in count(seed):
+        made = kind.numbered(number, 2 + number % 11)
         yield Program(made.name, GENERATED, made)
 
 
-def mixed(first: Iterable[Program], endless: Iterator[Program] | None) -> Iterator[Program]:
+def mixed(first: Iterable[Program], endless: Iterator[Program]) -> Iterator[Program]:
     """Yield some of the endless programs after each of the others, then the rest of them."""
-    endless = iter(()) if endless is None else endless
     for each in first:
         yield from (each, *islice(endless, 8))
     yield from endless

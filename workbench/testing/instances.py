@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.patterns import Pattern, PatternNode
 from workbench.analysis.tensors import tensor
-from workbench.testing.operators import RECIPES, Task, call_operator
-from workbench.testing.values import Refused, Shape, Type, Value, refuse
+from workbench.testing.operators import Task
+from workbench.testing.values import SAFE_FLOATS, SAFE_INTEGERS, Refused, Shape, Type, Value, refuse
 
 if TYPE_CHECKING:
     from workbench.testing.growth import Growth
 
+TRIES = 60
+"types of the root that are tried for an instance"
 TYPED = ("dtype", "shape", "type")
 
 
 def conditions(pattern: Pattern) -> list[int]:
-    """Return the sub-patterns of which one may fail in a near miss; the root only if there are no others."""
-    kinds = ("call", "attr", *TYPED, "constant", "expr", "var")
-    found = [
-        node.id
-        for node in pattern.nodes
-        if node.kind in kinds
-        or (node.kind == "used_by" and node.fields["only"])
-        or (node.kind == "wildcard" and node.id in pattern.shared)
-    ]
-    root = pattern.nodes[pattern.root]
-    return [each for each in found if each != pattern.root or root.kind != "call" or len(root.children) == 3] or found
+    """Return the sub-patterns of which one may fail in a near miss: the root call only if there are no others."""
+    kinds = ("call", "attr", *TYPED, "constant", "expr", "var", "used_by")
+    found = [node.id for node in pattern.nodes if node.kind in kinds or node.id in pattern.shared]
+    return [each for each in found if each != pattern.root or pattern.nodes[each].kind != "call"] or found
 
 
 class Instance:
@@ -42,23 +38,19 @@ class Instance:
     def grow(self) -> Value:
         """Make a value of the pattern's root. Raises Refused: the pattern has no value of a type that was tried."""
         random, dims = self.random, self.growth.dimension
-        images_only = any("2d" in node.fields.get("name", "") for node in self.pattern.nodes)
-        for _ in range(24):
+        for _ in range(TRIES):
             near = random.choice(self.growth.values[-16:])
             images = near.shape if len(near.shape) == 4 else (random.choice([1, 2]), dims(), 4, 4)
             shape = random.choice([near.shape, near.shape, images, (dims(), dims()), (dims(), dims(), dims())])
-            shape = images if images_only and random.random() < 0.8 else shape
             if random.random() < 0.2:
                 shape = tuple(1 if random.random() < 0.4 else each for each in shape)
             dtype = random.choice([near.dtype, "float32", "float32", "float16", "int32", "int8", "bool"])
             typed = [each for each in self.pattern.nodes if each.kind in TYPED]
             if typed and random.random() < 0.5:
                 shape, dtype = _wanted(random.choice(typed), shape, dtype)
-            self.values, mark = {}, self.growth.mark()
-            try:
+            self.values = {}
+            with suppress(Refused), self.growth.whole():
                 return self.value(self.pattern.root, shape, dtype)
-            except Refused:
-                self.growth.forget(mark)
         raise Refused
 
     def value(self, id: int, shape: Shape, dtype: str, **how: Any) -> Value:
@@ -66,8 +58,6 @@ class Instance:
         node, found = self.pattern.nodes[id], self.values.get(id)
         if found is None or (id == self.loose and node.kind == "wildcard"):
             found = self._value(node, shape, dtype, how)
-        elif "field" in how and found.whole is not None:
-            return self.growth.fields(*found.whole, place=how["field"])
         # a number may broadcast, and the root may be of any type
         refuse(found.type != (shape, dtype) and id != self.pattern.root and bool(found.shape) and node.kind != "shape")
         found.fixed = node.kind != "wildcard"
@@ -81,15 +71,14 @@ class Instance:
         if node.kind == "call":
             return self._call(node, shape, dtype, how)
         if node.kind in ("alt", "and"):
-            faulty = [each for each in inner if self._has(each, self.loose)]
-            return self.value(random.choice(faulty or inner), shape, dtype, **how)
+            return self.value(random.choice(inner), shape, dtype, **how)
         if node.kind == "attr":
             wanted = {} if loose else node.fields["attrs"]
             return self.value(inner[0], shape, dtype, **{**how, "attrs": {**wanted, **how.get("attrs", {})}})
         if node.kind in TYPED:
             return self.value(inner[0], *((shape, dtype) if loose else _wanted(node, shape, dtype)), **how)
         if node.kind == "get_item":
-            return self.value(inner[0], shape, dtype, field=max(0, node.fields["index"]))
+            return self.growth.item(self.value(inner[0], shape, dtype), max(0, node.fields["index"]))
         if node.kind == "dominates":
             return self._dominated(node, shape, dtype)
         if node.kind == "used_by":
@@ -102,20 +91,18 @@ class Instance:
 
     def _leaf(self, node: PatternNode, shape: Shape, dtype: str, loose: bool) -> Value:
         """Return a constant for a variable or the reverse if the sub-pattern is left out, else what it wants."""
+        leaf, named = self.growth.leaf, self.growth.named
         if loose == (node.kind == "var"):
-            given = {} if loose or "value" not in node.fields else {"value": node.fields["value"]}
-            kind, positive = "constant", self.random.random() < 0.5
-            return self.growth.leaf(() if given else shape, dtype, kind, positive=positive, **given)
-        named, name = self.growth.named, "" if loose else node.fields.get("name", "")
-        if name in named:
-            return named[name]
-        made = self.growth.leaf(shape, dtype, self.random.choice(["input", "param"]), name=name)
-        named.update({name: made} if name else {})
-        return made
-
-    def _has(self, id: int, part: int | None) -> bool:
-        """Return whether a sub-pattern is another one or has it inside."""
-        return id == part or any(self._has(each, part) for each in self.pattern.nodes[id].children)
+            if not loose and "value" in node.fields:
+                return leaf((), dtype, "constant", value=node.fields["value"])
+            positive = SAFE_FLOATS[0] if dtype.startswith("float") else SAFE_INTEGERS[0]
+            return leaf(shape, dtype, "constant", within=self.random.choice([None, positive]))
+        name = "" if loose else node.fields.get("name", "")
+        if name not in named:
+            made = leaf(shape, dtype, self.random.choice(["input", "param"]), name=name)
+            named |= {name: made} if name else {}
+            return made
+        return named[name]
 
     def _call(self, node: PatternNode, shape: Shape, dtype: str, how: dict[str, Any]) -> Value:
         callee, *parts = (self.pattern.nodes[each] for each in node.children)
@@ -137,17 +124,16 @@ class Instance:
                 return self.growth.pick(place, size, kind, **more)
             return self.value(parts[place].id, size, kind, **more)
 
-        wanted = {key: how[key] for key in ("attrs", "field") if key in how}
-        task = Task(self.random, shape, dtype, take, backwards=True, parts=len(parts) or 2, **wanted)
-        return call_operator(self.growth, task, name)
+        task = Task(self.growth, name, shape, dtype, take, True, how.get("attrs", {}), parts=len(parts) or 2)
+        return task.call()
 
     def _other(self, name: str) -> str:
-        """Return another operator that takes the same operands, or takes the first of them."""
-        known = self.growth.elementwise
-        arity = known[name][0] if name in known else 1
-        alike = [each for each in RECIPES if name in RECIPES and RECIPES[each][1] is RECIPES[name][1]]
-        others = [each for each in alike if each != name and each in self.growth.names]
-        return self.random.choice(others or [each for each in known if known[each][0] == arity and each != name])
+        """Return another operator that takes the same operands, or takes one."""
+        known = self.growth.operators
+        wanted = known.get(name)
+        others = {each: other for each, other in known.items() if each != name}
+        alike = [each for each, other in others.items() if wanted and other.takes_as(wanted)]
+        return self.random.choice(alike or [each for each, other in others.items() if other.arity == 1])
 
     def _dominated(self, node: PatternNode, shape: Shape, dtype: str) -> Value:
         parent, path, child = node.children
@@ -163,8 +149,6 @@ class Instance:
 def _wanted(node: PatternNode, shape: Shape, dtype: str) -> Type:
     """Return the type that a sub-pattern wants, where it wants nothing the given one."""
     found = tensor(node.fields["type"]) if node.kind == "type" else None
-    return (
-        (found.shape, found.dtype)
-        if found
-        else (tuple(node.fields.get("shape", shape)), node.fields.get("dtype", dtype))
-    )
+    if found is not None:
+        return found.shape, found.dtype
+    return tuple(node.fields.get("shape", shape)), node.fields.get("dtype", dtype)

@@ -126,8 +126,7 @@ class Tried:
 
 
 def _row(attempt: Attempt) -> dict[str, object]:
-    program, counts = attempt.program, zip(("before", "after"), attempt.counts, strict=True)
-    known = [(when, (each.calls - each.noops, each.peak_bytes) if each else (None, None)) for when, each in counts]
+    program, (before, after) = attempt.program, attempt.counts
     return {
         "program": program.name,
         "origin": program.origin,
@@ -136,8 +135,10 @@ def _row(attempt: Attempt) -> dict[str, object]:
         "changes": attempt.changes,
         "outputs": attempt.compared,
         "work_again": ", ".join(name for name, found in attempt.again.items() if found),
-        **{f"kernels_{when}": kernels for when, (kernels, _) in known},
-        **{f"peak_bytes_{when}": size for when, (_, size) in known},
+        "kernels_before": before and before.calls - before.noops,
+        "kernels_after": after and after.calls - after.noops,
+        "peak_bytes_before": before and before.peak_bytes,
+        "peak_bytes_after": after and after.peak_bytes,
         "broken": "; ".join(f"{law}: {said}" for law, said in attempt.faults.items()),
         "pass_us": attempt.seconds * 1e6,
     }

@@ -9,11 +9,11 @@ from itertools import pairwise
 
 from workbench.dialects.base import Workload
 from workbench.testing.attempt import Subject
-from workbench.testing.corpus import Kind
+from workbench.testing.programs import Kind
 from workbench.wording import counted
 
-FIRST, LARGEST = 50, 3200
-"operators of the timed programs, each twice the one before"
+OPERATORS = (50, 100, 200, 400, 800, 1600, 3200)
+"of the timed programs"
 REPEATS = 3
 STEEP = 1.6
 "the exponent of a pass that takes more than time in proportion; the noise of a shared machine is below"
@@ -50,23 +50,23 @@ class Scaling:
         return said if self.exponent is None else f"time grows as n^{self.exponent:.1f}: {said}"
 
 
-def timed(subject: Subject, kind: Kind, goes_on: Callable[[], bool]) -> Scaling | None:
+def timed(subject: Subject, kind: Kind, seed: int, goes_on: Callable[[], bool]) -> Scaling | None:
     """Time the pass on larger and larger programs; None if fewer than two could be timed.
 
     A steep growth is timed again: on a busy machine a time may be that of something else.
     """
     programs: dict[int, Workload] = {}
     times: dict[int, float] = {}
-    size = FIRST
-    while size <= LARGEST and max(times.values(), default=0) <= LONG and goes_on():
+    for size in OPERATORS:
         # programs of even seeds have matches of the pattern
-        workload = kind.program(kind.seed // 2 * 2, size)
+        workload = kind.numbered(seed // 2 * 2, size)
         best = _best(subject, workload, goes_on)
         if best is None:
             break
         place = len(workload.graph.ops)
         programs[place], times[place] = workload, best
-        size *= 2
+        if best > LONG:
+            break
     if len(times) < 2:
         return None
     for place in [*times][-3:] if Scaling(tuple(times.items())).is_steep else ():

@@ -19,13 +19,13 @@ from workbench.errors import Cancelled, PipelineError, WorkbenchError, check_sec
 from workbench.experiments.reduce.run import Reduced, comparison, context_text, pass_list, reduce, standalone
 from workbench.experiments.symptoms import NO, YES, Finding, Limits, Symptom, without_numbers
 from workbench.pipeline.config import AS_IS, Config
-from workbench.pipeline.matching import read_pattern
 from workbench.pipeline.run import ANY_LEVEL
 from workbench.pipeline.spec import PassStep, Pipeline, is_pattern
 from workbench.testing import attempt as laws
-from workbench.testing.attempt import LAWS, Attempt, Program, Run, Subject, attempted, compared, counted
-from workbench.testing.corpus import GENERATED, Kind, generated, given, mixed, named_operators
+from workbench.testing.attempt import LAWS, Attempt, Program, Run, Subject, attempted, compare, count
+from workbench.testing.corpus import GENERATED, generated, given, mixed, named_operators
 from workbench.testing.plugin import TRIED
+from workbench.testing.programs import Kind
 from workbench.testing.result import Failure, Tried
 from workbench.testing.scaling import Scaling, timed
 from workbench.worker.parent import JobOptions, Progress, never, worker
@@ -107,13 +107,12 @@ def try_pass(
     subject = Subject.of(steps, timeout, isolated, cancelled)
     if pattern is None:
         pattern = next(filter(is_pattern, (getattr(step.run, "pattern", None) for step in steps)), None)
-    wanted = None if pattern is None else read_pattern(pattern)
+    kind = Kind.of(where, pattern, [name for step in steps for name in named_operators(step.run)])
     with showing_progress(progress, f"Trying {subject.name}") as report:
         # the import of TVM in the child does not count
         worker("trials").run("resolve_target", None, {"target": "llvm"}, progress=report, cancelled=cancelled)
         started = time.monotonic()
-        likely = frozenset().union(*(named_operators(step.run) for step in subject.steps))
-        trial = _Trial(subject, Kind(where, wanted, likely, seed), started, budget, report)
+        trial = _Trial(subject, kind, seed, started, budget, report)
         try:
             trial.attempt(on)
             trial.time()
@@ -121,10 +120,8 @@ def try_pass(
         except (Cancelled, KeyboardInterrupt):
             trial.ended = True
         failures = tuple(trial.failures(reduced))
-    seconds, attempts = time.monotonic() - started, tuple(trial.attempts)
-    return Tried(
-        subject.name, where, subject.isolated, attempts, trial.growth, failures, seconds, complete=not trial.ended
-    )
+    seconds, attempts, complete = time.monotonic() - started, tuple(trial.attempts), not trial.ended
+    return Tried(subject.name, where, subject.isolated, attempts, trial.growth, failures, seconds, complete)
 
 
 def assert_pass(
@@ -190,6 +187,7 @@ def _rewrite(dialect: str, pattern: object, callback: object) -> PassStep:
 class _Trial:
     subject: Subject
     kind: Kind
+    seed: int
     started: float
     budget: float
     report: Progress
@@ -197,8 +195,6 @@ class _Trial:
     "whether it was cancelled"
     attempts: list[Attempt] = field(default_factory=list)
     growth: Scaling | None = None
-    fired: bool = False
-    "on any program"
 
     def _left(self, part: float) -> bool:
         self.ended = self.ended or self.subject.cancelled()
@@ -208,29 +204,27 @@ class _Trial:
         """Run the pass on the programs."""
         makes, first = given(on, self.kind.dialect)
         broken: Counter[str] = Counter()
-        for each in mixed(first, generated(self.kind) if makes else None):
+        for each in mixed(first, generated(self.kind, self.seed) if makes else iter(())):
             tried = len(self.attempts)
             enough = tried >= LEAST and max(broken.values(), default=0) >= ENOUGH
-            if enough or tried >= MOST or (tried and not self._left(RUNNING if self.fired else COMPARING)):
+            fired = any(attempt.fired for attempt in self.attempts)
+            if enough or tried >= MOST or (tried and not self._left(RUNNING if fired else COMPARING)):
                 return
             self.report(f"{each.name} ({tried + 1})", None)
             self.attempts.append(attempted(self.subject, each))
             broken.update([*self.attempts[-1].faults])
-            self.fired = self.fired or self.attempts[-1].fired
 
     def time(self) -> None:
         """Time the pass on larger and larger programs, if it fired on a generated one."""
         made = [each for each in self.attempts if each.program.origin == GENERATED]
         if any(each.fired and laws.RAISES not in each.faults for each in made):
             self.report("timing it on larger programs", None)
-            self.growth = timed(self.subject, self.kind, lambda: self._left(GROWING))
+            self.growth = timed(self.subject, self.kind, self.seed, lambda: self._left(GROWING))
 
     def compare(self) -> None:
         """Compare the outputs of the programs that the pass changed, the small ones first."""
-        order = sorted(range(len(self.attempts)), key=lambda place: _nodes(self.attempts[place]))
         differ = beside = 0
-        for place in order:
-            attempt = self.attempts[place]
+        for attempt in sorted(self.attempts, key=_nodes):
             if not attempt.is_comparable:
                 continue
             if differ >= APART or not self._left(COMPARING):
@@ -238,10 +232,10 @@ class _Trial:
             self.report(f"comparing the outputs of {attempt.program.name}", None)
             near = bool(attempt.neighbours) and beside < BESIDE
             beside += near
-            self.attempts[place] = compared(self.subject, attempt, neighbours=near)
-            differ += laws.OUTPUTS in self.attempts[place].faults
+            compare(self.subject, attempt, neighbours=near)
+            differ += laws.OUTPUTS in attempt.faults
             if attempt.program.origin != GENERATED and self._left(COMPARING):
-                self.attempts[place] = counted(self.subject, self.attempts[place])
+                count(self.subject, attempt)
 
     def failures(self, reduced: bool) -> Iterator[Failure]:
         """Yield a failure for each broken law, on the smallest program that breaks it."""
@@ -261,15 +255,12 @@ class _Trial:
             yield Failure(laws.GROWS, str(self.growth), 1, None, None, None, "")
 
     def _reduced(self, attempt: Attempt, law: str, seconds: float) -> Reduced | None:
-        symptom, how = Broken(self.subject, law, attempt.program, attempt.run), Config(opt_level=0)
-        limits: JobOptions = {
-            "timeout": self.subject.timeout,
-            "cancelled": self.subject.cancelled,
-            "progress": self.report,
-        }
+        subject, workload = self.subject, attempt.program.workload
+        symptom, how = Broken(subject, law, attempt.program, attempt.run), Config(opt_level=0)
+        limits: JobOptions = {"timeout": subject.timeout, "cancelled": subject.cancelled, "progress": self.report}
         # a fault that does not show again can't be reduced
         with suppress(Cancelled, WorkbenchError):
-            return reduce(attempt.program.workload, symptom, how, budget=seconds, **limits)
+            return reduce(workload, symptom, how, budget=seconds, **limits)
 
 
 def _nodes(attempt: Attempt) -> int:
@@ -294,7 +285,7 @@ class Broken(Symptom):
     def _ask(self, workload: Workload, config: Config, limits: Limits) -> Finding:  # noqa: ARG002
         found = attempted(self.subject, replace(self.program, workload=workload))
         if self.run and self.law in (laws.OUTPUTS, laws.NEIGHBOUR) and found.is_comparable:
-            found = compared(self.subject, found, self.run, neighbours=self.law == laws.NEIGHBOUR)
+            compare(self.subject, found, self.run, neighbours=self.law == laws.NEIGHBOUR)
         said = found.faults.get(self.law)
         if said is None:
             return Finding(NO, "")

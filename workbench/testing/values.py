@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,9 @@ SIZES = {"n": 3, "m": 4}
 "sizes of symbolic dimensions in runs"
 LIMITS = {"float32": 1000, "float16": 60, "int8": 127, "uint8": 255, "int32": 1e6, "int64": 1e6, "bool": 1}
 "largest value of each data type"
+SAFE_FLOATS: tuple[Span, ...] = (0.5, 1.5), (-0.9, 0.9), (1.1, 2.0)
+SAFE_INTEGERS: tuple[Span, ...] = (1, 3), (0, 3)
+"ranges that operands are scaled to where an operator does not take theirs"
 
 
 class Refused(Exception):
@@ -44,8 +48,8 @@ class Value:
     "whether rounding cannot change it: comparisons of others may turn out differently in a correct build"
     kind: str = ""
     "input, param or constant; empty for the result of a call"
-    whole: Any = None
-    "the tuple that it is a field of, as `Growth.fields` takes it"
+    fields: Sequence[Type] = ()
+    "of a tuple, whose own type is that of the first one"
     fixed: bool = False
     "whether a pattern wants it as it is, so that it is not scaled"
     users: int = 0
@@ -59,12 +63,16 @@ class Value:
         return self.dtype.startswith("float")
 
     @property
+    def span(self) -> Span:
+        return self.low, self.high
+
+    @property
     def largest(self) -> float:
         return max(-self.low, self.high)
 
 
-def size_of(shape: Shape) -> int:
-    """Return the number of elements, in a run."""
+def size_of(*shape: int | str) -> int:
+    """Return the number of elements of a shape, in a run."""
     return math.prod(SIZES[each] if isinstance(each, str) else each for each in shape)
 
 
@@ -74,10 +82,9 @@ _DIVISIONS |= dict.fromkeys(("floor_divide", "trunc_divide"), np.floor_divide)
 _DIVISIONS["divide"] = lambda x, y: x / y if (x * y).dtype.kind == "f" else x // y
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{f"a{each}": getattr(np, f"arc{each}") for each in ("cos", "cosh", "sin", "sinh", "tan", "tanh")},
-    **dict.fromkeys(("erf", "fast_erf", "fast_tanh"), np.tanh),
+    "erf": np.tanh,
     "cast_like": lambda x, _y: x,
     "copy": lambda x: x,
-    "fast_exp": np.exp,
     "log_add_exp": np.logaddexp,
     "nn.relu": lambda x: x * (x > 0),
     "power": lambda x, y: np.power(x * 1.0, y),  # of floats only
@@ -119,6 +126,16 @@ def bounds(name: str, operands: Sequence[Value], result: str, ranges: Sequence[S
     low, high = float(found.min()), float(found.max())
     refuse(found.dtype.kind != result[0] or not low < high or not max(-low, high) <= LIMITS[result])
     return low, high
+
+
+def scaled_bounds(name: str, operands: Sequence[Value], result: str) -> tuple[Span, dict[Value, Span]]:
+    """Return the bounds of an elementwise operator, and those that its operands need. Raises Refused: scaling does not help."""
+    safe_ranges = SAFE_FLOATS if any(each.floating for each in operands) else SAFE_INTEGERS
+    for safe in (None, *safe_ranges):
+        needed = {x: x.span if safe is None or x.fixed or x.dtype == "bool" else safe for x in operands}
+        with suppress(Refused):
+            return bounds(name, operands, result, [needed[each] for each in operands]), needed
+    raise Refused
 
 
 def is_exact(name: str, operands: Collection[Value]) -> bool:

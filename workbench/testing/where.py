@@ -73,11 +73,10 @@ class Occurrences:
     def summary(self) -> str:
         """The matches and near misses in a sentence."""
         reports = [each.report for each in self.models]
-        kinds = "matches", "taken", "near_misses"
-        matches, taken, misses = (sum(len(getattr(each, kind)) for each in reports) for kind in kinds)
+        matches, taken = (sum(len(each.matches) for each in reports), sum(len(each.taken) for each in reports))
         left = f", {matches - taken:,} not taken" if taken < matches else ""
         places = f"{counted(matches, 'match')} in {sum(map(bool, reports))} of {counted(len(reports), 'model')}"
-        return f"{places}{left}; {misses:,} near miss{'' if misses == 1 else 'es'}"
+        return f"{places}{left}; {counted(sum(len(each.near_misses) for each in reports), 'near miss')}"
 
     @property
     def table(self) -> pd.DataFrame:

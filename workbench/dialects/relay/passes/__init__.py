@@ -8,6 +8,4 @@ from workbench import lazy
 OURS = lazy.homes(__file__)
 "name of each pass -> its module"
 
-
-def __getattr__(name: str) -> object:
-    return lazy.load(__name__, name, OURS)
+__getattr__ = lazy.getter(__name__, OURS)
