@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 import tvm
 from breadth import rotating
+from page_driver import Page
 from tvm import relax
 from tvm.relax.dpl import is_op, wildcard
 from wrong_passes import WRONG, swaps_if_marked, swaps_operands
@@ -24,6 +26,7 @@ from workbench.testing import assert_pass
 from workbench.testing.attempt import Program, Subject, attempted, compare
 from workbench.testing.corpus import named_operators
 from workbench.testing.result import Failure, Tried
+from workbench.widgets.patterns import inspector
 from workbench.worker.parent import never
 
 SHORT = ("swaps_operands", "writes_into_its_input")
@@ -207,6 +210,31 @@ def test_a_pattern_that_no_generated_program_has_is_tried_all_the_same() -> None
         identity, GENERATED, budget=2, pattern='is_op("relax.nn.attention")(wildcard(), wildcard(), wildcard())'
     )
     assert found.attempts
+
+
+def test_the_page_shows_how_far_a_trial_is_and_cancels_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = wb.PatternInspector(wb.samples.load("mlp"), 'is_op("relax.nn.relu")(wildcard())')
+    page = Page(view)
+    shown: list[Any] = []
+    begun, stopped = threading.Event(), threading.Event()
+
+    def waits(*_: object, progress: Any, cancelled: Any, **__: object) -> str:
+        stopped.wait(0.15)  # progress is shown ten times a second
+        progress("generated 7", 0.5)
+        shown.append(view.status["busy"])
+        begun.set()
+        while not cancelled() and not stopped.wait(0.01):
+            pass
+        return "cancelled" if cancelled() else "not cancelled"
+
+    monkeypatch.setattr(inspector, "try_pass", waits)
+    page.press("try")
+    assert begun.wait(10)
+    page.post({"type": "cancel"})
+    assert view.wait(10)
+    stopped.set()
+    assert shown[0]["what"] == "generated 7"
+    assert view.trial is None
 
 
 def test_the_message_of_assert_pass_holds_the_program() -> None:

@@ -37,6 +37,8 @@ class Host:
         self.verbs = Verbs(*owners)
         self.work = Work(lambda error: self.fail(title, sentence(error)), self.show_busy)
         self._requests = self.work.lane("requests") if in_order else None
+        self.task: Task | None = None
+        "the request that runs in the background, for its progress and its cancel"
         self._busy: dict[str, Busy] = {}
         self._open_tab = ""
         view.on_msg(self._receive)
@@ -91,6 +93,7 @@ class Host:
     def _run(self, request: Request, task: Task) -> None:
         self.push(error=None)
         task.report("Working", at_once=True)
+        self.task = task
         try:
             request.run()
         except WorkbenchError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import traitlets
@@ -35,6 +35,7 @@ from workbench.widgets.page_types import Marks, Panels, Status
 from workbench.widgets.patterns import cards
 from workbench.widgets.patterns.cards import Finding, findings
 from workbench.widgets.payload import GraphPayload, encode_graph
+from workbench.worker.parent import Progress, never
 
 LONGEST = 20_000
 "characters of a pattern that the page may send; patterns of whole layers have about 3,000"
@@ -138,14 +139,25 @@ class PatternInspector(View):
         self._show()
         return self.occurrences
 
-    def try_pass(self, budget: float = 20.0) -> Tried:
+    def try_pass(
+        self, budget: float = 20.0, progress: Progress | None = None, cancelled: Callable[[], bool] = never
+    ) -> Tried:
         """Try the pass that puts each match into a composite function, on generated programs and on the shown one, as `wb.try_pass` does."""
         own = [self.source] if isinstance(self.source, Workload) else []
         p = PassStep("<outline>", run=known_dialect(self.model.dialect).patterns.outlining(self.pattern))
-        self.trial = try_pass(p, ["generated", *own], budget=budget, pattern=self.pattern, dialect=self.model.dialect)
-        self.tab = "models"
-        self._show()
-        return self.trial
+        trial = try_pass(
+            p,
+            ["generated", *own],
+            budget=budget,
+            pattern=self.pattern,
+            dialect=self.model.dialect,
+            progress=progress,
+            cancelled=cancelled,
+        )
+        if not cancelled():
+            self.trial, self.tab = trial, "models"
+            self._show()
+        return trial
 
     def outline(self, nodes: Iterable[int] | None = None, name: str = "matched") -> Workload:
         """Put nodes, by default those of the shown finding, into one composite function; match the pattern again.
@@ -308,7 +320,9 @@ class PatternInspector(View):
 
     @act("try")
     def _try(self) -> None:
-        self.try_pass()
+        task = self._host.task
+        assert task is not None, "a request has one"
+        self.try_pass(progress=task.report, cancelled=task.cancelled)
 
     @act("model")
     def _model(self, place: int) -> None:
