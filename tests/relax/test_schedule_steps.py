@@ -186,7 +186,9 @@ def test_a_kernel_with_a_number_has_steps() -> None:
 
     found = schedule_steps(filled, target="llvm", schedule=lambda sch: sch.vectorize(sch.get_loops("fill")[0]))
     assert found.states[-1].bytes == 64
-    assert found.check().different == ""
+    assert found.check({"n": 3}).different == ""
+    with pytest.raises(WorkbenchError, match="no symbolic dimension named 'm'; known: n"):
+        found.check({"m": 3})
 
 
 # -- steps that fail

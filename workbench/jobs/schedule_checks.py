@@ -64,8 +64,9 @@ def checked(kernel: ScheduledKernel, target: Any, seed: int = 0) -> ScheduleChec
         return ScheduleCheck(kernel.name, "not checked", str(error))
     except MeasureError:
         raise
-    except Exception as error:  # noqa: BLE001  TVM cannot lower or build it
-        return ScheduleCheck(kernel.name, "not checked", one_line(f"TVM cannot lower it for the CPU: {error}", 200))
+    except Exception as error:  # noqa: BLE001  TVM cannot lower, build or call it
+        said = f"TVM cannot lower or run it on the CPU: {error}"
+        return ScheduleCheck(kernel.name, "not checked", one_line(said, 200))
     place = None if found.verdict == "equal" or not kernel.steps else _first(kernel, reference, target)
     return replace(found, step=place, primitive=kernel.step(place - 1) if place else "")
 

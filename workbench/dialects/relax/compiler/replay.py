@@ -22,7 +22,7 @@ from workbench.dialects.compiler.running import evaluated
 from workbench.dialects.compiler.tuning import INTRINSICS, library
 from workbench.dialects.compiler.tvm_target import code_forms, make_target
 from workbench.dialects.relax.compiler.decisions import Edits, decision_of, edited, whole
-from workbench.dialects.relax.compiler.kernel_inputs import arguments, buffers_of, concrete
+from workbench.dialects.relax.compiler.kernel_inputs import arguments, buffers_of, concrete, symbols
 from workbench.dialects.relax.compiler.loops import Known, state_of
 from workbench.dialects.relax.compiler.scheduled import ScheduledKernel, new_schedule, said
 from workbench.dialects.relax.kinds import prim_funcs
@@ -113,6 +113,10 @@ class Replay:
         seconds. Raises MeasureError: one of the two does not compile.
         """
         function = self.kernel.before
+        known = [str(each.name) for each in symbols(function)]
+        for name in sizes:
+            if name not in known:
+                raise UnknownName("symbolic dimension", name, known)
 
         def size(variable: Any) -> int:
             return sizes.get(str(variable.name), SIZE)
