@@ -130,10 +130,10 @@ class Instance:
     def _other(self, name: str) -> str:
         """Return another operator that takes the same operands, or takes one."""
         known = self.growth.operators
-        wanted = known.get(name)
-        others = {each: other for each, other in known.items() if each != name}
-        alike = [each for each, other in others.items() if wanted and other.takes_as(wanted)]
-        return self.random.choice(alike or [each for each, other in others.items() if other.arity == 1])
+        taken = (known[name].recipe, known[name].arity) if name in known else None
+        others = [each for each in known if each != name]
+        alike = [each for each in others if (known[each].recipe, known[each].arity) == taken]
+        return self.random.choice(alike or [each for each in others if known[each].arity == 1])
 
     def _dominated(self, node: PatternNode, shape: Shape, dtype: str) -> Value:
         parent, path, child = node.children

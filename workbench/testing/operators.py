@@ -106,10 +106,6 @@ class Operator:
     results: Mapping[str, str] = field(default_factory=dict)
     "their data type -> that of the result"
 
-    def takes_as(self, other: Operator) -> bool:
-        """Return whether it takes the operands of another one."""
-        return (self.recipe, self.arity) == (other.recipe, other.arity)
-
 
 def writer(dialect: str) -> Any:
     """Return an empty program of a dialect, to write into."""
@@ -124,9 +120,10 @@ def operators(dialect: str) -> dict[str, Operator]:
     inputs = {dtype: [probe.input("x", (2, 3), dtype), probe.input("y", (2, 1), dtype)] for dtype in DTYPES}
     found: dict[str, Operator] = {}
     for name in probe.elementwise(sorted(registered)):
-        op, results = tvm.ir.Op.get(probe.prefix + name), {}
+        op = tvm.ir.Op.get(probe.prefix + name)
         if op.num_inputs not in (1, 2) or str(op.attrs_type_key or ""):
             continue
+        results: dict[str, str] = {}
         for dtype in (each for each in DTYPES if each != "float16" or _half(name, registered)):
             with suppress(Exception):  # TVM refuses by errors of many classes
                 calls = [probe.call(name, inputs[dtype][: op.num_inputs])]
