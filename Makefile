@@ -6,6 +6,8 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 PYTHON ?= python3
+# The oldest Python that is supported, where pyenv has it.
+OLDEST ?= $(firstword $(wildcard $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions/3.10.*/bin/python) $(PYTHON))
 MAIN   := .venv
 RELAY  := .venv-relay
 TORCH  := .torch
@@ -68,9 +70,10 @@ $(torch_made): | $(main_made)
 
 # The other TVMs of the Relax dialect. 0.26 gets the main environment's apache-tvm-ffi, because tvm.ir.save_json ends the process
 # with a newer one. The newest is what the index has when the environment is made; `make sweep` makes it again.
-relax-old: $(relax_old_made)  ## make the environment of the smoke tests on apache-tvm 0.26
+relax-old: $(relax_old_made)  ## make the environment of the smoke tests on apache-tvm 0.26, with Python 3.10 if it is here
 relax-newest: $(relax_newest_made)  ## make the environment of the smoke tests on the newest apache-tvm of the index
 .venv-relax-0.26/.made-%: tvm := 'apache-tvm==0.26.0' 'apache-tvm-ffi==0.1.14.post1'
+.venv-relax-0.26/.made-%: PYTHON := $(OLDEST)
 .venv-relax-newest/.made-%: tvm := --upgrade apache-tvm
 $(relax_old_made) $(relax_newest_made): | $(main_made)
 	@echo "[relax] installing $(tvm) into $(@D)"

@@ -66,7 +66,8 @@ def _watch(child: int, server: int, control: int) -> int:
         woken, _, _ = select.select([reader, control], [], [], LOOK_SECONDS)
         if control in woken or (woken and signal.SIGTERM in os.read(reader, 512)):
             break
-    return signal.SIGKILL
+    # Python 3.10 writes the signal itself as its name
+    return int(signal.SIGKILL)
 
 
 def ended() -> Iterator[tuple[int, int]]:
