@@ -161,7 +161,7 @@ class Build:
 
     @property
     def asked(self) -> dict[str, Any]:
-        """What a job is told of the build."""
+        """The arguments of a job about the build."""
         return {"target": self.target, "config": self.config.to_data(), "rules": list(self.rules)}
 
     @property
