@@ -154,6 +154,17 @@ def test_lines_of_llvm_are_not_linked_where_the_code_is_another(monkeypatch: pyt
         code_origins.code_origins(replay, form, code)
 
 
+def test_assembly_of_a_parallel_loop_has_no_places() -> None:
+    def parallel(sch: Any) -> None:
+        for block in sch.get_child_blocks(sch.get_sblock("root")):
+            sch.parallel(sch.get_loops(block)[0])
+
+    steps = schedule_steps(two_blocks, target="llvm", schedule=parallel)
+    assert steps.lines("first", "llvm")
+    with pytest.raises(MeasureError, match="the code has no places of a source, as assembly of a parallel loop"):
+        steps.lines("first", "asm")
+
+
 def test_lines_are_not_linked_where_marks_change_the_code_or_the_kernel_has_marks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

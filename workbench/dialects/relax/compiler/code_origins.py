@@ -37,10 +37,15 @@ def code_origins(replay: Replay, form: str, code: str) -> list[int | None]:
             "which block a line comes from is known for C, CUDA C, LLVM and assembly, and not for this code"
         )
     # a pass that looks for the parts of a kernel by their form may not find a loop, or a block with annotations, in a mark
-    found = _origins(replay, form, code, True) or _origins(replay, form, code, False)
-    if found is None:
-        raise MeasureError("which block a line comes from is not known: with marks around blocks TVM makes other code")
-    return found
+    found = None
+    for complete in (True, False):
+        found = _origins(replay, form, code, complete) or found
+        if found and set(found) != {None}:
+            return found
+    because = "with marks around blocks TVM makes other code"
+    if found:
+        because = "the code has no places of a source, as assembly of a parallel loop"
+    raise MeasureError(f"which block a line comes from is not known: {because}")
 
 
 def _origins(replay: Replay, form: str, code: str, complete: bool) -> list[int | None] | None:
@@ -64,7 +69,7 @@ def _origins(replay: Replay, form: str, code: str, complete: bool) -> list[int |
     rows = iter([row for _, row in marked])
     found = [None if text is None else next(rows) for text, _ in plain]
     known = {row for row in found if row is not None}
-    return found if known and known <= {*range(len(replay.states[-1].rows))} else None
+    return found if known <= {*range(len(replay.states[-1].rows))} else None
 
 
 Lines = Iterator[tuple[str | None, int | None]]
