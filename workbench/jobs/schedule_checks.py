@@ -105,13 +105,13 @@ class _Reference:
     def __init__(self, kernel: ScheduledKernel, seed: int) -> None:
         self.name, self.function, self.seed = kernel.name, kernel.before, seed
         self.symbols = symbols(self.function)
-        self.made = emulated(lower(self.function, tvm.target.Target("llvm")), "reference")
+        self.made = emulated(lower(self.function, tvm.target.Target("llvm")))
         self.library = _build(self.made)
         self.known: dict[tuple[int, int], tuple[list[Any], list[Any], float]] = {}
 
     def against(self, after: Any, target: Any, short: bool = False) -> ScheduleCheck:
         """Compare with a scheduled function. `short`: with the first sizes at which something may be found."""
-        made = emulated(lower(after, target), "kernel")
+        made = emulated(lower(after, target))
         library = _build(made)
         names, tile = [str(each.name) for each in self.symbols], max(made.tiles, default=TILE)
         sizes = sorted({1, 7, tile, tile + 1}) if names else [0]
@@ -198,12 +198,10 @@ class _Reference:
 
 def _build(made: Emulated) -> Any:
     ask()
-    name = str(made.function.attrs["global_symbol"])
-    return tvm.tirx.build(tvm.IRModule({name: made.function}), target="llvm", pipeline=_PACKED)[name]
+    return tvm.tirx.build(tvm.IRModule({"main": made.function}), target="llvm", pipeline=_PACKED)["main"]
 
 
-@tvm.transform.module_pass(opt_level=0)
-def _packed(module: tvm.IRModule, _context: Any) -> tvm.IRModule:
+def _packed() -> tuple[Any, Any, Any]:
     """The rest of TVM's pipeline for a function that is lowered: no pass may change the kernel once more."""
     passes = tirx.transform
     steps = [
@@ -215,10 +213,10 @@ def _packed(module: tvm.IRModule, _context: Any) -> tvm.IRModule:
         passes.FP8StorageLegalize(),
         passes.BF16StorageLegalize(),
     ]
-    return tvm.transform.Sequential(steps)(module)
+    return tvm.transform.Sequential(steps), finalize_host_passes, finalize_device_passes
 
 
-tirx.register_tir_pipeline(_PACKED, lambda: (_packed, finalize_host_passes, finalize_device_passes))
+tirx.register_tir_pipeline(_PACKED, _packed)
 
 
 def _run(function: Any, values: Sequence[Any], every: int) -> tuple[Any, list[Any]]:
@@ -231,10 +229,7 @@ def _run(function: Any, values: Sequence[Any], every: int) -> tuple[Any, list[An
 
 def _told(made: Emulated, report: Any) -> str:
     code, place, element, size, block, thread, other = (int(each) for each in report[:7])
-    access = made.accesses[place]
-    where = (
-        f"thread {thread} of block {block} {FINDINGS[code - 1]}: element {element} of {access.scope} {access.buffer}"
-    )
+    where = f"thread {thread} of block {block} {FINDINGS[code - 1]}: element {element} of {made.named[place]}"
     if code > RACES:
         return f"{where}, which has {size}"
     # a thread of another block has no number here

@@ -94,10 +94,9 @@ def rules(
     workload: Workload, *, target: str, config: Mapping[str, object], rules: Sequence[object], progress: Progress
 ) -> dict[str, object]:
     """Return the kernels of a build with the rules that were tried for their schedules, and their graph."""
-    chosen, target = Config.of(config), resolved_target(target)
-    program = program_of(workload, chosen, progress)
+    target = resolved_target(target)
     progress("Trying rules")
-    graph, kernels = compiler_of(workload).schedules(program, target, chosen.context().to_data(), rules)
+    graph, kernels = compiler_of(workload).schedules(workload, target, config, rules)
     return {"target": target, "graph": graph.to_data(), "kernels": [asdict(each) for each in kernels]}
 
 

@@ -28,20 +28,11 @@ FINDINGS = (
 RACES = 4
 "the first of these are races"
 REPORT = 8
-"integers of a report: finding, access, element, size of the buffer, block, thread, the other thread"
+"integers of a report: finding, place in `Accesses.named`, element, size of the buffer, block, thread, the other thread"
 
 
 class NotChecked(MeasureError):
     """A kernel that has no meaning on the CPU here; the text is the reason."""
-
-
-@dataclass(frozen=True)
-class Access:
-    """A place in a kernel that reads or writes a buffer."""
-
-    buffer: str
-    scope: str
-    writes: bool
 
 
 @dataclass
@@ -129,7 +120,8 @@ class Accesses:
         self.memory: dict[Any, Memory] = {}
         self.taken: list[Any] = []
         "allocations"
-        self.found: list[Access] = []
+        self.named: list[str] = []
+        "the buffers that a report can name, with their scopes"
         self.report = tirx.decl_buffer((REPORT,), "int64", name="report")
         # the stamp of the phase, that of the block's first phase, and that of the launch's first phase
         self.stamps = tirx.decl_buffer((3,), "int64", name="stamps")
@@ -207,7 +199,7 @@ class Accesses:
         read = tirx.BufferLoad(memory.buffer, [self._at(memory, index)])
         made = []
         if not memory.private and (memory.scope != "global" or self._is_written(memory)):
-            made = self._read(memory, index, self._access(memory, False))
+            made = self._read(memory, index)
         if inside is not None:
             made = [self._if_inside(inside, made, 5, index, memory)]
             read = tirx.if_then_else(inside, read, tirx.const(0, read.ty.dtype))
@@ -222,13 +214,13 @@ class Accesses:
         memory, index, inside = self._place(stmt.buffer, indices)
         kept = [tirx.BufferStore(memory.buffer, value, [self._at(memory, index)])]
         if not memory.private:
-            kept = [*self._write(memory, index, value, self._access(memory, True)), *kept]
+            kept = [*self._write(memory, index, value), *kept]
         if inside is not None:
             kept = [self._if_inside(inside, kept, 6, index, memory)]
         return seq([*checks, *kept])
 
     def _if_inside(self, inside: Any, parts: Sequence[Any], code: int, index: Any, memory: Memory) -> Any:
-        return tirx.IfThenElse(inside, seq(parts), self._finding(code, self._access(memory, code == 6), index, memory))
+        return tirx.IfThenElse(inside, seq(parts), self._finding(code, index, memory))
 
     def _place(self, source: Any, indices: Sequence[Any]) -> tuple[Memory, Any, Any]:
         """The memory of an access, the number of its element, and the test that it is inside; None if it is known to be."""
@@ -244,10 +236,6 @@ class Accesses:
     def _at(self, memory: Memory, index: Any) -> Any:
         return self.launch.thread() * memory.size + index if memory.private else index
 
-    def _access(self, memory: Memory, writes: bool) -> int:
-        self.found.append(Access(memory.buffer.name, memory.scope, writes))
-        return len(self.found) - 1
-
     def _shadows(self, memory: Memory, index: Any) -> tuple[Any, Any]:
         """Who wrote and who read an element last."""
         if not memory.shadow:
@@ -257,27 +245,27 @@ class Accesses:
         writer, reader = (tirx.BufferLoad(each, [index]) for each in memory.shadow)
         return writer, reader
 
-    def _write(self, memory: Memory, index: Any, value: Any, site: int) -> list[Any]:
+    def _write(self, memory: Memory, index: Any, value: Any) -> list[Any]:
         """Test a write against the accesses before it, and note it. One of the same value is none."""
         writer, reader = self._shadows(memory, index)
-        told = self._conflicts([(2, writer), (3, reader)], memory, index, site)
+        told = self._conflicts([(2, writer), (3, reader)], memory, index)
         noted = tirx.BufferStore(memory.shadow[0], self._own(), [index])
         return [tirx.IfThenElse(_differ(tirx.BufferLoad(memory.buffer, [index]), value), seq([*told, noted]), None)]
 
-    def _read(self, memory: Memory, index: Any, site: int) -> list[Any]:
+    def _read(self, memory: Memory, index: Any) -> list[Any]:
         """Test a read against the writes before it, and note it."""
         writer, reader = self._shadows(memory, index)
         # several readers are as one with the number after that of the last thread
         noted = tirx.Select(self._foreign(reader), self.stamp() + self.launch.count, self._own())
-        told = self._conflicts([(1, writer)], memory, index, site)
+        told = self._conflicts([(1, writer)], memory, index)
         return [*told, tirx.BufferStore(memory.shadow[1], noted, [index])]
 
-    def _conflicts(self, others: Sequence[tuple[int, Any]], memory: Memory, index: Any, site: int) -> list[Any]:
+    def _conflicts(self, others: Sequence[tuple[int, Any]], memory: Memory, index: Any) -> list[Any]:
         tests = [(self._foreign(by), code, by) for code, by in others]
         if memory.scope == "global":
             tests += [(tirx.And(tirx.GE(by, self.stamp(2)), tirx.LT(by, self.stamp(1))), 4, by) for _, by in others]
         return [
-            tirx.IfThenElse(test, self._finding(code, site, index, memory, by - self.stamp()), None)
+            tirx.IfThenElse(test, self._finding(code, index, memory, by - self.stamp()), None)
             for test, code, by in tests
         ]
 
@@ -287,8 +275,10 @@ class Accesses:
     def _foreign(self, by: Any) -> Any:
         return tirx.And(tirx.GE(by, self.stamp()), tirx.NE(by, self._own()))
 
-    def _finding(self, code: int, site: int, index: Any, memory: Memory, other: Any = -1) -> Any:
-        said = [code, site, index, memory.size, self.launch.block(), self.launch.thread(), other]
+    def _finding(self, code: int, index: Any, memory: Memory, other: Any = -1) -> Any:
+        name = f"{memory.scope} {memory.buffer.name}"
+        self.named += [name] if name not in self.named else []
+        said = [code, self.named.index(name), index, memory.size, self.launch.block(), self.launch.thread(), other]
         stores = [tirx.BufferStore(self.report, i64(each), [i64(place)]) for place, each in enumerate(said)]
         return tirx.IfThenElse(tirx.EQ(tirx.BufferLoad(self.report, [i64(0)]), i64(0)), seq(stores), None)
 

@@ -7,6 +7,7 @@ a loop over the threads, so all threads end a phase before the next begins (loop
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,6 @@ from tvm import ir, tirx
 from tvm.s_tir.pipeline import default_s_tir_pipeline
 
 from workbench.dialects.relax.compiler.accesses import (
-    Access,
     Accesses,
     Launch,
     NotChecked,
@@ -33,9 +33,10 @@ LAST = "LowerThreadAllreduce"
 "the last pass of TVM's pipeline that is run here"
 LEFT_OUT = {"UnrollLoop", "CommonSubexprElim", "VerifyMemory", "VerifyVTCMLimit", "LowerVtcmAlloc", "InferFragment"}
 "passes before it that are not"
-_POINTERS = {"address_of", "tvm_access_ptr", "buffer_data", "call_extern", "call_pure_extern"}
-_EXTERNAL = {"call_packed", "tvm_call_packed", "call_cpacked", "tvm_call_cpacked"}
-_FOREIGN = ("ptx", "mma", "cuda", "matrix_sync", "fill_fragment", "warp", "atomic")
+_FOREIGN = re.compile(
+    "address_of|access_ptr|buffer_data|extern|packed|ptx|mma|cuda|matrix_sync|fill_fragment|warp|atomic"
+)
+"what is in the names of operators without a meaning on the CPU"
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ class Emulated:
     """A kernel for the CPU. Its last two parameters are a report (int64[REPORT]) and n: only each n-th block and the last are run."""
 
     function: Any
-    accesses: tuple[Access, ...]
+    named: tuple[str, ...]
+    "the buffers that a report can name, with their scopes"
     tiles: tuple[int, ...]
     "sizes by which the grid divides symbolic sizes"
 
@@ -76,9 +78,9 @@ def lower(function: Any, target: Any) -> Any:
         return default_s_tir_pipeline()[0](module)["main"]
 
 
-def emulated(function: Any, name: str) -> Emulated:
+def emulated(function: Any) -> Emulated:
     """Return a lowered function for the CPU. Raises NotChecked: it has a part without a meaning there."""
-    return _Emulation().result(function, name)
+    return _Emulation().result(function)
 
 
 def _op(call: Any) -> str:
@@ -104,18 +106,17 @@ class _Emulation:
         self.launch = Launch()
         self.tiles: set[int] = set()
 
-    def result(self, function: Any, name: str) -> Emulated:
+    def result(self, function: Any) -> Emulated:
         for parameter in function.params:
             if tirx.buffer.is_buffer_var(parameter):
                 self.accesses.given(parameter)
         self.bound_to_threads = bool(_extents(function.body))
         body = self.host(function.body)
-        made = tirx.PrimFunc(
-            [*function.params, self.accesses.report, self.every], seq([*self.given, *self.accesses.start(), body])
-        )
-        made = made.with_attr("global_symbol", name).with_attr("tirx.noalias", True)
-        module = tirx.transform.ConvertSSA()(tvm.IRModule({name: made}))
-        return Emulated(module[name], tuple(self.accesses.found), tuple(sorted(self.tiles)))
+        parameters = [*function.params, self.accesses.report, self.every]
+        made = tirx.PrimFunc(parameters, seq([*self.given, *self.accesses.start(), body]))
+        made = made.with_attr("global_symbol", "main").with_attr("tirx.noalias", True)
+        module = tirx.transform.ConvertSSA()(tvm.IRModule({"main": made}))
+        return Emulated(module["main"], tuple(self.accesses.named), tuple(sorted(self.tiles)))
 
     # -- around the kernels
 
@@ -331,7 +332,7 @@ class _Emulation:
                 test = mutator.mutate(each.args[0])
                 sides = (test, each.args[1]), (tirx.Not(test), each.args[2])
                 return tirx.if_then_else(test, *(under(holds, part, mutator) for holds, part in sides))
-            if name in _POINTERS or name in _EXTERNAL or any(word in name for word in _FOREIGN):
+            if _FOREIGN.search(name):
                 raise NotChecked(f"it calls {name}, which has no meaning on the CPU")
             return mutator.default_mutate(each)
 

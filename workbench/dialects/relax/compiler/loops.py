@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -85,8 +86,6 @@ class _Walk:
         self._compact, self._known = compact, known
         self.threads: list[dict[str, set[Any]]] = []
         "for each launch, the extents of its threads and blocks"
-        self.scopes: dict[str, int] = {}
-        self.vectors: set[str] = set()
         self._touched: dict[int, dict[int, int | None]] = {}
         "place of a loop's row -> buffer -> bytes"
 
@@ -109,12 +108,9 @@ class _Walk:
             if not any(self.rows[place].bound.startswith(("block", "thread")) for _, place in loops):
                 self.threads.append({})
             self.threads[-1].setdefault(tag, set()).add(extent)
-        if bound == "vectorized":
-            self.vectors.add(str(extent))
         place = len(self.rows)
-        self.rows.append(
-            LoopRow(depth, "loop", str(loop.loop_var.name), str(extent), " ".join([bound, *notes]).strip())
-        )
+        how = " ".join([bound, *notes]).strip()
+        self.rows.append(LoopRow(depth, "loop", str(loop.loop_var.name), str(extent), how))
         self.visit(loop.body, depth + 1, (*loops, (loop, place)))
         touched = self._touched.pop(place, {})
         counts = [each for each in touched.values() if each is not None]
@@ -132,7 +128,6 @@ class _Walk:
             count, scope = self._compact.get(str(buffer.name), _size(buffer)), str(buffer.scope()) or "global"
             words = f"{buffer.dtype}[{', '.join(str(whole(each)) for each in buffer.shape)}]"
             self.rows.append(LoopRow(depth + (not root), "buffer", str(buffer.name), words, scope, count))
-            self.scopes[scope] = self.scopes.get(scope, 0) + (count or 0)
         self.visit(block.body, depth + (not root), loops)
 
     def _touch(self, realize: Any, loops: tuple[tuple[Any, int], ...]) -> None:
@@ -159,6 +154,10 @@ class _Walk:
             found = [[size for tag, size in each.items() if tag.startswith(prefix)] for each in self.threads]
             return [math.prod(max(n if isinstance(n, int) else 0 for n in size) for size in each) for each in found]
 
+        scopes = Counter[str]()
+        for row in self.rows:
+            if row.kind == "buffer":
+                scopes[row.bound] += row.bytes or 0
         found = {}
         if self.threads:
             found["threads a block"] = allowed(launches("threadIdx"), "max_num_threads")
@@ -167,17 +166,18 @@ class _Walk:
             found[f"extents of {tag}"] = (
                 f"{', '.join(sorted(map(str, size)))} (TVM takes one for all, without an error)"
             )
-        shared = sum(count for scope, count in self.scopes.items() if scope.startswith("shared"))
+        shared = sum(count for scope, count in scopes.items() if scope.startswith("shared"))
         for threads in launches("threadIdx")[:1] if len(self.threads) == 1 else ():
             held = occupancy(str(limits.get("arch", "")), threads, shared)
             if held is not None:
                 found["occupancy"] = held
-        for scope, count in self.scopes.items():
+        for scope, count in scopes.items():
             if count and scope != "global":
                 of, limit = ("thread", "") if scope == "local" else ("block", "max_shared_memory_per_block")
                 found[f"{scope} bytes a {of}"] = allowed([count], limit)
-        if self.vectors:
-            found["vector width"] = ", ".join(sorted(self.vectors))
+        vectors = {row.extent for row in self.rows if row.kind == "loop" and row.bound.startswith("vectorized")}
+        if vectors:
+            found["vector width"] = ", ".join(sorted(vectors))
         return found
 
 

@@ -198,16 +198,15 @@ def _calls(expression: ast.expr) -> set[str]:
 def _values(test: ast.expr, frame: FrameType) -> Mapping[str, str]:
     """The values of what a test reads: names, attributes, elements and lengths. Nothing else is evaluated."""
     found: dict[str, str] = {}
+    known = {**vars(builtins), **frame.f_globals, **frame.f_locals}
 
     def visit(node: ast.AST) -> None:
         function = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
         if _is_read(node) or (function == "len" and isinstance(node, ast.Call) and all(map(_is_read, node.args))):
             with suppress(Exception):  # a value that cannot be read is left out
-                compiled = compile(ast.Expression(node), "<test>", "eval")  # type: ignore[arg-type]
-                value = eval(compiled, frame.f_globals, frame.f_locals)
                 root = next(each.id for each in ast.walk(node) if isinstance(each, ast.Name) and each.id != "len")
-                of = {**vars(builtins), **frame.f_globals, **frame.f_locals}[root]
-                if root != "self" and not isinstance(of, _SAY_NOTHING):
+                if root != "self" and not isinstance(known[root], _SAY_NOTHING):
+                    value = eval(compile(ast.Expression(node), "<test>", "eval"), known)  # type: ignore[arg-type]
                     found[ast.unparse(node)] = one_line(_text(value), SHOWN)
         elif not isinstance(node, ast.Call) or function in dir(builtins):
             # what a helper is given says little; its own test is shown
@@ -220,13 +219,7 @@ def _values(test: ast.expr, frame: FrameType) -> Mapping[str, str]:
     return found
 
 
-_SAY_NOTHING = (
-    type,
-    ModuleType,
-    BuiltinFunctionType,
-    FunctionType,
-    Schedule,
-)
+_SAY_NOTHING = (type, ModuleType, BuiltinFunctionType, FunctionType, Schedule)
 
 
 def _text(value: object) -> str:

@@ -104,8 +104,7 @@ class ScheduledKernel:
 
 
 YOURS = "a function of yours"
-_KernelsByRequest = dict[tuple[str, str, str], dict[str, ScheduledKernel]]
-_kernels: weakref.WeakKeyDictionary[Workload, _KernelsByRequest] = weakref.WeakKeyDictionary()
+_kernels: weakref.WeakKeyDictionary[Workload, dict[object, dict[str, ScheduledKernel]]] = weakref.WeakKeyDictionary()
 
 
 def new_schedule(function: Any) -> Any:
