@@ -185,7 +185,8 @@ class Flips(relax.PyExprMutator):
 @tvm.transform.module_pass(opt_level=0)
 class FlipsPass:
     def transform_module(self, mod: Any, _context: Any) -> Any:
-        return _flipped(mod)
+        (made,) = [_flipped(each) for each in (mod,)]
+        return made
 
 
 def _flipped(mod: Any) -> Any:
@@ -289,6 +290,8 @@ def test_a_wrong_argument_is_refused_with_a_sentence(p: object, on: object, dial
 def test_programs_of_a_dialect_that_is_not_here_are_refused() -> None:
     with pytest.raises(WorkbenchError, match="needs a TVM"):
         wb.testing.program(1, dialect="relay")
+    with pytest.raises(WorkbenchError, match="needs a TVM"):
+        wb.where("is_op('nn.relu')(wildcard())", dialect="relay")
 
 
 def test_the_next_pass_of_the_pipeline_is_asked() -> None:

@@ -47,12 +47,12 @@ def load(name: str, *, dialect: str | None = None, **options: Any) -> Workload:
     where = _dialect_name(dialect)
     if name not in names(where):
         raise UnknownName(f"{where} sample", name, names(where))
-    builder = _builder_of(where)
+    frontend, builder = dialect_named(where).frontend, _builder_of(where)
     try:
         module, params = SAMPLES[name](builder, **options)
     except (TypeError, ValueError) as error:
         raise LoadError(f"the sample {name} cannot be built so: {error}") from None
-    workload = dialect_named(where).frontend.load(module, params, name)
+    workload = frontend.load(module, params, name)
     assert workload is not None, "a sample builds an IRModule"
     workload.sample = sample_text(name, options)
     return workload

@@ -79,18 +79,20 @@ def named_operators(run: object) -> frozenset[str]:
     found: set[str] = set()
     seen: list[object] = [run if isfunction(run) else type(run)]
     for part in seen:
-        inside: Iterable[object] = ()
+        inside: list[object] = []
         if isfunction(part):
-            cells = [cell.cell_contents for cell in part.__closure__ or ()]
-            named = [part.__globals__.get(name) for name in part.__code__.co_names]
+            codes = [part.__code__]
+            for code in codes:
+                codes += [each for each in code.co_consts if isinstance(each, CodeType)]
+            used = [cell.cell_contents for cell in part.__closure__ or ()]
+            used += [part.__globals__.get(name) for code in codes for name in code.co_names]
             home = getattr(run, "__module__", "")
-            inside = [part.__code__, *(each for each in (*cells, *named) if getattr(each, "__module__", None) == home)]
+            inside = [text for code in codes for text in code.co_consts]
+            inside += [each for each in used if getattr(each, "__module__", None) == home]
         elif isclass(part):
-            inside = vars(part).values()
-        elif isinstance(part, CodeType):
-            inside = part.co_consts
+            inside = [*vars(part).values()]
         elif isinstance(part, (tuple, frozenset)):
-            inside = part
+            inside = [*part]
         elif isinstance(part, str) and _NAME.fullmatch(part):
             found.add(part)
         seen += [each for each in inside if not any(each is other for other in seen)]
