@@ -118,3 +118,8 @@ def test_fields_of_a_split_are_handed_over_each_to_its_reader(opt_level):
     handed = built.handovers[built.handovers["producer"] == split["index"]]
     # at level 0 the product is a kernel of its own, which reads the last field once more
     assert list(handed["bytes"]) == [32] * (4 if opt_level == 0 else 3)
+
+
+def test_parallel_cast_has_the_kernels_of_its_description():
+    w = wb.samples.load("parallel_cast")
+    assert [wb.count(w, opt_level=level).calls for level in range(4)] == [8, 5, 5, 3]

@@ -55,7 +55,8 @@ class RelayBuilder(Builder):
         return relay.nn.bias_add(product, self.weight(f"{name}_bias", outputs))
 
     def dense_constant(self, x: relay.Expr, weight: np.ndarray) -> relay.Expr:
-        return relay.nn.dense(x, self.constant(weight))
+        # of float32: TVM 0.17 makes of a dense with int8 weights one for AVX-512 that does not type-check
+        return relay.nn.dense(x, self.constant(weight.astype("float32")))
 
     def batch_matmul(self, a: relay.Expr, b: relay.Expr, dtype: str | None = None) -> relay.Expr:
         return relay.nn.batch_matmul(a, b, out_dtype=dtype or "")
