@@ -128,14 +128,12 @@ def _tree(file: str) -> ast.Module:
 @cache
 def _function(code: CodeType) -> ast.AST:
     """The definition of a function; an empty module if its source cannot be read."""
-    try:
+    with suppress(OSError, SyntaxError):
         for node in ast.walk(_tree(code.co_filename)):
             if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
                 first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
                 if first == code.co_firstlineno:
                     return node
-    except (OSError, SyntaxError):
-        pass
     return ast.Module([], [])
 
 
