@@ -43,3 +43,23 @@ def test_a_block_marks_its_lines_of_cuda_code_and_a_line_its_block(relax: Notebo
     assert marked == view.python("view.steps.lines('compute')")
     source.get_by_role("button", name="for (int ax1_fused_0 = 0").click()
     expect(tree.locator(".wb-chosen")).to_contain_text("for ax1_fused_0 in range(2)")
+
+
+TILED = """
+def tiled(sch):
+    i, j, k = sch.get_loops(sch.get_sblock("matmul"))
+    sch.bind(i, "blockIdx.x")
+    sch.bind(sch.split(j, [None, 32])[1], "threadIdx.x")
+    copy = sch.cache_read("matmul", 0, "shared")
+    sch.compute_at(copy, k)
+    sch.bind(sch.fuse(*sch.get_loops(copy)[-2:]), "threadIdx.x")
+"""
+
+
+def test_a_row_of_the_loops_that_is_too_long_is_wrapped(relax: Notebook) -> None:
+    relax.page.set_viewport_size({"width": 1920, "height": 1080})
+    relax.run_cell(TILED)
+    view = relax.show("wb.ScheduleStepper(wb.samples.load('mlp'), 'fused_matmul_add_relu', 'cuda -arch=sm_80', tiled)")
+    rows = view.part("schedule-tree").locator("li")
+    expect(rows.filter(has_text="threadIdx.x").first).to_be_visible()
+    assert not rows.evaluate_all("rows => rows.filter((row) => row.scrollWidth > row.clientWidth).length")
