@@ -15,6 +15,7 @@ from decoder import decoder_layer
 from tvm import relax
 
 import workbench as wb
+from workbench.debugging.schedule_steps import schedule_steps
 from workbench.debugging.schedules import Schedules, said
 from workbench.dialects.compiler.capture import pass_context
 from workbench.dialects.compiler.results import Attempt
@@ -248,6 +249,19 @@ def test_the_error_of_apache_tvm_20047_is_shown_with_the_next_rule(
     assert attempt.error == error
     assert attempt.places[0].text == "assert sch.get(ts_o).extent.value == 1"
     assert "conv2d (1 call): none, the build ends with the error of GEMV; Reduction would take it" in str(found)
+
+
+def test_a_kernel_without_a_call_is_not_one_of_the_build() -> None:
+    builder = relax.BlockBuilder()
+    x, w = (relax.Var(name, relax.TensorType(shape, "float32")) for name, shape in (("x", (1, 8, 4)), ("w", (8, 3))))
+    with builder.function("main", [x, w]):
+        with builder.dataflow():
+            mean = builder.emit(relax.op.reshape(relax.op.mean(x, [2], keepdims=True), (1, 8)))
+            y = builder.emit_output(relax.op.matmul(mean, w))
+        builder.emit_func_output(y)
+    workload = wb.load(builder.get())
+    names = {kernel.name for kernel in wb.schedules(workload, GPU)}
+    assert set(schedule_steps(workload, None, GPU).kernels) == names == {"mean", "matmul"}
 
 
 def test_a_cpu_has_no_rules_unless_they_are_given() -> None:
