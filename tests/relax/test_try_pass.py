@@ -63,8 +63,23 @@ def check_planted(name: str) -> None:
         assert not found
 
 
-def test_the_script_of_a_failure_shows_it_with_tvm_alone(tmp_path: Path) -> None:
-    found = _tried("swaps_operands")
+def drops_relu(mod: Any) -> Any:
+    @relax.expr_functor.mutator
+    class Drop(relax.PyExprMutator):
+        def visit_call_(self, call: Any) -> Any:
+            made = super().visit_call_(call)  # pyright: ignore[reportAttributeAccessIssue]
+            return made.args[0] if getattr(made.op, "name", "") == "relax.nn.relu" else made
+
+    return tvm.IRModule({"main": Drop(mod).visit_expr(mod["main"])})
+
+
+MIXED = [drops_relu, "DeadCodeElimination", "FoldConstant"]
+"a function and named passes"
+
+
+@pytest.mark.parametrize("run", ["swaps_operands", MIXED])
+def test_the_script_of_a_failure_shows_it_with_tvm_alone(tmp_path: Path, run: Any) -> None:
+    found = _tried(run) if isinstance(run, str) else wb.try_pass(run, GENERATED, budget=20)
     script = tmp_path / "shows.py"
     script.write_text(_broken(found, "other outputs").script)
     hidden = {**os.environ, "PYTHONPATH": ""}
@@ -91,7 +106,8 @@ def test_the_script_says_what_to_put_into_it() -> None:
     assert "# put your halves here\n" in text
     rewrite = (is_op("relax.exp")(wildcard()), lambda call: call)
     text = wb.try_pass(rewrite, GENERATED, budget=3, reduced=False).failures[0].script
-    assert "# put the rewriter of your pattern here: your_pass = ...\nchanged = your_pass(mod)" in text
+    assert "# put the rewriter of your pattern here: your_pass = ...\n" in text
+    assert "    changed = your_pass(mod)\n" in text
 
 
 def identity(mod: Any) -> Any:

@@ -16,7 +16,16 @@ from workbench.dialects.base import Workload
 from workbench.dialects.registry import dialect as dialect_named
 from workbench.dialects.registry import dialect_here, dialect_of
 from workbench.errors import Cancelled, PipelineError, WorkbenchError, check_seconds, reason_of
-from workbench.experiments.reduce.run import Reduced, comparison, context_text, pass_list, reduce, standalone
+from workbench.experiments.reduce.run import (
+    Reduced,
+    comparison,
+    constructed,
+    context_text,
+    imports_of,
+    pass_list,
+    reduce,
+    standalone,
+)
 from workbench.experiments.symptoms import NO, YES, Finding, Limits, Symptom, without_numbers
 from workbench.pipeline.config import AS_IS, Config
 from workbench.pipeline.run import ANY_LEVEL
@@ -308,16 +317,18 @@ def _pass(subject: Subject, workload: Workload) -> Iterator[str]:
     words = dialect_of(workload).code(False)
     if all(step.run is None for step in subject.steps):
         yield from pass_list(list(subject.steps), ANY_LEVEL, words)
-        yield "again = tvm.transform.Sequential(passes)(changed)"
+        yield "    again = tvm.transform.Sequential(passes)(changed)"
         return
-    names = [_name(step) for step in subject.steps]
+    yield from imports_of(subject.steps, words)
+    names = [constructed(step, words) if step.run is None else _name(step) for step in subject.steps]
     for name, step in zip(names, subject.steps, strict=True):
-        yield from _definition(name, step)
+        yield from _definition(name, step) if step.run is not None else ()
     for source, result in (("mod", "changed"), ("changed", "again")):
         call = source
         for name in names:
             call = f"{name}({call})"
-        yield f"{result} = {call}"
+        yield f"with tvm.transform.PassContext(opt_level={ANY_LEVEL}):"
+        yield f"    {result} = {call}"
 
 
 def _name(step: PassStep) -> str:

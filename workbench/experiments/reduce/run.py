@@ -276,21 +276,30 @@ def comparison(workload: Workload) -> Iterator[str]:
 
 def pass_list(steps: Sequence[PassStep], opt_level: int, words: CodeText) -> Iterator[str]:
     """Yield the lines that run named passes on `mod`; `changed` is the result."""
-    ours = sorted({step.name for step in steps} & set(words.ours))
-    if ours:
-        yield f"from {words.passes} import {', '.join(ours)}  # of tvm-workbench: TVM has no such passes"
+    yield from imports_of(steps, words)
     yield "passes = ["
     for step in steps:
-        options = ", ".join(f"{name}={value!r}" for name, value in step.options.items())
-        named = step.name if step.name in ours else words.constructor(step.name)
         yield (
             f"    # {comment(step.name)}, a pass that only its notebook has"
             if step.name.startswith("<")
-            else f"    {named}({options}),"
+            else f"    {constructed(step, words)},"
         )
     yield "]"
     yield f"with tvm.transform.PassContext(opt_level={opt_level}):"
     yield "    changed = tvm.transform.Sequential(passes)(mod)"
+
+
+def imports_of(steps: Sequence[PassStep], words: CodeText) -> Iterator[str]:
+    """Yield the line that imports the named passes that TVM has not, if there are any."""
+    ours = sorted({step.name for step in steps} & set(words.ours))
+    if ours:
+        yield f"from {words.passes} import {', '.join(ours)}  # of tvm-workbench: TVM has no such passes"
+
+
+def constructed(step: PassStep, words: CodeText) -> str:
+    """Return the Python that makes a named pass."""
+    options = ", ".join(f"{name}={value!r}" for name, value in step.options.items())
+    return f"{step.name if step.name in words.ours else words.constructor(step.name)}({options})"
 
 
 def context_text(config: Config) -> str:
