@@ -319,7 +319,7 @@ def _pass(subject: Subject, workload: Workload) -> Iterator[str]:
         yield from pass_list(list(subject.steps), ANY_LEVEL, words)
         yield "    again = tvm.transform.Sequential(passes)(changed)"
         return
-    yield from imports_of(subject.steps, words)
+    yield from imports_of(list(subject.steps), words)
     names = [constructed(step, words) if step.run is None else _name(step) for step in subject.steps]
     for name, step in zip(names, subject.steps, strict=True):
         yield from _definition(name, step) if step.run is not None else ()

@@ -233,6 +233,8 @@ def standalone(workload: Workload, title: str, about: str, runs: str, target: st
     ]
     body = "\n".join(program)
     imports = [
+        # a function of the user's may have types whose modules are not imported
+        *(["from __future__ import annotations", ""] if "def " in runs else []),
         *(["import base64", "import zlib", ""] if "base64." in body else []),
         "import numpy as np",
         words.script.imports,
