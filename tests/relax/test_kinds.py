@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 import tvm
@@ -11,7 +13,7 @@ from tvm import relax
 
 import workbench as wb
 from workbench.dialects.registry import explain_kind
-from workbench.dialects.relax.kinds import derived_kind, prim_funcs
+from workbench.dialects.relax.kinds import derived_kind, prim_funcs, reduces
 
 KINDS = "DecomposeOpsForInference,LegalizeOps,AnnotateTIROpPattern"
 
@@ -105,3 +107,13 @@ def test_the_inspector_says_it() -> None:
     view = wb.FusionInspector(wb.samples.load("mlp"), before="LegalizeOps,AnnotateTIROpPattern")
     view.selection = [next(node.id for node in view.fused.graph.ops if node.op == "matmul")]
     assert "block matmul adds up" in str(view.panels["card"])
+
+
+def test_a_kernel_of_any_depth_is_walked() -> None:
+    body = SimpleNamespace(iter_vars=[SimpleNamespace(iter_type=2)])
+    for _ in range(20 * sys.getrecursionlimit()):
+        body = SimpleNamespace(body=body)
+    assert reduces(SimpleNamespace(body=body))
+    # without it Python ends the objects one within another, and the process
+    while hasattr(body, "body"):
+        body = body.body

@@ -166,7 +166,7 @@ class Build:
 
     @property
     def rules_of_tvm(self) -> bool:
-        """Whether TVM's own rules alone are tried, in the child process. A user's rules are objects of the notebook's TVM."""
+        """True if only TVM's own rules are tried, in the child process. A user's rules are objects of the notebook's TVM."""
         return all(isinstance(each, str) for each in self.rules)
 
     def kernels(self, names: Iterable[str] | None = None, **limits: Any) -> dict[str, Any]:
@@ -190,7 +190,7 @@ def build_of(
     entry: str | None,
     shapes: Shapes | None,
 ) -> Build:
-    """Return the build of a caller's arguments. Raises WorkbenchError: there is none of these."""
+    """Return the build of a caller's arguments. Raises WorkbenchError: an argument is wrong."""
     workload = workload_of(workload, caller)
     if config.disabled != AS_IS:  # which names passes of both dialects
         check_config(workload, config)

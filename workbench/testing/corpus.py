@@ -44,7 +44,7 @@ def given(on: object, dialect: str) -> tuple[bool, Iterator[Program]]:
     """
     asked = list(on) if isinstance(on, (list, tuple)) else [GENERATED, SAMPLES] if on is None else [on]
     if not asked:
-        raise WorkbenchError("there is no program to try it on; leave `on` out for generated ones and samples")
+        raise WorkbenchError("`on` has no program; leave it out for generated programs and samples")
     words = [each for each in asked if isinstance(each, str) and each in (GENERATED, SAMPLES)]
     own = [load(each) for each in asked if not (isinstance(each, str) and each in words)]
     for each in own:

@@ -33,7 +33,7 @@ class Kind:
 
     @classmethod
     def of(cls, dialect: str | None, pattern: object, likely: Iterable[str] = ()) -> Kind:
-        """Return the kind that `program` describes. Raises LoadError: there is no TVM; PatternError: it is not a pattern."""
+        """Return the kind that `program` describes. Raises LoadError: TVM is not installed; PatternError: the pattern is not one."""
         found = dialect_named(dialect) if dialect else dialect_here()
         return cls(found.name, None if pattern is None else read_pattern(pattern), frozenset(likely))
 

@@ -53,7 +53,7 @@ class Scaling:
 def timed(subject: Subject, kind: Kind, seed: int, goes_on: Callable[[], bool]) -> Scaling | None:
     """Time the pass on larger and larger programs; None if fewer than two could be timed.
 
-    A steep growth is timed again: on a busy machine a time may be that of something else.
+    A steep growth is timed again: on a busy machine the processor's caches hold less of the program.
     """
     programs: dict[int, Workload] = {}
     times: dict[int, float] = {}

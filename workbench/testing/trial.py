@@ -112,7 +112,7 @@ def try_pass(
         p = _rewrite(where, *p)
     steps = Pipeline(p if isinstance(p, (list, Pipeline)) else [p])
     if not any(step.enabled for step in steps):
-        raise PipelineError("there is no pass to try; give a name, a function, a Pass object or a rewrite")
+        raise PipelineError("no pass of the pipeline is enabled; give a name, a function, a Pass object or a rewrite")
     subject = Subject.of(steps, timeout, isolated, cancelled)
     if pattern is None:
         pattern = next(filter(is_pattern, (getattr(step.run, "pattern", None) for step in steps)), None)
@@ -213,14 +213,15 @@ class _Trial:
         """Run the pass on the programs."""
         makes, first = given(on, self.kind.dialect)
         broken: Counter[str] = Counter()
+        fired = False
         for each in mixed(first, generated(self.kind, self.seed) if makes else iter(())):
             tried = len(self.attempts)
             enough = tried >= LEAST and max(broken.values(), default=0) >= ENOUGH
-            fired = any(attempt.fired for attempt in self.attempts)
             if enough or tried >= MOST or (tried and not self._left(RUNNING if fired else COMPARING)):
                 return
             self.report(f"{each.name} ({tried + 1})", None)
             self.attempts.append(attempted(self.subject, each))
+            fired |= self.attempts[-1].fired
             broken.update([*self.attempts[-1].faults])
 
     def time(self) -> None:

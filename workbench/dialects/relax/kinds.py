@@ -111,9 +111,10 @@ def blocks_of(body: Any) -> Iterator[Any]:
 
 def statements_of(body: Any) -> Iterator[Any]:
     """Yield a statement and all statements and blocks in it."""
-    yield body
-    for part in parts_of(body):
-        yield from statements_of(part)
+    waiting = [body]
+    while waiting:
+        yield (current := waiting.pop())
+        waiting.extend(reversed(parts_of(current)))
 
 
 def parts_of(statement: Any) -> list[Any]:

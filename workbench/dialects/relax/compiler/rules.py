@@ -195,7 +195,7 @@ def is_scheduled(function: Any) -> bool:
 
 
 def rules_of(rules: Sequence[Any], target: tvm.target.Target) -> list[Any]:
-    """Return rules, those of dlight by their names. Raises MeasureError: there is no such rule, or it is a class."""
+    """Return rules, those of dlight by their names. Raises MeasureError: one is not a rule, or its name is unknown."""
     for each in rules:
         if not (isinstance(each, str) or (hasattr(each, "apply") and not isinstance(each, type))):
             called = f"; call it: {each.__name__}()" if isinstance(each, type) else ""
